@@ -77,6 +77,7 @@ def test_a_bundled_database_is_addressed_by_name(monkeypatch, tmp_path):
         CliRunner().invoke(command, ["nowhere", COUNT], catch_exceptions=False)
 
 
+@pytest.mark.filterwarnings("ignore:values are not searched")
 def test_a_damaged_database_is_refused_by_its_column(zoo):
     whole = zoo.read_bytes()
     zoo.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))

@@ -24,17 +24,15 @@ def test_pairs_are_written_in_the_chosen_format(run, files, tmp_path):
     assert {"systemInstruction", "contents"} == json.loads(out.read_text().splitlines()[0]).keys()
 
 
-def test_a_generator_is_asked_if_no_candidate_is_right_and_its_calls_are_counted(
-    run, files, tmp_path
-):
+def test_where_no_candidate_is_right_generators_are_asked_with_a_hint(run, files, tmp_path):
     *given, folder = files
     command = ("train", "pairs", *given, folder / "poor.json", "--out", tmp_path / "pairs.jsonl")
     command += ("--system", "direct")  # which asks nothing for a context
-    code, printed, _ = run(*command, "--generator", "embedded/parser")
-    assert code == 0
-    assert "\n13 calls, which cost nothing\n" in printed
-    code, _, err = run(*command, "--generator", "embedded/parser", "--no-gold")
-    assert (code, err.count("give one of them")) == (2, 1)
+    for more in ((), ("--no-hints",), ("--no-hints", "--gold")):
+        code, printed, _ = run(*command, *more)
+        assert code == 0
+        assert ("\n0 calls" in printed) == ("--no-hints" in more)
+        assert (": 12 pairs" in printed) == ("--gold" in more)
 
 
 def test_instructions_are_written_and_a_second_run_makes_no_calls(run, tmp_path):

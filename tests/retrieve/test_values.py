@@ -2,10 +2,11 @@
 
 import pytest
 
-from workbench.errors import StoreError
+from workbench.errors import StoreError, UnreadableDatabaseError
 from workbench.retrieve.lsh import LSH
 from workbench.retrieve.trigram import Trigram
 from workbench.retrieve.values import open_values
+from workbench.sql.executor import Executor
 
 SCRIPT = f"""
 CREATE TABLE "odd ""name" (a TEXT, "b c", n INTEGER);
@@ -65,6 +66,19 @@ def test_a_damaged_file_is_written_anew(database, opened, tmp_path, damage):
     file.write_bytes(damage or whole[: len(whole) // 2])
     assert "Köln" in open_values(path, LSH(), executor).texts
     assert len(file.read_bytes()) == len(whole)
+
+
+def test_a_column_that_cannot_be_read_is_named_and_left_out(database, opened, monkeypatch):
+    def texts(executor, path, table, column, *limits):
+        if column == "name":
+            raise UnreadableDatabaseError(f"{path.name}, {table}.{column}: malformed")
+        return reading(executor, path, table, column, *limits)
+
+    path, executor, reading = database(SCRIPT), opened().executor, Executor.texts
+    monkeypatch.setattr(Executor, "texts", texts)
+    with pytest.warns(UserWarning, match=r"town.name: malformed"):
+        values = open_values(path, LSH(), executor)
+    assert ("Köln" in values.texts, "bad ems" in values.texts) == (True, False)
 
 
 def test_a_killed_build_leaves_no_file_under_the_name(database, opened, tmp_path, monkeypatch):

@@ -60,26 +60,25 @@ def test_the_order_in_a_pair_is_drawn_by_the_seed(small):
     assert min(Counter(letters)["A"], Counter(letters)["B"]) > 1
 
 
-def test_gold_is_the_right_candidate_if_no_other_is(small):
-    pairs = made(small, "poor")
+def test_gold_is_the_right_candidate_where_there_is_no_other_and_it_is_asked_for(small):
+    pairs = made(small, "poor", hinted=False, gold=True)
     assert len(pairs) == 12
     assert {right_of(pair).candidate.generator for pair in pairs} == {"gold"}
-    assert made(small, "poor", from_gold=False) == []
+    assert made(small, "poor", hinted=False) == []
 
 
-def test_a_generator_with_gold_as_its_hint_writes_the_right_candidate_instead(small):
+def test_where_no_candidate_is_right_the_generators_get_gold_as_a_hint(small):
     def generate(lab, context):
         hinted = re.search(r"A query that answers the question: (.*)", context.question.evidence)
         return (Candidate(hinted[1], "guided"), Candidate("SELECT 'no'", "guided"))
 
-    pairs = made(small, "poor", generate=generate)
+    system = replace(SIMPLE, generate=(generate, lambda *_: ()))
+    pairs = list(Pairs(system)(small.lab, small.benchmark, small.pool("poor")))
+    assert len(pairs) == 12
     assert {right_of(pair).candidate.generator for pair in pairs} == {"guided"}
     assert all("A query that answers" not in pair.context.question.evidence for pair in pairs)
-
-
-def test_gold_is_used_if_the_generator_fails_with_the_hint(small):
-    pairs = made(small, "poor", generate=lambda *_: ())
-    assert {right_of(pair).candidate.generator for pair in pairs} == {"gold"}
+    failing = replace(SIMPLE, generate=(lambda *_: (),))
+    assert list(Pairs(failing)(small.lab, small.benchmark, small.pool("poor"))) == []
 
 
 def test_the_hint_comes_after_the_questions_own(small):
@@ -87,7 +86,8 @@ def test_the_hint_comes_after_the_questions_own(small):
     seen = []
     gold = small.benchmark.golds[question.id]
     context = Context(question, small.lab.schema(question.db_id))
-    hinted_candidates(small.lab, context, gold, lambda *given: seen.append(given[1]) or ())
+    watching = replace(SIMPLE, generate=(lambda *given: seen.append(given[1]) or (),))
+    hinted_candidates(small.lab, context, gold, watching)
     assert seen[0].question.evidence.startswith("own hint A query")
     assert seen[0].question.evidence.endswith(gold.sql)
 

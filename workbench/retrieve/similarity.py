@@ -3,8 +3,10 @@
 The three are interchangeable. A vector of an embedding model is cached like any other reply, so that it is paid once.
 """
 
+import math
 import re
 from base64 import b64decode
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -51,23 +53,25 @@ class Lexical:
     def __call__(
         self, lab: Lab, queries: Sequence[str], texts: Sequence[str], *, collection: bool = False
     ) -> Matrix:
-        from scipy import sparse  # noqa: PLC0415  a third of a second to import
-
         del lab  # no model is asked
-        sets = [_features(text) for text in (*queries, *texts)]
-        number = {feature: n for n, feature in enumerate(sorted(set().union(*sets)))}
-        columns = np.array([number[feature] for own in sets for feature in sorted(own)], np.intp)
-        ends = np.cumsum([0, *map(len, sets)])
-        weights = np.ones(len(number), np.float32)
-        if collection:  # rare features tell more (inverse document frequency)
-            counts = np.bincount(columns[ends[len(queries)] :], minlength=len(number))
-            weights = np.log1p(len(texts) / np.maximum(counts, 1)).astype(np.float32)
-        shape = (len(sets), len(number))
-        vectors = sparse.csr_array((weights[columns], columns, ends), shape)
-        lengths = np.sqrt(vectors.power(2).sum(axis=1)).clip(1e-9)
-        scores: Matrix = (vectors[: len(queries)] @ vectors[len(queries) :].T).toarray()
-        scores /= np.outer(lengths[: len(queries)], lengths[len(queries) :])
-        return scores.clip(0, 1)
+        asked, held = ([_features(text) for text in some] for some in (queries, texts))
+        counts = Counter(feature for own in held for feature in own)
+
+        def weigh(feature: str) -> float:
+            """In a collection a rare feature tells more (inverse document frequency)."""
+            return math.log1p(len(texts) / max(1, counts[feature])) if collection else 1.0
+
+        known = sorted(frozenset[str]().union(*asked))
+        weights = np.array([weigh(feature) for feature in known], np.float32)
+
+        def vectors(sets: Sequence[frozenset[str]]) -> Matrix:
+            rows = [[feature in own for feature in known] for own in sets]
+            lengths = [math.sqrt(math.fsum(weigh(f) ** 2 for f in own)) or 1.0 for own in sets]
+            whole = np.array(rows, np.float32).reshape(len(sets), len(known))
+            unit: Matrix = whole * weights / np.array(lengths, np.float32).reshape(-1, 1)
+            return unit
+
+        return (vectors(asked) @ vectors(held).T).clip(0, 1)
 
 
 @lru_cache(maxsize=50_000)

@@ -9,6 +9,7 @@ content, for which alone it answers; it is renamed into place when it is complet
 
 import os
 import re
+import warnings
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -73,13 +74,17 @@ def open_values(database: Path, by: Search, executor: Executor) -> Values:
 
 
 def texts_of(database: Path, executor: Executor) -> dict[tuple[str, str], list[str]]:
-    """The distinct texts of each column; the values of views are their tables'."""
-    return {
-        (table.name, column.name): executor.texts(database, table.name, column.name, LONGEST)
-        for table in read_schema(database).tables
-        if table.kind != "view"
-        for column in table.columns
-    }
+    """The distinct texts of each column; the values of views are their tables'. An unreadable column has none."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for table in read_schema(database).tables:
+        for column in table.columns if table.kind != "view" else ():
+            try:
+                texts = executor.texts(database, table.name, column.name, LONGEST)
+            except UnreadableDatabaseError as error:
+                warnings.warn(f"values are not searched: {error}", stacklevel=2)
+            else:
+                found[table.name, column.name] = texts
+    return found
 
 
 def built(found: Mapping[tuple[str, str], Sequence[str]], by: Search) -> Arrays:

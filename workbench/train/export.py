@@ -1,8 +1,8 @@
 """Conversations for fine-tuning a model, as the JSON lines that providers and trainers read.
 
-The selection step itself renders the prompts, so a tuned model is trained on the prompts that it will see.
-OpenAI takes `messages`; Gemini takes `contents` and the system prompt apart. Both refuse other keys, so only
-Hugging Face's form says which question a conversation is from.
+The steps themselves render the prompts, so a tuned model learns the prompts that it will see. OpenAI takes `messages`;
+Gemini takes `contents` and the system prompt apart. Both refuse other keys, so only Hugging Face's form says which
+question a conversation is from.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,19 +16,24 @@ from workbench.errors import naming
 from workbench.lab import Lab
 from workbench.systems.chase_sql import Pairwise
 from workbench.train.pairs import JudgePair
-from workbench.types import Message
+from workbench.types import Message, Question, Request
 
 Format = Literal["gemini", "openai", "huggingface"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Conversation:
-    """One agent's prompt about a question, and its answer as the last message."""
+    """One agent's prompt about a question, and its answer as the last message; `agent` is the prompt's name."""
 
     question_id: str
     db_id: str
-    agent: str  # the prompt's name
+    agent: str
     messages: tuple[Message, ...]
+
+
+def conversation(question: Question, request: Request, reply: str) -> Conversation:
+    messages = (*request.messages, {"role": "assistant", "content": reply})
+    return Conversation(question.id, question.db_id, request.prompt, messages)
 
 
 def conversations(lab: Lab, pairs: Iterable[JudgePair]) -> Iterator[Conversation]:
@@ -36,27 +41,23 @@ def conversations(lab: Lab, pairs: Iterable[JudgePair]) -> Iterator[Conversation
     judge = Pairwise(model="")  # the model is no part of the prompt
     for pair in pairs:
         request = judge.request(lab, pair.context, pair.first, pair.second)
-        question = pair.context.question
-        messages = (*request.messages, {"role": "assistant", "content": pair.right})
-        yield Conversation(question.id, question.db_id, request.prompt, messages)
+        yield conversation(pair.context.question, request, pair.right)
 
 
 def write(conversations: Iterable[Conversation], path: Path, form: Format) -> int:
     """Write the conversations as JSON lines, in order; return how many there are."""
-    lines = [orjson.dumps(_record(conversation, form)) + b"\n" for conversation in conversations]
+    lines = [orjson.dumps(_record(one, form)) + b"\n" for one in conversations]
     with naming(path):
         path.write_bytes(b"".join(lines))
     return len(lines)
 
 
-def _record(conversation: Conversation, form: Format) -> Any:
+def _record(one: Conversation, form: Format) -> Any:
     if form == "huggingface":
-        return conversation
+        return one
     if form == "openai":
-        return {"messages": conversation.messages}
-    system, *others = conversation.messages
-    names = {"user": "user", "assistant": "model"}
-    return {
-        "systemInstruction": {"role": "system", "parts": [{"text": system["content"]}]},
-        "contents": [{"role": names[m["role"]], "parts": [{"text": m["content"]}]} for m in others],
-    }
+        return {"messages": one.messages}
+    names = {"system": "system", "user": "user", "assistant": "model"}
+    said = [{"role": names[m["role"]], "parts": [{"text": m["content"]}]} for m in one.messages]
+    system, contents = ([], said) if said[0]["role"] == "user" else (said[:1], said[1:])
+    return {**({"systemInstruction": system[0]} if system else {}), "contents": contents}

@@ -2,7 +2,7 @@
 
 Only questions whose final SQL is right, by the benchmark's own measure, are exported, with the calls of every
 agent: selecting, decomposing, refining. A model tuned on them acts as all agents, as SQL-Llama does. The paper
-does not say how it chose; with several candidates, calls that led to other answers are left out.
+does not say how it chose; calls that led to other answers, or whose reply was not read at once, are left out.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +14,7 @@ from workbench.evaluate.ex import ex_verdicts
 from workbench.lab import Lab
 from workbench.parallel import each
 from workbench.systems.system import System, solve
-from workbench.train.export import Conversation
+from workbench.train.export import Conversation, conversation
 from workbench.types import Question, Request, Selection
 
 _AT_ONCE = 8  # questions that are solved at the same time
@@ -33,16 +33,16 @@ def instructions(
     continues when it is called again. `progress` is called with how many questions are done, of how many.
     """
     found = each(
-        lambda question: list(_conversations(benchmark, system, lab, question)),
+        lambda question: list(_calls(benchmark, system, lab, question)),
         benchmark.questions,
         at_once=_AT_ONCE,
         progress=progress,
         ending=lab.client.stopped,
     )
-    return [conversation for conversations in found for conversation in conversations]
+    return [one for own in found for one in own]
 
 
-def _conversations(
+def _calls(
     benchmark: Benchmark, system: System, lab: Lab, question: Question
 ) -> Iterator[Conversation]:
     """The calls for one question, each once, if its answer is right."""
@@ -54,16 +54,16 @@ def _conversations(
             lab.watch(request, data)
 
     selection = solve(system, question, replace(lab, watch=watch))
-    pair = (question.id, selection.sql)
-    if not selection.trial or ex_verdicts(benchmark, [pair], lab.executor) != [True]:
+    answer = (question.id, selection.sql)
+    if not selection.trial or ex_verdicts(benchmark, [answer], lab.executor) != [True]:
         return
-    other_answers = _calls_of_other_answers(selection)
+    others = _calls_of_other_answers(selection)
+    unread = [request.messages[:-2] for request in asked.values() if request.again]
     for key, request in asked.items():
-        answer = lab.client.cached(request)
-        whole = answer and answer.text and not answer.fault and answer.finish_reason != "length"
-        if answer and whole and key not in other_answers:
-            messages = (*request.messages, {"role": "assistant", "content": answer.text})
-            yield Conversation(question.id, question.db_id, request.prompt, messages)
+        reply = lab.client.cached(request)
+        read = not request.again and request.messages not in unread and key not in others
+        if read and reply and reply.text and not reply.fault and reply.finish_reason != "length":
+            yield conversation(question, request, reply.text)
 
 
 def _calls_of_other_answers(selection: Selection) -> set[str]:

@@ -22,18 +22,20 @@ from workbench.retrieve.similarity import Lexical, Similarity
 from workbench.sql.schema import union_schema
 from workbench.systems.chess import chess_ir_ss_cg, proposing
 from workbench.systems.system import Retrieve
-from workbench.train.export import Conversation
+from workbench.train.export import Conversation, conversation
 from workbench.types import Gold, Schema
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NoisySchema:
-    """Makes a conversation of each question: the generator's prompt, and the gold query as its reply."""
+    """Makes a conversation of each question: the generator's prompt, and the gold query as its reply.
+
+    retrieve: the retrieval of the system in which the generator will be asked.
+    wrong: how many wrong columns are added for each right one.
+    """
 
     retrieve: Retrieve = field(default_factory=lambda: chess_ir_ss_cg().retrieve)
-    """The retrieval of the system in which the generator will be asked."""
     wrong: int = 2
-    """How many wrong columns are added for each right column."""
     similarity: Similarity = field(default_factory=Lexical)
 
     def __post_init__(self) -> None:
@@ -47,8 +49,7 @@ class NoisySchema:
             context = replace(context, schema=self.noisy(lab, context.schema, gold))
             request = generate.request(lab, context)
             reply = orjson.dumps({"chain_of_thought_reasoning": "", "SQL": gold.sql}).decode()
-            messages = (*request.messages, {"role": "assistant", "content": reply})
-            yield Conversation(question.id, question.db_id, request.prompt, messages)
+            yield conversation(question, request, reply)
 
     def noisy(self, lab: Lab, schema: Schema, gold: Gold) -> Schema:
         """The gold query's tables and columns with their keys, and the wrong columns most like them.
@@ -59,14 +60,13 @@ class NoisySchema:
         others = [pair for pair in schema.columns() if pair not in set(right)]
         if not self.wrong or not others:
             return schema.only(right)
-        texts = [_name_and_description(schema, *pair) for pair in others]
-        likeness = self.similarity(
-            lab, [_name_and_description(schema, *pair) for pair in right], texts
-        )
+        known, texts = ([_shown(schema, *pair) for pair in pairs] for pairs in (right, others))
+        likeness = self.similarity(lab, known, texts)
         best = np.argsort(-likeness, axis=1, kind="stable")[:, : self.wrong]
         return schema.only({*right, *(others[n] for n in best.ravel().tolist())})
 
 
-def _name_and_description(schema: Schema, table: str, name: str) -> str:
+def _shown(schema: Schema, table: str, name: str) -> str:
+    """A column's name and description."""
     column = schema.column(table, name)
     return f"{spaced(name)} {description(column) if column else ''}"
