@@ -9,7 +9,6 @@ import workbench as wb
 from workbench.benchmarks.benchmark import some
 from workbench.errors import BadInputError
 from workbench.retrieve.named import settings_of
-from workbench.study.settings import load_experiment
 from workbench.train.noisy_schema import NoisySchema
 
 M = "test/model"
@@ -83,40 +82,6 @@ def test_a_step_names_the_setting_that_cannot_be(step, wrong):
 def test_retrieval_names_the_setting_that_cannot_be(given, setting):
     with pytest.raises(BadInputError) as error:
         settings_of(given)
-    assert names(error, setting)
-
-
-EXPERIMENTS = [
-    ("suspect: all", "suspect"),
-    ("retrieval: best", "retrieval"),
-    ("retrieval: {edit: high}", "edit"),
-    ("model: gpt-4o", "model"),
-    ("modle: x", "modle"),
-    ("limit: many", "limit"),
-    ("limit: true", "limit"),
-    ("limit: 0", "limit"),
-    ("dollars: -1", "dollars"),
-    ("sql_seconds: 0", "seconds"),
-    ("sql_seconds: 1.0e+9", "seconds"),
-    ("notebooks: [a]", "notebooks"),
-    ("notebooks: {a: 3}", "a"),
-    ("models: {1: a/b}", "models"),
-    ("golds: {new: [1]}", "golds"),
-    ("parameters: {openai/o3: low}", "parameters"),
-    ("parameters: {openai/o3: {seed: 1}}", "openai/o3"),
-    ("- a", "mine.yaml"),
-    ("a: [", "mine.yaml"),
-    ("about: !!python/object/apply:os.getcwd []", "mine.yaml"),
-    ("root: $NOWHERE_SET/dev", "NOWHERE_SET"),
-    ("root: $", "root"),
-]
-
-
-@pytest.mark.parametrize(("text", "setting"), EXPERIMENTS)
-def test_an_experiment_names_the_setting_that_cannot_be(tmp_path, text, setting):
-    (tmp_path / "mine.yaml").write_text(text)
-    with pytest.raises(BadInputError) as error:
-        load_experiment(str(tmp_path / "mine.yaml"))
     assert names(error, setting)
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from workbench.benchmarks.load import open_benchmark
 from workbench.prompts.prompt import load
-from workbench.study.settings import CHECKOUT
+
+CHECKOUT = Path(__file__).parents[2]
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ import workbench.cluster.databases
 from workbench.cluster.databases import DatabaseFiles
 from workbench.llm.client import Client
 from workbench.study import open_study
+from workbench.study.experiment import Experiment
 from workbench.study.previewing import stand_in
-from workbench.study.settings import Experiment
 
 _WAIT = 300.0  # seconds, for a busy computer
 

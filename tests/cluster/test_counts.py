@@ -10,7 +10,7 @@ import pytest
 
 from workbench.errors import BudgetError
 from workbench.study import open_study
-from workbench.study.settings import Experiment
+from workbench.study.experiment import Experiment
 from workbench.systems.baselines import direct
 from workbench.systems.chase_sql import chase_sql
 

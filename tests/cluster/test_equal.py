@@ -8,8 +8,8 @@ import pytest
 
 from workbench.llm.client import Client
 from workbench.study import open_study
+from workbench.study.experiment import Experiment
 from workbench.study.previewing import stand_in
-from workbench.study.settings import Experiment
 from workbench.systems.chase_sql import chase_sql
 from workbench.systems.mac_sql import mac_sql
 

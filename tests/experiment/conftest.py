@@ -4,7 +4,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from workbench.study.settings import load_experiment
+from workbench.study.experiment import load_experiment
 
 
 @pytest.fixture

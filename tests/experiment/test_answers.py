@@ -8,7 +8,7 @@ import pandas as pd
 from workbench.experiment.answers import runs_behind, write_answers
 from workbench.report.tables import alone
 from workbench.study import open_study
-from workbench.study.settings import Experiment
+from workbench.study.experiment import Experiment
 from workbench.systems.baselines import direct
 from workbench.systems.select import Majority
 

@@ -10,7 +10,7 @@ from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.llm.scripted import scripted
 from workbench.study import open_study
-from workbench.study.settings import Experiment
+from workbench.study.experiment import Experiment
 from workbench.types import Request
 
 

@@ -25,7 +25,7 @@ def settings(tmp_path, **values):
     path.write_text(
         path.read_text() + "".join(f"{key}: {value}\n" for key, value in values.items())
     )
-    from workbench.study.settings import load_experiment
+    from workbench.study.experiment import load_experiment
 
     return load_experiment(str(path))
 

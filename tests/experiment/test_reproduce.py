@@ -4,16 +4,19 @@ import os
 import signal
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from workbench.errors import BadInputError
 from workbench.experiment.reproduce import plan, run
 from workbench.label.store import Label, LabelStore
-from workbench.study.settings import CHECKOUT, load_experiment
+from workbench.study.experiment import load_experiment
 
+CHECKOUT = Path(__file__).parents[2]
 SAVES = """import os, pathlib
 from workbench.study.progress import report
+
 folder = pathlib.Path(os.environ["WORKBENCH_FIGURES"])
 folder.mkdir(parents=True, exist_ok=True)
 (folder / f"{name}.csv").write_text(str(limit))
@@ -56,7 +59,7 @@ def test_a_file_that_the_settings_name_is_part_of_the_key(checkout, tmp_path):
     (folder / "deep").mkdir(parents=True)
     (folder / "deep" / "a.md").write_text("one")
     whole = checkout(one=[SAVES])
-    for settings in ({"prompts": folder}, {"options": {"predictions": ["given"]}}):
+    for settings in ({"prompts": folder}, {"predictions": (folder,)}):
         experiment = replace(whole, **settings)
         before = plan(experiment)[0].key
         assert plan(experiment)[0].key == before
@@ -94,12 +97,12 @@ def test_another_experiment_or_benchmark_that_the_settings_name_is_part_of_the_k
     other = whole.path.with_name("other.yaml")
     other.write_text("benchmark: bundled-train")
     keys = set()
-    for options in ({}, {"second": str(other)}, {"train": "bundled-train"}):
-        keys.add(plan(replace(whole, options=options))[0].key)
-    before = plan(replace(whole, options={"second": str(other)}))[0].key
+    for options in ({}, {"spider": str(other)}, {"train": "bundled-train"}):
+        keys.add(plan(replace(whole, **options))[0].key)
+    before = plan(replace(whole, spider=str(other)))[0].key
     other.write_text("benchmark: bundled-train\nlimit: 3")
     assert len(keys | {before}) == 3
-    assert plan(replace(whole, options={"second": str(other)}))[0].key not in keys
+    assert plan(replace(whole, spider=str(other)))[0].key not in keys
 
 
 def test_a_notebook_that_fails_names_its_cell_and_stops_no_other(checkout, tmp_path):

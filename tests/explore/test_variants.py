@@ -1,13 +1,15 @@
 """Variants of a system: one table, the questions on which they disagree first, and an experiment of each."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import workbench as wb
 from workbench.errors import BadInputError
 from workbench.explore.compare.variants_view import VariantsView
-from workbench.study.settings import CHECKOUT
+
+CHECKOUT = Path(__file__).parents[2]
 
 DIRECT = CHECKOUT / "workbench" / "prompts" / "generate" / "direct.md"
 

@@ -10,7 +10,7 @@ import pytest
 
 import workbench as wb
 from workbench.experiment.notebooks import check_parameters
-from workbench.study.settings import load_experiment
+from workbench.study.experiment import load_experiment
 
 CHECKOUT = Path(__file__).parents[2]
 FOLDER = CHECKOUT / "notebooks"

@@ -8,7 +8,7 @@ import pytest
 
 from workbench.experiment.reproduce import plan, run
 from workbench.report.papers import published
-from workbench.study.settings import load_experiment
+from workbench.study.experiment import load_experiment
 
 CHECKOUT = Path(__file__).parents[2]
 EXPERIMENTS = CHECKOUT / "experiments"

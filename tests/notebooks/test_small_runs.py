@@ -13,8 +13,8 @@ import pytest
 from workbench.experiment.notebooks import parameters_of
 from workbench.experiment.reproduce import plan, run
 from workbench.store import Store
+from workbench.study.experiment import load_experiment
 from workbench.study.saved import read_index
-from workbench.study.settings import load_experiment
 from workbench.study.trace import trace
 
 pytestmark = pytest.mark.slow

@@ -16,7 +16,7 @@ from workbench.retrieve.similarity import Embedding, Lexical, MiniLM
 from workbench.retrieve.trigram import Trigram
 from workbench.sql.context_text import context_data
 from workbench.study import open_study
-from workbench.study.settings import Experiment
+from workbench.study.experiment import Experiment
 from workbench.systems.baselines import direct
 from workbench.systems.chase_sql import chase_sql
 from workbench.systems.chess import chess_ir_ss_cg

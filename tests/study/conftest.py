@@ -3,7 +3,7 @@
 import pytest
 
 from workbench.study import open_study
-from workbench.study.settings import Experiment
+from workbench.study.experiment import Experiment
 
 
 @pytest.fixture

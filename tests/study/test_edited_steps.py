@@ -9,14 +9,14 @@ import pytest
 from jupyter_client.manager import start_new_kernel
 
 from workbench.study import open_study
-from workbench.study.settings import Experiment
+from workbench.study.experiment import Experiment
 from workbench.systems.baselines import direct
 
 OPEN = """
 from dataclasses import dataclass, replace
 from pathlib import Path
 from workbench.study import open_study
-from workbench.study.settings import Experiment
+from workbench.study.experiment import Experiment
 from workbench.systems.baselines import direct
 from workbench.types import Candidate
 study = open_study(Experiment("small", folder=Path({folder!r})), limit=2)

@@ -8,7 +8,7 @@ from workbench.benchmarks.bundled import load_bundled
 from workbench.errors import BadInputError
 from workbench.evaluate.stats import compare
 from workbench.study import open_study
-from workbench.study.settings import load_experiment
+from workbench.study.experiment import load_experiment
 from workbench.systems.baselines import direct
 
 WRONG = "SELECT 'no answer'"

@@ -1,6 +1,7 @@
 """A run keeps what a system did with every question, judges it, and is not done twice."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -15,7 +16,6 @@ from workbench.llm.faults import Refusal
 from workbench.sql.executor import Executor
 from workbench.study import Study, accuracy, across, by_difficulty, open_study
 from workbench.study.result_cache import model_names, system_keys
-from workbench.study.settings import CHECKOUT
 from workbench.study.trace import candidates
 from workbench.systems.baselines import direct
 from workbench.systems.chase_sql import Ranker, chase_sql
@@ -23,6 +23,8 @@ from workbench.systems.generate import Generate
 from workbench.systems.mac_sql import mac_sql
 from workbench.systems.select import Majority
 from workbench.types import Candidate, Selection
+
+CHECKOUT = Path(__file__).parents[2]
 
 DIRECT = CHECKOUT / "workbench" / "prompts" / "generate" / "direct.md"
 SEVERAL = replace(

@@ -9,7 +9,7 @@ import pytest
 
 from workbench.llm.cache import Cache
 from workbench.study import open_study
-from workbench.study.settings import Experiment
+from workbench.study.experiment import Experiment
 from workbench.systems.mac_sql import mac_sql
 from workbench.systems.select import Majority
 
@@ -18,7 +18,7 @@ import sys
 from dataclasses import replace
 from multiprocessing import get_context
 from workbench.study import open_study
-from workbench.study.settings import Experiment
+from workbench.study.experiment import Experiment
 from workbench.systems.mac_sql import mac_sql
 systems = {"whole": mac_sql(), "no fixer": replace(mac_sql(), fix=())}
 fork = get_context("fork")  # so that modules are imported once

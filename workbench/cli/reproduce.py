@@ -18,7 +18,7 @@ from workbench.experiment.preview import cost_lines, preview_experiment
 from workbench.experiment.reproduce import plan, run
 from workbench.llm.cache import Cache
 from workbench.llm.money import Tally
-from workbench.study.settings import load_experiment
+from workbench.study.experiment import load_experiment
 from workbench.study.trace import trace as trace_back
 
 _SHOWN = 10  # candidates that trace shows without --all

@@ -25,8 +25,8 @@ from workbench.llm.keys import address, endpoint
 from workbench.llm.parameters import left_out
 from workbench.sql.executor import file_state
 from workbench.store import Store, home
+from workbench.study.experiment import Experiment, load_experiment
 from workbench.study.saved import read_index
-from workbench.study.settings import Experiment, load_experiment
 
 _PACKAGE = Path(__file__).parents[1]
 _LABELS = {".sqlite", ".jsonl"}  # the second was written by earlier versions
@@ -111,7 +111,8 @@ def shared_inputs_hash(experiment: Experiment) -> str:
     databases = {name: file_state(benchmark.database(name)) for name in db_ids}
     stored = sorted((home() / "labels").glob("*"))
     labels = {path.name: file_hash(path) for path in stored if path.suffix in _LABELS}
-    texts = [text for option in settings.options.values() for text in _texts(option)]
+    options = (settings.train, settings.spider, settings.subset, *map(str, settings.predictions))
+    texts = [text for text in (*options, str(settings.codes or "")) if text]
     named_inputs = [_named_inputs_hash(text, settings) for text in texts]
     paths = [settings.folder / text for text in texts]
     files = [file_stats(p) for p in (*paths, settings.prompts, *settings.golds.values()) if p]
@@ -126,13 +127,8 @@ def _named_inputs_hash(text: str, experiment: Experiment) -> str:
     with suppress(BadInputError, OSError):
         if text in BENCHMARKS:
             return open_benchmark(text, experiment.root).fingerprint()
-        return shared_inputs_hash(replace(load_experiment(text), options={}))
+        return shared_inputs_hash(replace(load_experiment(text), train="", spider=""))
     return ""
-
-
-def _texts(option: object) -> list[str]:
-    several = option if isinstance(option, list) else [option]
-    return [text for text in several if isinstance(text, str) and text]
 
 
 def file_stats(path: Path) -> list[list[str | int]]:

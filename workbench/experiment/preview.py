@@ -23,7 +23,7 @@ from workbench.llm.money import Tally, dollars
 from workbench.llm.preview import Preview, Row, estimate, together
 from workbench.store import Store, home
 from workbench.study import open_study
-from workbench.study.settings import Experiment
+from workbench.study.experiment import Experiment
 from workbench.systems.system import System
 from workbench.types import Request
 

@@ -28,7 +28,7 @@ from workbench.experiment.manifest import (
     shared_inputs_hash,
 )
 from workbench.experiment.notebooks import check_parameters
-from workbench.study.settings import CHECKOUT, Experiment
+from workbench.study.experiment import Experiment, shipped
 
 _POLL_SECONDS = 0.3  # between two polls of the processes
 _STOP_SECONDS = 2.5  # that a stopped notebook has to store paid replies
@@ -106,8 +106,8 @@ class Job:
 def plan(experiment: Experiment, only: Sequence[str] = (), limit: int | None = None) -> list[Job]:
     """The notebooks that an experiment names, checked before any is run."""
     folder = experiment.folder / "notebooks"
-    folder = folder if folder.is_dir() else CHECKOUT / "notebooks"
-    is_bundled = experiment.path.parent == CHECKOUT / "experiments"
+    folder = folder if folder.is_dir() else shipped("notebooks")
+    is_bundled = experiment.path.parent == shipped("experiments")
     experiment_name = experiment.name if is_bundled else str(experiment.path)
     if unknown := sorted(set(only) - set(experiment.notebooks)):
         raise BadInputError(

@@ -18,9 +18,9 @@ from workbench.llm.parameters import check_model
 from workbench.prompts.prompt import check_folder
 from workbench.report.display import install
 from workbench.sql.executor import Executor
+from workbench.study.experiment import Experiment, experiment_of
 from workbench.study.previewing import preview_questions
 from workbench.study.saved import Saved
-from workbench.study.settings import Experiment, experiment_of
 from workbench.study.study import Study, client_of
 from workbench.types import Limits
 
@@ -79,12 +79,14 @@ def open_study(
     questions = some(some(benchmark.questions, settings.limit), limit)
     name = settings.name if limit is None else f"{settings.name}-{limit}"
     own_folder = settings.folder / settings.output / name
-    folder = Path(figures or os.environ.get("WORKBENCH_FIGURES") or own_folder)
+    folder = Path(figures or settings.figures or os.environ.get("WORKBENCH_FIGURES") or own_folder)
     preview = preview_questions()
     with ExitStack() as stack:
         store = stack.enter_context(Cache())
         cluster_solver = sandbox = None
-        if (cluster := cluster or os.environ.get("WORKBENCH_CLUSTER", "")) and not preview:
+        if (
+            cluster := cluster or settings.cluster or os.environ.get("WORKBENCH_CLUSTER", "")
+        ) and not preview:
             from workbench.study.solving.on_cluster import cluster_of  # noqa: PLC0415  Dask, an extra
 
             cluster_solver, sandbox = stack.enter_context(cluster_of(cluster, store))
@@ -122,5 +124,5 @@ def _budget(experiment: Experiment) -> Budget | None:
     """The experiment's budget, which all kernels of one `workbench reproduce` share."""
     if experiment.dollars is None and experiment.calls is None:
         return None
-    began = os.environ.get("WORKBENCH_BEGAN", "")
+    began = experiment.budget or os.environ.get("WORKBENCH_BEGAN", "")
     return Budget(experiment.dollars, calls=experiment.calls, name=began)

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -24,6 +24,7 @@ from workbench.report.stamp import Stamp
 from workbench.report.tables import ResultTable, alone
 from workbench.retrieve.named import by_letters, with_retrieval
 from workbench.study.analysis.notes import notes_on
+from workbench.study.experiment import Experiment
 from workbench.study.previewing import EMBEDDED_PARSER, StandIn, preview_questions
 from workbench.study.progress import Progress, report_failed_calls
 from workbench.study.result_cache import (
@@ -35,7 +36,6 @@ from workbench.study.result_cache import (
 )
 from workbench.study.runs import Run, cells, run_id, run_tables
 from workbench.study.saved import Claim, Saved
-from workbench.study.settings import Experiment
 from workbench.study.solving import ClusterSolver, prepare_once, selection_of, solve_all
 from workbench.systems.system import System, rebuilt, with_suspect
 from workbench.types import Context, Limits, Question, Selection, Suspect
@@ -67,10 +67,6 @@ class Study:
     def models(self) -> Mapping[str, str]:
         """The models of roles; a role that the experiment does not name uses `model`."""
         return defaultdict(lambda: self.model, self.experiment.models)
-
-    @property
-    def options(self) -> Mapping[str, Any]:
-        return self.experiment.options
 
     @property
     def suspect(self) -> Suspect | None:

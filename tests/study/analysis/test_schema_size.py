@@ -35,7 +35,7 @@ def test_the_schema_has_as_many_columns_as_asked_for(study, system):
 
 
 def test_the_bundled_dev_and_train_databases_are_merged_and_no_column_repeats(study, system):
-    study = replace(study, experiment=replace(study.experiment, options={"train": "bundled-train"}))
+    study = replace(study, experiment=replace(study.experiment, train="bundled-train"))
     said = distinct_columns(study)
     assert said == "The columns are drawn from 765 distinct ones in 80 tables of 8 databases"
     question = study.benchmark.questions[0]

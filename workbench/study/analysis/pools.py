@@ -15,14 +15,12 @@ Candidates = dict[str, tuple[Candidate, ...]]
 
 
 def predicted(study: Study) -> tuple[Study, Candidates]:
-    """The candidates in the files that the experiment's option `predictions` names: a folder, a file or a list.
+    """The candidates in the files that the experiment's setting `predictions` names: folders and files.
 
     The returned study names the files in place of its model, since no model was called.
     """
-    setting = study.options["predictions"]
-    paths = [setting] if isinstance(setting, str) else setting
     benchmark = open_benchmark(study.experiment.benchmark, study.experiment.root)
-    found = read_predictions(benchmark, *(study.experiment.folder / path for path in paths))
+    found = read_predictions(benchmark, *study.experiment.predictions)
     systems = found["generator"].nunique()
     return _with_model(study, f"predictions of {systems} systems"), candidates(found)
 

@@ -23,11 +23,11 @@ def industrial(study: Study, system: System, columns: int) -> System:
 
 
 def merged(study: Study) -> tuple[Schema, ...]:
-    """The schemas of all databases of the benchmark, and of the one that the option `train` names.
+    """The schemas of all databases of the benchmark, and of the one that the setting `train` names.
 
     The paper merges BIRD's dev and train. Of several tables with the same name and columns, only the first is taken.
     """
-    names = [study.experiment.benchmark, *filter(None, [study.options.get("train")])]
+    names = [study.experiment.benchmark, *filter(None, [study.experiment.train])]
     seen: set[tuple[str, ...]] = set()
     schemas: list[Schema] = []
     for name in dict.fromkeys(names):

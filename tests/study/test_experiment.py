@@ -1,0 +1,144 @@
+"""An experiment's YAML is checked before anything runs."""
+
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from workbench.errors import BadInputError
+from workbench.retrieve.named import settings_of
+from workbench.retrieve.similarity import Embedding
+from workbench.study.experiment import Experiment, load_experiment, shipped
+
+ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    monkeypatch.setenv("BIRD", "/bird")
+    folder = tmp_path / "experiments"
+    folder.mkdir()
+
+    def write(text):
+        path = folder / "mine.yaml"
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+def test_a_file_becomes_an_experiment_named_after_it_with_paths_relative_to_it(write, tmp_path):
+    text = """
+        benchmark: ../mine.json
+        root: $BIRD/dev
+        prompts: mine
+        predictions: [a, $BIRD/b]
+        golds: {new: new.json}
+        limit: 5
+        notebooks: {a/b: {samples: 3}, c: }"""
+    read = load_experiment(write(text))
+    assert (read.name, read.limit, read.folder) == ("mine", 5, tmp_path)
+    assert read.benchmark == str(tmp_path / "experiments/../mine.json")
+    assert (read.root, read.prompts) == (Path("/bird/dev"), tmp_path / "experiments/mine")
+    assert read.predictions == (tmp_path / "experiments/a", Path("/bird/b"))
+    assert read.golds == {"new": tmp_path / "experiments/new.json"}
+    assert read.notebooks == {"a/b": {"samples": 3}, "c": {}}
+
+
+@pytest.mark.parametrize(
+    "path", sorted(shipped("experiments").glob("*.yaml")), ids=lambda p: p.stem
+)
+def test_every_experiment_is_written_and_read_back_whole(path, tmp_path, monkeypatch):
+    for variable in ("BIRD", "SPIDER", "PREDICTIONS", "BIRD_MINIDEV"):
+        monkeypatch.setenv(variable, f"/{variable}")
+    whole = load_experiment(str(path))
+    assert whole.about
+    resolved = replace(whole, figures=tmp_path, preview=3, budget="b", cheaper=True, offline=True)
+    assert load_experiment(str(resolved.write(tmp_path / "deep" / "experiment.yaml"))) == resolved
+
+
+def test_a_name_is_looked_for_in_the_folders_above_however_its_path_is_written(
+    write, tmp_path, monkeypatch
+):
+    write("limit: 0.5")
+    deep = tmp_path / "notebooks" / "deep"
+    deep.mkdir(parents=True)
+    monkeypatch.chdir(deep)
+    assert load_experiment("mine") == load_experiment("../../experiments/mine.yaml")
+    with pytest.raises(BadInputError, match=r"no experiment 'other'; there are .*mine"):
+        load_experiment("other")
+
+
+def test_a_preview_without_the_data_takes_bundled_questions(write, monkeypatch):
+    monkeypatch.delenv("BIRD")
+    path = write("benchmark: bird-dev\nroot: $BIRD\ntrain: bird-train\nlimit: 0.1\n")
+    read = load_experiment(path, preview=3)
+    assert (read.benchmark, read.root, read.stands_for) == ("bundled-dev", None, 1534)
+    assert (read.train, read.limit, read.preview) == ("bundled-train", 0.1, 3)
+
+
+# What no file may have: the settings, and the one that the error names.
+WRONG = {
+    "suspect: all": "suspect",
+    "retrieval: best": "retrieval",
+    "retrieval: {edit: high}": "edit",
+    "model: gpt-4o": "model",
+    "judges: [gpt-4o]": "gpt-4o",
+    "modle: x": "modle",
+    "options: {train: x}": "options",
+    "limit: many": "limit",
+    "limit: true": "limit",
+    "limit: 0": "limit",
+    "dollars: -1": "dollars",
+    "dollars: .nan": "dollars",
+    "calls: 1.5": "calls",
+    "batch: maybe": "batch",
+    "sql_seconds: 0": "seconds",
+    "sql_seconds: 1.0e+9": "seconds",
+    "notebooks: [a]": "notebooks",
+    "notebooks: {a: 3}": "notebooks.a",
+    "models: {1: a/b}": "models",
+    "golds: {new: [1]}": "golds.new",
+    "parameters: {openai/o3: low}": "parameters.openai/o3",
+    "parameters: {openai/o3: {seed: 1}}": "openai/o3",
+    "- a": "mine.yaml",
+    "a: [": "mine.yaml",
+    "about: !!python/object/apply:os.getcwd []": "mine.yaml",
+    "root: $NOWHERE_SET/dev": "NOWHERE_SET",
+    "root: $": "root",
+}
+
+
+@pytest.mark.parametrize(("text", "setting"), WRONG.items())
+def test_a_wrong_setting_is_one_error_that_names_the_file_and_the_field(write, text, setting):
+    with pytest.raises(BadInputError) as error:
+        load_experiment(write(text))
+    assert "mine.yaml: " in str(error.value)
+    assert setting in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_query_runs_within_the_experiments_time(tmp_path):
+    experiment = Experiment("small", sql_seconds=0.2, folder=tmp_path)
+    with wb.open_study(experiment, limit=1) as study:
+        (question,) = study.benchmark.questions
+        result = study.lab.run(question, ENDLESS)
+    assert result.status == "timeout"
+    assert "0.2" in result.error
+
+
+def test_the_papers_experiments_have_the_papers_limits_and_name_their_embeddings(monkeypatch):
+    for variable in ("BIRD", "SPIDER"):
+        monkeypatch.setenv(variable, "/nowhere")
+    limits = {"chase_bird_gemini": 30, "chess_bird": 60, "mac_bird": 120}
+    assert {name: load_experiment(name).sql_seconds for name in limits} == limits
+    for name in ("chase_bird_gemini", "chase_bird_claude", "chase_bird_mistral", "chess_bird"):
+        (similarity,) = settings_of(load_experiment(name).retrieval).values()
+        assert isinstance(similarity, Embedding)
+
+
+def test_every_field_of_an_experiment_is_told():
+    said = Experiment.__doc__ or ""
+    told = {"name", "about", "benchmark", "root", "prompts", "path", "output"}  # as they say
+    assert [f.name for f in fields(Experiment) if f.name not in told and f.name not in said] == []
