@@ -123,7 +123,7 @@ def test_verdicts_are_json_lines(run, bird, right, wrong, tmp_path):
     assert (code, "EX (BIRD)" in out) == (0, True)
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert len(rows) == 24
-    assert {row["generator"] for row in rows} == {str(right), str(wrong)}
+    assert {row["generator"] for row in rows} == {f"{right}: system", f"{wrong}: system"}
     assert rows[0]["sql"] == "SELECT count(*) FROM animal"
     assert rows[0]["ex_bird"] == 1.0
 
@@ -223,7 +223,7 @@ def test_ask_answers_a_question_about_any_file(run, bird):
 def test_data_counts_the_parts_of_a_benchmark(run, bird):
     code, out, err = run("data", "bundled-train")
     assert (code, err) == (0, "")
-    assert "translation_bureau: 10 tables" in out
+    assert "260 questions, 4 databases" in out
     code, out, _ = run("data", "bird-dev", "--root", bird)
     assert "the gold query gives no rows" in out
     assert code == 1

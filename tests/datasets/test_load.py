@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from workbench.benchmarks.benchmark import size, some
+from workbench.benchmarks.check import missing
 from workbench.benchmarks.load import (
     ALIASES,
     BENCHMARKS,
@@ -256,7 +257,7 @@ def test_the_table_of_benchmarks_is_consistent():
         ("", "", "there are bird-dev"),
         ("bird", None, "give --root"),
         ("bird", "nowhere", "no such folder"),
-        ("bird", "", r"no dev\.json in"),
+        ("bird", "", r"no dev\.json with databases"),
     ],
 )
 def test_what_cannot_be_opened_says_what_to_do(tmp_path, name, root, said):
@@ -332,3 +333,18 @@ def test_the_draw_is_the_same_everywhere():
 def test_other_limits_are_refused(limit):
     with pytest.raises(BadInputError, match="a share of each database's between 0 and 1"):
         some(QUESTIONS, limit)
+
+
+def test_missing_files_are_named_for_each_public_benchmark(tmp_path, tiny):
+    bird = tiny.write_bird(tmp_path / "bird")
+    spider = tiny.write_spider(tmp_path / "spider")
+    (spider / "database/pond/pond.sqlite").unlink()
+    (bird / "dev_databases/zoo/database_description").mkdir()
+    (spider / "tables.json").unlink()
+    found = missing(tmp_path)
+    assert set(found) == {name for name in BENCHMARKS if "bundled" not in name} - {"bird-sds"}
+    assert found["bird-dev"] == [
+        f"bird/dev_databases/{db_id}/database_description" for db_id in ("pond", "shop")
+    ]
+    assert found["spider-dev"] == ["spider/tables.json", "spider/database/pond/pond.sqlite"]
+    assert found["bird-train"] == ["train.json with the folder train_databases beside it"]

@@ -100,9 +100,9 @@ def test_an_answer_for_another_database_or_question_is_named(bird, read):
 def test_half_a_character_in_an_answer_becomes_a_question_mark(bird, read, tmp_path):
     found = read(bird, '{"0": "SELECT \'\\ud83d\'"}')
     assert by_id(found) == {"0": "SELECT '?'"}
-    odd = found.assign(sql="SELECT '\ud83d'")
-    for end in (".json", ".sql", ".jsonl", ".csv"):
-        write_predictions(odd, tmp_path / f"odd{end}", bird)
+    odd = found.assign(sql="SELECT '\ud83d'", db_id="zoo")
+    for end in (".json", ".jsonl", ".csv"):
+        write_predictions(tmp_path / f"odd{end}", odd)
         assert by_id(read_predictions(bird, tmp_path / f"odd{end}"))["0"] == "SELECT '?'"
 
 
@@ -179,18 +179,19 @@ def test_a_file_that_carries_gold_as_well_is_not_judged_by_its_gold(bird, read):
 )
 @pytest.mark.parametrize("end", [".json", ".sql", ".jsonl", ".csv"])
 def test_what_is_written_is_read_again(bird, tmp_path, sql, end):
-    rows = [(q.id, "g", 0, sql) for q in bird.questions]
-    frame = pd.DataFrame(rows, columns=COLUMNS)
-    write_predictions(frame, tmp_path / f"g{end}", bird)
+    rows = [(q.id, "g", 0, sql, q.db_id) for q in bird.questions]
+    frame = pd.DataFrame(rows, columns=[*COLUMNS, "db_id"])
+    write_predictions(tmp_path / f"g{end}", frame)
     found = read_predictions(bird, tmp_path / f"g{end}")
     if end in {".json", ".sql"}:  # one line for each answer
         frame["sql"] = sql.replace("\n", " ")
     if end == ".csv":
         assert not any(line.startswith("=") for line in (tmp_path / "g.csv").read_text().split(","))
-    pd.testing.assert_frame_equal(found, frame, check_dtype=False)
+    pd.testing.assert_frame_equal(found, frame[COLUMNS], check_dtype=False)
     if end in {".json", ".sql"}:
-        with pytest.raises(BadInputError, match="holds one answer a question"):
-            write_predictions(pd.concat([frame, frame]), tmp_path / f"g{end}", bird)
+        for wrong in (pd.concat([frame, frame]), frame[COLUMNS]):
+            with pytest.raises(BadInputError, match="holds one answer a question"):
+                write_predictions(tmp_path / f"g{end}", wrong)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +224,7 @@ def test_a_folder_stands_for_its_files_and_names_are_told_apart(bird, tmp_path):
         (tmp_path / folder).mkdir()
         content = json.dumps({"question_id": "0", "sql": "SELECT 1", "generator": "g"})
         (tmp_path / folder / "mine.answers.jsonl").write_text(content)
-        (tmp_path / folder / "mine.csv").write_text("a table of the run")
+        (tmp_path / folder / "a_table.csv").write_text("a table of the run")
     one = read_predictions(bird, tmp_path / "a")
     assert one["generator"].tolist() == ["g"]
     both = read_predictions(bird, tmp_path / "a", tmp_path / "b")

@@ -305,7 +305,7 @@ def test_a_selector_that_sorts_the_trials_is_refused_before_its_index_means_anot
 def test_a_pool_of_two_generators_of_one_kind_is_judged_from_its_file(study, tmp_path):
     two = replace(direct(), generate=tuple(direct(temperature=t).generate[0] for t in (0.0, 1.0)))
     run = study.run(two)
-    write_predictions(run.trials, tmp_path / "pool.jsonl", study.benchmark)
+    write_predictions(tmp_path / "pool.jsonl", run.trials)
     read = read_predictions(study.benchmark, tmp_path / "pool.jsonl")
     assert read["sql"].tolist() == run.trials["sql"].tolist()
 

@@ -2,9 +2,9 @@
 
 import math
 import re
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
@@ -43,19 +43,16 @@ class Benchmark:
 
     def database(self, db_id: str) -> Path:
         """The SQLite file of a database. A db_id is a plain name, so that it cannot lead out of the folder."""
-        if not _DB_ID.fullmatch(db_id):
-            raise BadInputError(
-                f"db_id {db_id!r}: letters, digits, '_', '-' and '.' only, at most 128"
-            )
         path = self.databases / db_id / f"{db_id}.sqlite"
-        if not self.has(db_id):
-            raise BadInputError(
-                f"no database {db_id}: expected {db_id}/{db_id}.sqlite in {self.databases}"
-            )
-        if not path.resolve().is_relative_to(self.databases.resolve()):
-            raise BadInputError(
-                f"database {db_id}: a link leads out of {self.databases}; put the file itself there"
-            )
+        wrong = ""
+        if not _DB_ID.fullmatch(db_id):
+            wrong = f"db_id {db_id!r}: letters, digits, '_', '-' and '.' only, at most 128"
+        elif not self.has(db_id):
+            wrong = f"no database {db_id}: expected {db_id}/{db_id}.sqlite in {self.databases}"
+        elif not path.resolve().is_relative_to(self.databases.resolve()):
+            wrong = f"database {db_id}: a link leads out of {self.databases}; put the file there"
+        if wrong:
+            raise BadInputError(wrong)
         return path
 
     def limited(self, limit: float | None) -> "Benchmark":
@@ -76,24 +73,16 @@ def some(questions: Sequence[Question], limit: float | None) -> list[Question]:
     draws its Subsampled Development Set (section 4.1.1), 147 of BIRD dev's 1,534 questions.
     """
     check_limit(limit)
-    if limit is None:
-        return list(questions)
-    if limit >= 1:
-        return _spread(questions, int(limit))
-    by_database: dict[str, list[Question]] = {}
-    for question in questions:
-        by_database.setdefault(question.db_id, []).append(question)
-    drawn = {
-        question.id
-        for part in by_database.values()
-        for question in _spread(part, size(len(part), limit))
-    }
-    return [question for question in questions if question.id in drawn]
-
-
-def _spread(questions: Sequence[Question], count: int) -> list[Question]:
-    count = min(count, len(questions))
-    return [questions[n * len(questions) // count] for n in range(count)]
+    places = range(len(questions))
+    parts: list[list[int]] = [[*places]]
+    if limit and limit < 1:
+        by_database = sorted(places, key=lambda n: questions[n].db_id)
+        parts = [[*part] for _, part in groupby(by_database, lambda n: questions[n].db_id)]
+    sizes = [size(len(part), limit) for part in parts]
+    drawn = [
+        part[n * len(part) // k] for part, k in zip(parts, sizes, strict=True) for n in range(k)
+    ]
+    return [questions[n] for n in sorted(drawn)]
 
 
 def size(count: int, limit: float | None) -> int:
@@ -117,6 +106,7 @@ def check_limit(limit: float | None) -> None:
 Filled = Annotated[str, StringConstraints(pattern=r"\S")]
 _TEXT = AliasChoices("SpiderSynQuestion", "question")
 _SQL = AliasChoices("SQL", "query", "sql")
+_ORIGINAL = AliasChoices("SpiderQuestion", "original_question", "question")
 
 
 class _Revised(BaseModel, strict=True):
@@ -124,22 +114,18 @@ class _Revised(BaseModel, strict=True):
 
     question_id: int | str | None = None
     db_id: str | None = None
-    original: str = Field(
-        "", validation_alias=AliasChoices("SpiderQuestion", "original_question", "question")
-    )
+    original: str = Field("", validation_alias=_ORIGINAL)
     text: Filled | None = Field(None, validation_alias=_TEXT)
     sql: Filled | None = Field(None, validation_alias=_SQL)
     evidence: str | None = None
 
 
-class Item(BaseModel, strict=True):
+class Item(_Revised, strict=True):
     """An item of a benchmark's file; without a question_id its position is its id."""
 
-    question_id: int | str | None = None
     db_id: Filled
     text: Filled = Field(validation_alias=_TEXT)
     sql: Filled = Field(validation_alias=_SQL)
-    evidence: str | None = None
     difficulty: str | None = None
 
 
@@ -150,9 +136,7 @@ def read_text(path: Path) -> str:
     try:
         return content.decode("utf-16" if utf_16 else "utf-8-sig")
     except UnicodeDecodeError as error:
-        raise BadInputError(
-            f"{path}: not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8"
-        ) from error
+        raise BadInputError(f"{path}: not UTF-8 text ({error}); save it as UTF-8") from error
 
 
 def read_items(path: Path, model: type[_Model]) -> list[_Model]:
@@ -191,10 +175,9 @@ def with_golds(benchmark: Benchmark, file: str | Path) -> Benchmark:
             continue
         before, gold = own[key], benchmark.golds[key]
         if key in questions or item.db_id not in {None, before.db_id}:
-            here = "an earlier item is about it" if key in questions else f"it has {before.db_id!r}"
             raise MisalignedError(
-                f"{path}, item {number}: question {key} of {benchmark.name} on database {item.db_id!r}, but {here};"
-                f" give golds of {benchmark.name}"
+                f"{path}, item {number}: question {key} on database {item.db_id!r}, which {benchmark.name} asks on"
+                f" {before.db_id!r}, and a file may revise once; give golds of {benchmark.name}"
             )
         hint = (item.evidence or "") if "evidence" in item.model_fields_set else before.evidence
         questions[key] = replace(before, text=item.text or before.text, evidence=hint)
@@ -223,7 +206,7 @@ def _keys(items: Sequence[_Revised], benchmark: Benchmark) -> list[str]:
     if [db_id for db_id, _ in stated] == [db_id for db_id, _ in own] and 2 * same > len(own):
         return [question.id for question in every]
     # A few questions are asked twice about one database: the second item is then about the second of them.
-    waiting: dict[tuple[str | None, str], deque[str]] = {}
+    waiting: dict[tuple[str | None, str], list[str]] = {}
     for about, question in zip(own, every, strict=True):
-        waiting.setdefault(about, deque()).append(question.id)
-    return [waiting[about].popleft() if waiting.get(about) else "" for about in stated]
+        waiting.setdefault(about, []).append(question.id)
+    return [waiting[about].pop(0) if waiting.get(about) else "" for about in stated]

@@ -1,7 +1,6 @@
 """The benchmark that comes with the workbench: eight databases written for this project, in BIRD's layout.
 
-Training uses the questions of the split train, evaluation those of dev; `flaws.json` lists the few questions that are
-flawed on purpose, in the ways of real benchmarks.
+Training uses the questions of the split train, evaluation those of dev.
 """
 
 import json
@@ -15,7 +14,6 @@ DATA = Path(__file__).with_name("bundled_data")
 
 
 def load_bundled(split: str = "dev") -> Benchmark:
-    """The questions of a split, "dev" or "train"."""
     return open_benchmark(f"bundled-{split}")
 
 
@@ -27,7 +25,7 @@ def bundled_splits() -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """The deliberate fault of a question, and the right query, or "" if no query can be right."""
+    """The deliberate fault of a question, in the ways of real benchmarks, and the right query if there can be one."""
 
     question_id: str
     kind: str
@@ -36,6 +34,5 @@ class Flaw:
 
 
 def load_flaws(split: str = "dev") -> tuple[Flaw, ...]:
-    """The questions of a split that are flawed on purpose."""
     items = json.loads((DATA / split / "flaws.json").read_text(encoding="utf-8"))
     return tuple(Flaw(one["question_id"], one["flaw"], one["note"], one["SQL"]) for one in items)

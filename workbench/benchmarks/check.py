@@ -1,65 +1,49 @@
-"""Check a benchmark and count its parts: the tests check the bundled benchmark, `workbench data` checks any other."""
+"""Check a benchmark: which of its files are missing, and what is wrong in those that are there."""
 
-from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator
+from pathlib import Path
 
-from workbench.benchmarks.benchmark import Benchmark
+from workbench.benchmarks.benchmark import Benchmark, Item, read_items
+from workbench.benchmarks.load import BENCHMARKS
 from workbench.sql.catalog import describe
 from workbench.sql.executor import Executor
-from workbench.sql.facts import features
 from workbench.sql.schema import read_schema
-from workbench.sql.schema_text import quote
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """Counts of a benchmark's parts, and a complaint for each fault."""
+def missing(folder: Path) -> dict[str, list[str]]:
+    """For each of BIRD's and Spider's benchmarks the files that `folder` lacks, up to two folders below."""
+    lacks: dict[str, list[str]] = {}
+    for name, release in BENCHMARKS.items():
+        if not release.url or name == "bird-sds":
+            continue
+        file, databases = release.files[0], release.databases
+        places = [at for depth in ("", "*/", "*/*/") for at in sorted(folder.glob(depth + file))]
+        at = next((at for at in places if at.with_name(databases).is_dir()), None)
+        if at is None:  # a dev.json without its databases may be another benchmark's
+            lacks[name] = [f"{file} with the folder {databases} beside it"]
+            continue
+        inside = at.with_name(databases)
+        inside = next(filter(Path.is_dir, [inside / databases]), inside)
+        files = [at.with_name(other) for other in (*release.files[1:], *release.tables[-1:])]
+        for db_id in sorted({item.db_id for item in read_items(at, Item)}):
+            files.append(inside / db_id / f"{db_id}.sqlite")
+            files += [inside / db_id / "database_description"] * (release.sense == "bird")
+        lacks[name] = [str(path.relative_to(folder)) for path in files if not path.exists()]
+    return lacks
 
-    databases: tuple[tuple[str, int, int, int], ...]  # name, tables, columns, rows
-    hints: int
-    features: tuple[tuple[str, int], ...]  # an SQL feature, and how many gold queries have it
-    complaints: tuple[str, ...]
 
-
-def check(benchmark: Benchmark, executor: Executor) -> Report:
-    """Run every gold query, read every database and its descriptions, and find repeated questions."""
-    complaints = []
-    golds = [benchmark.golds[question.id] for question in benchmark.questions]
-    jobs = [
-        (benchmark.database(q.db_id), g.sql)
-        for q, g in zip(benchmark.questions, golds, strict=True)
-    ]
-    made_of = Counter(features("SELECT 1"))  # every feature, 0 times
+def check(benchmark: Benchmark, executor: Executor) -> Iterator[str]:
+    """A line for each gold query that fails, question that is asked twice and part of a database that is unreadable."""
     asked: dict[tuple[str, str], str] = {}
-    for question, gold, execution in zip(
-        benchmark.questions, golds, executor.execute_many(jobs), strict=True
-    ):
-        if execution.status != "ok":
-            outcome = execution.error or "no rows"
-            complaints.append(f"question {question.id}: the gold query gives {outcome}")
+    jobs = [(benchmark.database(q.db_id), benchmark.golds[q.id].sql) for q in benchmark.questions]
+    for question, ran in zip(benchmark.questions, executor.execute_many(jobs), strict=True):
+        if ran.status != "ok":
+            yield f"question {question.id}: the gold query gives {ran.error or 'no rows'}"
         text = " ".join(question.text.casefold().split())
-        if first := asked.get((question.db_id, text)):
-            complaints.append(f"question {question.id}: the same as {first}")
-        asked.setdefault((question.db_id, text), question.id)
-        if found := features(gold.sql):
-            made_of.update(name for name, count in found.items() if count)
-        else:
-            complaints.append(f"question {question.id}: the gold query cannot be read")
-    databases = []
+        if (first := asked.setdefault((question.db_id, text), question.id)) != question.id:
+            yield f"question {question.id}: the same as {first}"
     for db_id in dict.fromkeys(question.db_id for question in benchmark.questions):
-        path = benchmark.database(db_id)
-        schema = read_schema(path)
+        schema = read_schema(path := benchmark.database(db_id))
         if (folder := path.parent / "database_description").is_dir():
             schema = describe(schema, folder)
-        complaints += [f"database {db_id}: {line}" for line in schema.skipped]
-        counts = executor.execute_many(
-            [(path, f"SELECT COUNT(*) FROM {quote(table.name)}") for table in schema.tables]
-        )
-        rows = [int(str(count.rows[0][0])) if count.rows else 0 for count in counts]
-        databases.append((db_id, len(schema.tables), len(schema.columns()), sum(rows)))
-    return Report(
-        tuple(databases),
-        sum(bool(question.evidence) for question in benchmark.questions),
-        tuple(made_of.items()),
-        tuple(complaints),
-    )
+        yield from (f"database {db_id}: {line}" for line in schema.skipped)

@@ -116,7 +116,7 @@ def run(
         files = []
         for number, done in enumerate(runs):
             files.append(folder / f"{name}{_numbered(number)}{ANSWERS}")
-            write_predictions(done.answers, files[-1], study.benchmark)
+            write_predictions(files[-1], done.answers)
         if len(runs) > 1:
             study.save(f"{name}_questions", variants.questions())
     print(table.to_markdown())

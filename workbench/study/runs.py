@@ -53,9 +53,8 @@ class Run:
 
     @property
     def answers(self) -> pd.DataFrame:
-        """The chosen queries as predictions (question_id, generator, sample, sql) of one generator, the run."""
-        chosen = self.trials[self.trials["chosen"]]
-        return chosen.assign(generator=self.name, sample=0)[COLUMNS]
+        """The answers as predictions (question_id, generator, sample, sql, db_id) of one generator, the run."""
+        return self.questions.assign(generator=self.name, sample=0)[[*COLUMNS, "db_id"]]
 
     def row(self, label: str = "") -> dict[str, Any]:
         """EX with its interval, and the mean calls, tokens and dollars of a question; NaN dollars are unknown."""
