@@ -37,7 +37,6 @@ CREATE TABLE IF NOT EXISTS batches(
     name TEXT PRIMARY KEY,          -- also in the file's name and in the batch's metadata at the provider
     model TEXT NOT NULL,
     url TEXT NOT NULL,              -- the server's address without user and password
-    file TEXT NOT NULL,             -- the provider's id of the uploaded requests, '' before
     asked REAL,                     -- when its creation was first asked for, NULL before
     id TEXT NOT NULL,               -- the provider's id of the batch, '' before it is known
     created REAL NOT NULL

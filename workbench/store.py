@@ -88,6 +88,12 @@ class Store:
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
 
+    def attach(self, other: Path, name: str) -> None:
+        """Let writes read the tables of another cache file, as `name.calls`."""
+        uri = f"{other.absolute().as_uri()}?mode=ro"
+        with self._locks[1], self._errors():
+            self._writer.execute(f"ATTACH ? AS {name}", [uri])
+
     def close(self) -> None:
         """Close the file once no thread reads or writes it."""
         with self._locks[0], self._locks[1]:

@@ -156,7 +156,6 @@ def test_an_error_object_in_a_200_keeps_its_reason_and_is_repeated(cache, ask, n
 )
 def test_an_absurd_wait_is_capped_and_said(cache, ask, given, monkeypatch, capsys):
     monkeypatch.setattr("workbench.llm.faults.LONGEST", 0.4)
-    monkeypatch.setattr("workbench.llm.limiter.LONGEST", 0.4)
     with Server([error(429, "rate_limit", "slow down", Retry_After=given)]) as server:
         began = time.monotonic()
         assert wb.Client(cache, api_base=server.url).complete(ask(1)[0]).text
@@ -170,7 +169,7 @@ def test_a_reply_that_never_ends_times_out_and_is_not_sent_again(cache, ask):
         began = time.monotonic()
         assert client.complete(ask(1)[0]).fault == "timeout"
         assert time.monotonic() - began < 3
-        assert (server.requests, client.budget.made, client.ledger.perhaps_paid) == (1, 1, 1)
+        assert (server.requests, client.budget.made) == (1, 1)
 
 
 def test_a_server_that_is_not_there_is_asked_again_and_costs_nothing(cache, ask):

@@ -1,7 +1,7 @@
 """Answer requests from the cache, and else from the models' providers.
 
-All clients of a process make their calls in one event loop, in a thread of its own, so that two of them never make the
-same call; across processes, locks on the cache file see to it. A reply is on disk before anybody sees it.
+All clients of a process make their calls in one event loop, in a thread of its own, so that two of
+them never make the same call; across processes, locks on the cache file see to it.
 """
 
 import asyncio
@@ -10,10 +10,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from concurrent import futures
+from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from weakref import WeakSet
 
@@ -21,24 +20,15 @@ from workbench.errors import BudgetError, CacheMissError, ProviderError, Stopped
 from workbench.llm import keys, money
 from workbench.llm.batch import Batches
 from workbench.llm.cache import Cache, insert
-from workbench.llm.faults import Post, Refusal, error_in, pause, refusal
-from workbench.llm.keys import runs_here
+from workbench.llm.faults import Refusal, error_in, pause, refusal
+from workbench.llm.keys import Reply, runs_here
 from workbench.llm.limiter import Limiter
 from workbench.llm.locks import Locks
-from workbench.llm.money import Budget, Ledger, listed
+from workbench.llm.money import Budget, Ledger, Statement
 from workbench.llm.parameters import check
 from workbench.llm.preview import Preview, preview
 from workbench.llm.send import (
-    POST,
-    Send,
-    answer_here,
-    asked,
-    called,
-    completion,
-    dropped,
-    hidden,
-    litellm,
-    send,
+    CALL, Call, Send, answer_here, asked, called, completion, dropped, litellm, send,
 )  # fmt: skip
 from workbench.types import Completion, Request
 
@@ -50,59 +40,34 @@ def _loop() -> asyncio.AbstractEventLoop:
     with _starting:
         if os.getpid() not in _loops:
             loop = _loops[os.getpid()] = asyncio.new_event_loop()
-            loop.set_default_executor(ThreadPoolExecutor(64, "calls"))
+            loop.set_default_executor(futures.ThreadPoolExecutor(64, "calls"))
             threading.Thread(target=loop.run_forever, name="calls", daemon=True).start()
         return _loops[os.getpid()]
 
 
-class _Call:
-    """A call without an answer yet: its client, the runs that wait for it, and its attempt under way."""
-
-    def __init__(self, client: "Client") -> None:
-        self.client, self.waiting = client, 0
-        self.post: Post | None = None
-        self.task: asyncio.Task[Completion]
-
-    @property
-    def posted(self) -> bool:
-        return self.post is not None and self.post.posted
-
-
-_Owner = tuple[int, Path, str]  # process, file and key
-_under_way: dict[_Owner, _Call] = {}  # only the loop's thread uses it
-
-
-def _forget(owner: _Owner, _: object) -> None:
-    del _under_way[owner]
+_under_way: dict[tuple[int, Path, str], Call] = {}  # by process, file and key; the loop's alone
 
 
 class Client:
     """Answers requests from the cache, and sends the others to their providers.
 
         client = wb.Client(wb.Cache(), budget=wb.Budget(dollars=5))
-        client.complete_many([wb.Request("direct", "openai/gpt-4o-mini", messages, {"temperature": 0}, sample=0)])
+        messages = [{"role": "user", "content": "How many rows has t?"}]
+        client.complete_many([wb.Request("direct", "openai/gpt-4o-mini", messages)])
 
-    `api_base` is an address, or one for each model; by default the environment's PROVIDER_API_BASE. With `offline`, a
-    request that is not cached raises CacheMissError. With `refresh`, every request is asked once more. At most
-    `at_once` calls per model are under way, and fewer where its provider takes fewer. `retries` is how many failures
-    are followed by another try, and `timeout` the seconds that a reply may take. With `batch`, calls are sent in
-    batches, at half the price, where LiteLLM has batches of their provider in OpenAI's form. `send` makes one call.
+    `api_base` is an address, or one for each model; by default the environment's PROVIDER_API_BASE.
+    With `offline`, a request that is not cached raises CacheMissError. With `refresh`, every
+    request is asked once more. At most `at_once` calls per model are under way, and fewer where its
+    provider takes fewer. `retries` is how many failures are followed by another try, and `timeout`
+    the seconds that a reply may take. With `batch`, calls are sent in batches, at half the price,
+    where LiteLLM has batches of their provider in OpenAI's form. `send` makes one call.
     """
 
     def __init__(
-        self,
-        cache: Cache,
-        *,
-        send: Send = send,
-        api_base: str | Mapping[str, str] = "",
-        offline: bool = False,
-        refresh: bool = False,
-        budget: Budget | None = None,
-        at_once: int = 64,
-        retries: int = 4,
-        timeout: float = 600.0,
-        batch: bool = False,
-    ) -> None:
+        self, cache: Cache, *, send: Send = send, api_base: str | Mapping[str, str] = "",
+        offline: bool = False, refresh: bool = False, budget: Budget | None = None,
+        at_once: int = 64, retries: int = 4, timeout: float = 600.0, batch: bool = False,
+    ) -> None:  # fmt: skip
         self.cache, self.send, self.api_base = cache, send, api_base
         self.offline, self.refresh, self.batch = offline, refresh, batch
         self.budget, self.ledger = budget or Budget(), Ledger()
@@ -111,15 +76,14 @@ class Client:
         self._limiters: dict[str, Limiter] = {}
         self._urls: dict[str, tuple[str, str]] = {}
         self._refreshed: set[str] = set()
-        self._runs: set[asyncio.Future[None]] = set()  # only the loop's thread uses it
+        self._runs: set[asyncio.Task[object] | None] = set()  # only the loop's thread uses it
         self._halted: WeakSet[threading.Thread] = WeakSet()
 
     def _url(self, model: str) -> tuple[str, str]:
         """The model's address, and its endpoint in keys."""
         if model not in self._urls:
-            given = (
-                self.api_base if isinstance(self.api_base, str) else self.api_base.get(model, "")
-            )
+            bases = self.api_base
+            given = bases if isinstance(bases, str) else bases.get(model, "")
             url = keys.address(model, given)
             self._urls[model] = url, keys.endpoint(model, url)
         return self._urls[model]
@@ -144,8 +108,9 @@ class Client:
     def complete_many(self, requests: Sequence[Request]) -> list[Completion]:
         """The answers in the order of the requests. One that fails has a `fault`; the rest go on.
 
-        A refused key, a reached budget and a full disk are raised. Then, and after Ctrl-C, nothing more is sent, and what
-        is under way is waited for and stored: running the same again asks only for the missing answers.
+        A refused key, a reached budget and a full disk are raised. Then, and after Ctrl-C, nothing
+        more is sent, and what is under way is waited for and stored: running the same again asks
+        only for the missing answers.
         """
         if threading.current_thread() in self._halted:
             raise StoppedError("the run was stopped")
@@ -153,269 +118,228 @@ class Client:
         fresh = set(names) - self._refreshed if self.refresh else set()
         found = self.cache.get_many([name for name in names if name not in fresh]) if names else {}
         calls = {name: r for name, r in zip(names, requests, strict=True) if name not in found}
-        paid: set[str] = set()
         if calls:
-            found |= self._missing(calls, len(names), paid)
+            found |= self._missing(calls, len(names))
         answers = []
         for name, request in zip(names, requests, strict=True):
-            answer = found[name]
-            if name not in paid:
-                if not answer.cached and answer.fault in {"", "filtered"}:
-                    answer = replace(answer, cached=True)
+            answers.append(answer := found[name])
+            if answer.cached:
                 self.ledger.add(request, answer)
-            paid.discard(name)  # the same request once more costs nothing
-            answers.append(answer)
+            elif not answer.fault:  # counted; the same request once more costs nothing
+                found[name] = replace(answer, cached=True)
         return answers
 
-    def _missing(
-        self, calls: dict[str, Request], total: int, paid: set[str]
-    ) -> dict[str, Completion]:
-        """The answers that are not cached; those that this run has paid for, and counted, are added to `paid`."""
+    def _missing(self, calls: dict[str, Request], total: int) -> dict[str, Completion]:
+        """The answers that are not cached; what this run pays for is counted."""
         if self.offline:
             name, first = next(iter(calls.items()))
             raise CacheMissError(
-                f"offline, and {len(calls):,} of {total:,} requests have no answer in {self.cache.path}; the first: "
-                f"prompt {first.prompt!r}, question {first.question!r}, {name}; ask without `offline`, or merge a cache "
-                "that has them"
+                f"offline, and {len(calls):,} of {total:,} requests have no answer in "
+                f"{self.cache.path}; the first: prompt {first.prompt!r}, question "
+                f"{first.question!r}, {name}; ask without `offline`, or merge a cache that has them"
             )
         for request in calls.values():
             check(request)
         if self.cache.read_only:
-            raise StoreError(
-                f"cache file {self.cache.path} cannot be written: nothing is paid that cannot be kept"
-            )
+            told = "cannot be written: nothing is paid that cannot be kept"
+            raise StoreError(f"cache file {self.cache.path} {told}")
         here = {n: r for n, r in calls.items() if self.send is send and runs_here(r.model)}
         found = self._compute(here) if here else {}
-        paid.update(here)
         if remote := {name: request for name, request in calls.items() if name not in here}:
-            future = asyncio.run_coroutine_threadsafe(self._ask(remote, paid), _loop())
-            found |= self._wait(future)
+            found |= self._wait(asyncio.run_coroutine_threadsafe(self._ask(remote), _loop()))
         return found
 
     def _compute(self, calls: dict[str, Request]) -> dict[str, Completion]:
         """The answers of models of this process, stored together."""
-        found = {}
+        found, rows = {}, []
         try:
             for name, request in calls.items():
                 began, reply = time.time(), answer_here(request)
                 answer = found[name] = replace(completion(request, name, reply), cost=0.0)
-                now = time.time()
-                row = insert(
-                    request,
-                    answer,
-                    self.endpoint(request.model),
-                    reply,
-                    seconds=now - began,
-                    created=now,
-                )
-                self.cache.add(row, durable=False)
+                rows.append(self._row(request, answer, reply, began))
                 self.ledger.add(request, answer)
         finally:
-            self.cache.save()
+            with self.cache.write(durable=False) as db:
+                for row in rows:
+                    db.execute(*row)
         self._refreshed |= calls.keys()
         return found
 
-    def _wait(self, future: "Future[dict[str, Completion]]") -> dict[str, Completion]:
+    def _row(self, request: Request, answer: Completion, reply: Reply, began: float) -> Statement:
+        left_out = dropped.get(asked(request), "") if dropped else ""
+        return insert(request, answer, self.endpoint(request.model), reply, began, left_out)
+
+    def _wait(self, future: "futures.Future[dict[str, Completion]]") -> dict[str, Completion]:
         try:
             return future.result()
+        except futures.CancelledError:
+            raise StoppedError("the run was stopped before this call was sent") from None
         except BaseException:
             if not future.done():  # Ctrl-C; a second one leaves at once
-                with self.stopped(), suppress(Exception):
-                    future.result()
+                with self.stopped():
+                    futures.wait([future])
             raise
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """While the block runs, this client sends nothing more, and its runs in other threads end.
+        """While the block runs, this client sends nothing, and its runs in other threads end.
 
-        They end when the replies under way are stored. After a second Ctrl-C those threads send nothing ever again.
+        They end when the replies under way are stored. After a second Ctrl-C those threads send
+        nothing ever again.
         """
         self._halted = WeakSet(threading.enumerate())
         self._halted.discard(threading.current_thread())
         count = asyncio.run_coroutine_threadsafe(self._stop(), _loop()).result()
         if count:
             replies = "1 reply" if count == 1 else f"{count:,} replies"
-            print(
-                f"waiting for {replies} under way; Ctrl-C again leaves them",
-                file=sys.stderr,
-                flush=True,
-            )
+            told = f"waiting for {replies} under way; Ctrl-C again leaves them"
+            print(told, file=sys.stderr, flush=True)
         yield
         self._halted = WeakSet()
 
     async def _stop(self) -> int:
         for run in self._runs:
-            if not run.done():
-                run.set_exception(StoppedError("the run was stopped before this call was sent"))
+            run.cancel()
         return sum(call.posted for call in _under_way.values() if call.client is self)
 
-    async def _ask(self, calls: dict[str, Request], paid: set[str]) -> dict[str, Completion]:
+    async def _ask(self, calls: dict[str, Request]) -> dict[str, Completion]:
         """The answers by key. A call that another run of this process makes is waited for."""
-        left = len(calls)
-        run = asyncio.get_running_loop().create_future()
-        mine: dict[str, _Call] = {}
-
-        def ended(task: asyncio.Task[Completion]) -> None:
-            nonlocal left
-            left -= 1
-            error = StoppedError("the call was stopped") if task.cancelled() else task.exception()
-            if not run.done() and (error or not left):
-                run.set_exception(error) if error else run.set_result(None)
-
+        mine: dict[str, Call] = {}
+        own = set()
         for name, request in calls.items():
             owner = (os.getpid(), self.cache.path.resolve(), name)
             if owner not in _under_way:
-                call = _under_way[owner] = _Call(self)
+                call = _under_way[owner] = Call(self)
                 call.task = asyncio.create_task(self._make(call, name, request))
-                call.task.add_done_callback(partial(_forget, owner))
-                paid.add(name)
+                call.task.add_done_callback(lambda _, owner=owner: _under_way.pop(owner))
+                own.add(name)
             mine[name] = _under_way[owner]
             mine[name].waiting += 1
-            mine[name].task.add_done_callback(ended)
+        run = asyncio.current_task()
         self._runs.add(run)
         try:
-            await run
-        except (BudgetError, ProviderError, StoreError) as error:
-            await self._end(mine.values())
-            raise type(error)(f"{error}. {self._kept()}") from error
-        except BaseException:
-            await self._end(mine.values())
-            raise
-        finally:
+            answers = await asyncio.gather(*(asyncio.shield(call.task) for call in mine.values()))
+        except BaseException as error:
             self._runs.discard(run)
-        found = {name: call.task.result() for name, call in mine.items()}
-        paid -= {name for name, answer in found.items() if answer.cached}  # by another process
+            for call in mine.values():  # nothing more is sent for this run
+                call.waiting -= 1
+                if not call.waiting and not call.posted:
+                    call.task.cancel()
+            if posted := [call.task for call in mine.values() if call.posted]:
+                await asyncio.wait(posted)  # it is perhaps paid
+            if isinstance(error, (BudgetError, ProviderError, StoreError)):
+                raise type(error)(f"{error}. {self._kept()}") from error
+            raise
+        self._runs.discard(run)
+        found = dict(zip(mine, answers, strict=True))
+        for name in found.keys() - own:
+            if found[name].cost is None and found[name].fault:
+                self.ledger.add(calls[name], found[name])
+            else:
+                found[name] = replace(found[name], cached=True)
         return found
-
-    async def _end(self, calls: Iterable[_Call]) -> None:
-        """Send nothing more for a run, and wait for what is under way: it is perhaps paid."""
-        for call in calls:
-            call.waiting -= 1
-            if not call.waiting and not call.posted:
-                call.task.cancel()
-        if posted := [call.task for call in calls if call.posted and not call.task.done()]:
-            await asyncio.wait(posted)
 
     def _kept(self) -> str:
         """What is paid and stored, for the message of a run that ends."""
         if waits := self.cache.waits:
-            return (
-                f"{waits:,} paid replies wait in memory: make space and run the same again in this process; ending the "
-                "process loses them"
-            )
+            return (f"{waits:,} paid replies wait in memory: make space and run the same again in "
+                    "this process; ending the process loses them")  # fmt: skip
         sums = self.ledger.total()
-        return (
-            f"{sums.calls + sums.hits:,} answers of this run are cached ({money.dollars(sums.cost, sums.unpriced)} paid "
-            "now): fix this and run the same again to ask only for the others"
-        )
+        return (f"{sums.calls + sums.hits:,} answers of this run are cached "
+                f"({money.dollars(sums.cost, sums.unpriced)} paid now): fix this and run the same "
+                "again to ask only for the others")  # fmt: skip
 
-    async def _make(self, call: _Call, key: str, request: Request) -> Completion:
+    async def _make(self, call: Call, key: str, request: Request) -> Completion:
         """Make one call: limited, locked against other processes, repeated while that may help."""
         if self.batch and not self._batches.unable(request):
             return await self._in_batch(key, request)
         limiter = self._limiters.setdefault(request.model, Limiter(self.at_once))
         attempt, began, wait = 1, time.monotonic(), 0.01
         while True:
-            entered = await limiter.enter()
-            refused = None
             try:
-                if self._locks.acquire(key):
-                    try:
-                        return await self._answer(call, key, request)
-                    finally:
-                        self._locks.release(key)
-            except Refusal as found:
-                refused = found
-            finally:
-                throttled = refused is not None and refused.fault == "rate_limit"
-                limiter.leave(entered, throttled=throttled, wait=refused.wait if refused else 0.0)
-                call.post = None
-            if refused is None:  # another process makes this call
-                wait = min(0.5, 2 * wait)
-            elif refused.fatal:
-                raise ProviderError(f"{request.model} refused: {refused}") from refused
-            elif throttled and time.monotonic() - began < self.timeout:
-                wait = 0.0
-            elif refused.again and attempt <= self.retries:
-                wait, attempt = pause(attempt, refused.wait), attempt + 1
-            else:
-                failed = Completion(
-                    "", request.model, key=key, fault=refused.fault, error=str(refused)
-                )
-                self.ledger.add(request, failed)
-                return failed
-            if refused:
+                async with limiter.place():
+                    if self._locks.acquire(key):
+                        try:
+                            return await self._answer(call, key, request)
+                        finally:
+                            self._locks.release(key)
+                wait = min(0.5, 0.01 + 2 * wait)  # another process makes this call
+            except Refusal as refused:
+                if refused.fault == "rate_limit" and time.monotonic() - began < self.timeout:
+                    wait = 0.0  # the limiter waits
+                elif refused.again and attempt <= self.retries:
+                    wait, attempt = pause(attempt, refused.wait), attempt + 1
+                else:
+                    return self._failed(key, request, refused)
                 self.ledger.retried[refused.fault] += 1
             await asyncio.sleep(wait)
 
-    async def _answer(self, call: _Call, key: str, request: Request) -> Completion:
-        """The answer that another process has stored meanwhile, else that of one attempt; raises Refusal."""
+    def _failed(self, key: str, request: Request, refused: Refusal) -> Completion:
+        if refused.fatal:
+            raise ProviderError(f"{request.model} refused: {refused}") from refused
+        fault, error = refused.fault, str(refused)
+        failed = Completion("", request.model, key=key, fault=fault, error=error)
+        self.ledger.add(request, failed)
+        return failed
+
+    async def _answer(self, call: Call, key: str, request: Request) -> Completion:
+        """The answer that another process has stored meanwhile, else that of one attempt."""
         if not self.refresh and (cached := self.cache.get_many([key]).get(key)):
             return cached
         if self.cache.waits:  # a full disk: nothing is paid until there is room
             await asyncio.to_thread(self.cache.save)
             return await self._answer(call, key, request)
         amount = await self._reserve(request)
-        post, began, cost, paid = Post(), time.time(), None, False
-        call.post = post
-        POST.set((post, lambda: bool(call.waiting)))
-        statements = []
+        call.posted, call.response = False, None
+        CALL.set(call)
+        began, cost, paid, statements = time.time(), None, False, []
         try:
             if not call.waiting:
                 raise asyncio.CancelledError
-            post.posted = self.send is not send  # else LiteLLM's client says so
-            url, endpoint = self._url(request.model)
+            call.posted = self.send is not send  # else LiteLLM's HTTP client says so
+            url, _ = self._url(request.model)
             wait = called(self.send, request, url, self.timeout)
-            reply = hidden(await asyncio.wait_for(wait, self.timeout))
+            reply = await asyncio.wait_for(wait, self.timeout)
             paid, cost = True, reply.get("cost")
-            reply["cost"] = cost = cost if cost or listed(request.model) else None
             answer = completion(request, key, reply)
-            if answer.fault == "empty" and (found := error_in(post)):
-                paid = found.paid
-                raise found
             if answer.fault != "empty":
-                now = time.time()
-                statements.append(insert(
-                    request, answer, endpoint, reply, seconds=now - began, created=now,
-                    dropped=dropped.get(asked(request), ""),
-                ))  # fmt: skip
-        except TimeoutError as error:
-            paid = post.posted
-            self.ledger.perhaps_paid += paid
-            text = f"no reply within {self.timeout:g} s"
-            raise Refusal("timeout", text, again=not paid, paid=paid) from error
-        except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
-            if post.status != 200:
-                raise
-            raise Refusal("malformed", f"the reply cannot be read: {error}", paid=True) from error
+                statements.append(self._row(request, answer, reply, began))
+            elif call.response and (found := error_in(call.response)):
+                raise found
         except Exception as error:
-            found = refusal(error, post)
-            paid = found.paid
-            self.ledger.perhaps_paid += paid
-            raise found from error
+            refused = refusal(error, call.posted, call.response)
+            paid = refused.paid
+            raise refused from error
         finally:
-            if self.budget.limited:
-                statements.append(self.budget.settled(request, amount, cost, paid=paid))
-            if statements:
-                await self.cache.put(*statements)
-            self.budget.ended(request)
+            await self._settle(request, amount, cost, *statements, paid=paid)
+            call.posted = False
         self._refreshed.add(key)
         self.ledger.add(request, answer)
         return answer
 
     async def _reserve(self, request: Request, *, batch: bool = False) -> float:
         """The dollars reserved for a call, once they are free."""
-        most = None
+        if not self.budget.limited:
+            return 0.0
+        most, reserve = None, self.budget.reserve
         if self.budget.dollars is not None:
             most = money.most(request, await asyncio.to_thread(litellm))
             most = most / 2 if batch and most else most
         while True:
             freed = self.budget.freed
-            reserve = self.budget.reserve
             found = await asyncio.to_thread(reserve, self.cache, request, most, batch=batch)
             if found is not None:
                 return found
             await freed.wait()
+
+    async def _settle(self, request: Request, amount: float, cost: float | None,
+                      *statements: Statement, paid: bool) -> None:  # fmt: skip
+        """End a reservation, and store what was paid with it."""
+        if self.budget.limited:
+            statements += (self.budget.settled(request, amount, cost, paid=paid),)
+        if statements:
+            await self.cache.put(*statements)
+        self.budget.ended(request)
 
     async def _in_batch(self, key: str, request: Request) -> Completion:
         """The answer of a call from a batch. A stop leaves it there, and a later run finds it."""
@@ -425,13 +349,9 @@ class Client:
             cost, paid = answer.cost, True
         except Refusal as refused:
             paid = refused.paid
-            if refused.fatal:
-                raise ProviderError(f"{request.model} refused: {refused}") from refused
-            answer = Completion("", request.model, key=key, fault=refused.fault, error=str(refused))
+            return self._failed(key, request, refused)
         finally:
-            if self.budget.limited:
-                await self.cache.put(self.budget.settled(request, amount, cost, paid=paid))
-            self.budget.ended(request)
+            await self._settle(request, amount, cost, paid=paid)
         answer = replace(answer, cached=False)
         self.ledger.add(request, answer)
         return answer

@@ -1,7 +1,7 @@
 """The keys of model calls, and the models that run in this process.
 
-A key hashes everything that a reply depends on and nothing else: the endpoint, the model, the messages, every
-parameter and the sample, but no time-out and no API key.
+A key hashes everything that a reply depends on and nothing else: the endpoint, the model, the
+messages, every parameter and the sample, but no time-out and no API key.
 """
 
 import os
@@ -23,37 +23,30 @@ _registered: dict[str, tuple[Answer, Version]] = {}
 
 def request_key(request: Request, endpoint: str) -> str:
     """The call's key: equal for two requests exactly when one reply can answer both."""
-    return content_hash(
-        "call",
-        {
-            "version": 1,
-            "endpoint": endpoint,
-            "model": request.model,
-            "messages": request.messages,
-            "parameters": request.parameters,
-            "sample": request.sample,
-        },
-    )
+    parts = {"version": 1, "endpoint": endpoint, "model": request.model, "sample": request.sample}
+    parts |= {"messages": request.messages, "parameters": request.parameters}
+    return content_hash("call", parts)
 
 
 def seed(request: Request) -> str:
-    """A hash of what a sample depends on: neither our code nor a limit on the output changes it."""
+    """A hash of what a sample depends on: no code and no limit on the output changes it."""
     temperature = request.parameters.get("temperature")
     return content_hash("seed", [request.messages, temperature, request.sample])
 
 
 def register(provider: str, answer: Answer, version: Version = "") -> None:
-    """Add a provider whose models run in this process: `answer` gives the reply to a request and a seed.
+    """Add a provider whose models run in this process: `answer` replies to a request and a seed.
 
-    `version`, or what it returns for a model's name, takes the place of the endpoint in the keys of its calls.
+    `version`, or what it returns for a model's name, takes the place of the endpoint in keys.
 
-        wb.register("echo", lambda request, seed: {"choices": [{"message": {"content": "SELECT 1"}}]}, "1")
+        reply = {"choices": [{"message": {"content": "SELECT 1"}}]}
+        wb.register("echo", lambda request, seed: reply, "1")
     """
     _registered[provider] = (answer, version)
 
 
 def runs_here(model: str) -> tuple[Answer, Version] | None:
-    """The answering function of a model that runs in this process, and its version; None for any other model."""
+    """The answering function and version of a model of this process; None for any other model."""
     provider = model.partition("/")[0]
     if provider not in _registered and provider in _installed():
         module = import_module(_installed()[provider])
@@ -63,13 +56,13 @@ def runs_here(model: str) -> tuple[Answer, Version] | None:
 
 @cache
 def _installed() -> Mapping[str, str]:
-    """The modules of this package that answer for a provider. Those of all packages would take 10 ms to read."""
+    """The modules of this package that answer for a provider."""
     own = metadata.distribution("workbench").entry_points.select(group="workbench.models")
     return {entry.name: entry.value for entry in own}
 
 
 def endpoint(model: str, url: str) -> str:
-    """The endpoint in keys: the server's address, or the version of a model that runs in this process."""
+    """The endpoint in keys: the server's address, or the version of a model of this process."""
     if not (here := runs_here(model)):
         return public(url)
     version = here[1]
@@ -77,14 +70,14 @@ def endpoint(model: str, url: str) -> str:
 
 
 def address(model: str, given: str = "") -> str:
-    """The model's URL: the given one, else PROVIDER_API_BASE, else PROVIDER_BASE_URL, else ""."""
+    """The model's URL: the given one, else PROVIDER_API_BASE or PROVIDER_BASE_URL, else ""."""
     provider = model.partition("/")[0].upper().replace("-", "_")
-    names = (f"{provider}_API_BASE", f"{provider}_BASE_URL")
-    return given or next((os.environ[name] for name in names if os.environ.get(name)), "")
+    named = (os.environ.get(f"{provider}_{end}") for end in ("API_BASE", "BASE_URL"))
+    return given or next(filter(None, named), "")
 
 
 def public(url: str) -> str:
-    """The URL without user, query and fragment, which may contain secrets and are hidden from now on."""
+    """The URL without user, query and fragment, whose secrets are hidden from now on."""
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")

@@ -1,7 +1,7 @@
 """Of all processes that want the same call, one makes it: a byte of a file, locked by the system.
 
-Such locks end with their process, and need no clock and no space on the disk. A process has one descriptor a file
-and never closes it, since closing any other would drop its locks.
+Such locks end with their process. A process has one descriptor a file and never closes it, since
+closing any other would drop its locks.
 """
 
 import fcntl
@@ -9,9 +9,10 @@ import os
 import threading
 from pathlib import Path
 
-_files: dict[tuple[int, Path], int] = {}  # descriptors by process, since a forked one has no locks
-_held: set[tuple[int, Path, str]] = set()
+_files: dict[Path, int] = {}
+_held: set[tuple[Path, str]] = set()
 _lock = threading.Lock()
+os.register_at_fork(after_in_child=_held.clear)  # the locks stay with the parent
 
 
 class Locks:
@@ -22,22 +23,21 @@ class Locks:
 
     def acquire(self, key: str) -> bool:
         """Lock a key; False if another thread or process has it."""
-        owner = (os.getpid(), self._path)
         with _lock:
-            if (*owner, key) in _held:
+            if (self._path, key) in _held:
                 return False
-            if owner not in _files:
-                _files[owner] = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            if self._path not in _files:
+                _files[self._path] = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
+            how = fcntl.LOCK_EX | fcntl.LOCK_NB
             try:
-                fcntl.lockf(_files[owner], fcntl.LOCK_EX | fcntl.LOCK_NB, 1, int(key[-15:], 16))
+                fcntl.lockf(_files[self._path], how, 1, int(key[-15:], 16))
             except BlockingIOError:
                 return False
-            _held.add((*owner, key))
+            _held.add((self._path, key))
             return True
 
     def release(self, key: str) -> None:
-        owner = (os.getpid(), self._path)
         with _lock:
-            if (*owner, key) in _held:
-                fcntl.lockf(_files[owner], fcntl.LOCK_UN, 1, int(key[-15:], 16))
-                _held.discard((*owner, key))
+            if (self._path, key) in _held:
+                fcntl.lockf(_files[self._path], fcntl.LOCK_UN, 1, int(key[-15:], 16))
+                _held.remove((self._path, key))

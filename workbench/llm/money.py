@@ -7,7 +7,6 @@ import asyncio
 import functools
 import importlib.util
 import math
-import re
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -28,15 +27,16 @@ if TYPE_CHECKING:
 
 LONGEST = 128_000  # tokens of output assumed for a model whose longest reply is not listed
 _FIRST = 4  # replies of a prompt after which their costs say what to reserve for the next
-_FAMILIES = {"vertex_ai", "bedrock", "fireworks_ai"}  # the list has several providers of these
+_COLUMNS = "prompt question system model input output dollars cached again fault".split()
+Statement = tuple[str, tuple[Any, ...]]
 
 
 @dataclass(slots=True)
 class Tally:
-    """Numbers of calls paid now (`calls`) and of cached answers (`hits`), with their tokens and dollars.
+    """Numbers of calls paid now (`calls`) and of cached answers (`hits`), their tokens and dollars.
 
-    `cost` was paid now and `cached_cost` earlier. `unpriced` and `cached_unpriced` count calls of unknown price,
-    which the dollars leave out.
+    `cost` was paid now and `cached_cost` earlier; both leave out the calls of unknown price, which
+    `unpriced` and `cached_unpriced` count.
     """
 
     calls: int = 0
@@ -51,36 +51,32 @@ class Tally:
     cached_unpriced: int = 0
 
     def add(self, answer: Completion) -> None:
-        tokens, cost = (answer.input_tokens, answer.output_tokens), answer.cost or 0.0
+        cost, unpriced = answer.cost or 0.0, answer.cost is None
         if answer.cached:
             self.hits += 1
-            self.cached_input_tokens += tokens[0]
-            self.cached_output_tokens += tokens[1]
+            self.cached_input_tokens += answer.input_tokens
+            self.cached_output_tokens += answer.output_tokens
             self.cached_cost += cost
-            self.cached_unpriced += answer.cost is None
+            self.cached_unpriced += unpriced
         else:
             self.calls += 1
-            self.input_tokens += tokens[0]
-            self.output_tokens += tokens[1]
+            self.input_tokens += answer.input_tokens
+            self.output_tokens += answer.output_tokens
             self.cost += cost
-            self.unpriced += answer.cost is None
+            self.unpriced += unpriced
 
 
 class Ledger:
     """What a client asked: a row for each answer, named by prompt, question, system and model.
 
-    `failed` counts faults that ended a request, `retried` faults after which it was sent again, `flagged` answers
-    that were cut off or filtered, and `perhaps_paid` requests that were sent and got no whole reply.
+    `failed` counts faults that ended a request, `retried` those after which it was sent again.
     """
 
     def __init__(self) -> None:
         self.rows: list[tuple[Any, ...]] = []
         self.failed: Counter[str] = Counter()
         self.retried: Counter[str] = Counter()
-        self.flagged: Counter[str] = Counter()
-        self.perhaps_paid = 0
-        self._total = Tally()
-        self._questions: dict[str, Tally] = defaultdict(Tally)
+        self._questions: dict[str | None, Tally] = defaultdict(Tally)  # None: all together
         self._lock = threading.Lock()
 
     def add(self, request: Request, answer: Completion) -> None:
@@ -91,85 +87,60 @@ class Ledger:
             self.rows.append(row)
             if answer.fault:
                 self.failed[answer.fault] += 1
-            if answer.finish_reason not in {"stop", ""}:
-                self.flagged[answer.finish_reason] += 1
             if not answer.fault or answer.cost is not None:
-                self._total.add(answer)
+                self._questions[None].add(answer)
                 self._questions[request.question].add(answer)
 
     def frame(self) -> "pd.DataFrame":
         """A row for each answer: `client.ledger.frame().groupby("prompt").dollars.sum()`."""
         import pandas as pd  # noqa: PLC0415  takes long to import
 
-        names = [
-            "prompt",
-            "question",
-            "system",
-            "model",
-            "input",
-            "output",
-            "dollars",
-            "cached",
-            "again",
-            "fault",
-        ]
-        return pd.DataFrame(self.rows, columns=names).astype({"dollars": float})
+        return pd.DataFrame(self.rows, columns=_COLUMNS).astype({"dollars": float})
 
     def total(self) -> Tally:
-        with self._lock:
-            return replace(self._total)
+        return self.of(None)
 
-    def of(self, question: str) -> Tally:
+    def of(self, question: str | None) -> Tally:
         """The tally of one question."""
         with self._lock:
             return replace(self._questions[question])
 
     def __str__(self) -> str:
         sums = self.total()
-        free = sums.calls and not sums.cost and not sums.unpriced
-        paid = ", which cost nothing" if free else f": {dollars(sums.cost, sums.unpriced)}"
-        lines = [f"{sums.calls:,} calls{paid if sums.calls else ''}",
-                 f"{sums.input_tokens:,} tokens in, {sums.output_tokens:,} out",
-                 f"{sums.hits:,} cached answers"]  # fmt: skip
-        if sums.cached_cost or sums.cached_unpriced:
-            lines[-1] += f" (originally {dollars(sums.cached_cost, sums.cached_unpriced)})"
-        counters = {
-            "sent again after": self.retried,
-            "without an answer": self.failed,
-            "flagged answers": self.flagged,
-        }
-        for title, counts in counters.items():
-            if found := [f"{name} {number:,}" for name, number in sorted(counts.items()) if number]:
-                lines.append(f"{title}: {', '.join(found)}")
-        if self.perhaps_paid:
-            lines.append(f"sent without a whole reply, perhaps paid: {self.perhaps_paid:,}")
+        paid = f": {dollars(sums.cost, sums.unpriced)}"
+        paid = paid if sums.cost or sums.unpriced else ", which cost nothing"
+        lines = [
+            f"{sums.calls:,} calls{paid}",
+            f"{sums.input_tokens:,} tokens in, {sums.output_tokens:,} out",
+            f"{sums.hits:,} cached answers"
+            f" (originally {dollars(sums.cached_cost, sums.cached_unpriced)})",
+        ]
+        for title, counts in (("sent again after", self.retried), ("without answer", self.failed)):
+            if counts:
+                named = (f"{name} {number:,}" for name, number in sorted(counts.items()))
+                lines.append(f"{title}: {', '.join(named)}")
         return "\n".join(lines)
 
 
 def dollars(amount: float, unpriced: int = 0) -> str:
     """The amount as text, with the number of calls of unknown price that it leaves out."""
-    more = (
-        f" and {unpriced:,} call{'' if unpriced == 1 else 's'} of unknown price" if unpriced else ""
-    )
+    more = f" and {unpriced:,} call{'s' * (unpriced != 1)} of unknown price" if unpriced else ""
     return f"${amount:,.4f}{more}"
 
 
 class Budget:
     """A limit on what is paid from now on, in dollars, in calls, or both; None is no limit.
 
-    Processes that give the same `name` and use the same cache file share the budget: it is a row of that file. A call
-    reserves the most it may cost before it is sent, and from the fifth reply of a prompt on half more than the
-    dearest reply so far. What a process that was killed has reserved counts as spent.
+    Processes that give the same `name` and cache file share the budget: it is a row of that file. A
+    call reserves the most it may cost before it is sent, and from the fifth reply of a prompt on
+    half more than the dearest so far. What a killed process has reserved counts as spent.
     """
 
-    def __init__(
-        self, dollars: float | None = None, *, calls: int | None = None, name: str = ""
-    ) -> None:
+    def __init__(self, dollars: float | None = None, *, calls: int | None = None,
+                 name: str = "") -> None:  # fmt: skip
         self.dollars, self.calls, self.name = dollars, calls, name or uuid4().hex
         self._store: Store | None = None
-        self._own: Counter[tuple[str, str]] = (
-            Counter()
-        )  # calls of this process under way, by model and prompt
+        self._own: Counter[tuple[str, str]] = Counter()  # this process's calls under way, by prompt
         self._costs: dict[tuple[str, str], list[float]] = defaultdict(list)
         self._lock = threading.Lock()
         self.freed = asyncio.Event()  # set when a call of this process ends
@@ -193,19 +164,16 @@ class Budget:
         rows = self._store.read(select, [self.name]) if self._store else []
         return rows[0] if rows else (0.0, 0, 0.0)
 
-    def reserve(
-        self, store: Store, request: Request, most: float | None, *, batch: bool = False
-    ) -> float | None:
-        """Reserve for a call, of which `most` is the highest price; returns dollars, or None if the call has to wait.
+    def reserve(self, store: Store, request: Request, most: float | None, *,
+                batch: bool = False) -> float | None:  # fmt: skip
+        """Reserve for a call that costs at most `most`; returns dollars, None if it has to wait.
 
-        A call waits while this process has calls under way that may leave room, and raises `BudgetError` else.
+        It waits while calls of this process under way may leave room; else raises BudgetError.
         """
-        if not self.limited:
-            return 0.0
         if self.dollars is not None and most is None:
             raise BudgetError(
-                f"no price is known for {request.model}, so a budget of ${self.dollars:,.2f} cannot be kept: "
-                "give the budget as a number of calls (--calls)"
+                f"no price is known for {request.model}, so a budget of ${self.dollars:,.2f} cannot "
+                "be kept: give the budget as a number of calls (--calls)"
             )
         with self._lock:
             self._store, kind = store, (request.model, request.prompt)
@@ -214,31 +182,27 @@ class Budget:
             amount = 0.0 if self.dollars is None else amount
             if amount and not batch and len(known) < _FIRST <= self._own[kind]:
                 return None
-            most_dollars = math.inf if self.dollars is None else self.dollars
-            most_calls = math.inf if self.calls is None else self.calls
             with store.write(durable=False) as db:
                 db.execute("INSERT OR IGNORE INTO budgets VALUES (?, 0, 0, 0, 0)", [self.name])
                 fits = db.execute(
-                    "UPDATE budgets SET reserved = reserved + ?1, under_way = under_way + 1 WHERE name = ?2 "
-                    "AND spent + reserved + ?1 <= ?3 AND made + under_way < ?4",
-                    [amount, self.name, most_dollars, most_calls],
-                ).rowcount
+                    "UPDATE budgets SET reserved = reserved + ?1, under_way = under_way + 1 WHERE "
+                    "name = ?2 AND spent + reserved + ?1 <= ?3 AND made + under_way < ?4",
+                    [amount, self.name, math.inf if self.dollars is None else self.dollars,
+                     math.inf if self.calls is None else self.calls],
+                ).rowcount  # fmt: skip
             if not fits and not self._own.total():
                 raise BudgetError(self._refusal(amount))
             self._own[kind] += fits
             return amount if fits else None
 
-    def settled(
-        self, request: Request, amount: float, cost: float | None, *, paid: bool
-    ) -> "Statement":
-        """The statement that ends a reservation: what the call cost, if it was perhaps paid, is spent."""
+    def settled(self, request: Request, amount: float, cost: float | None, *,
+                paid: bool) -> Statement:  # fmt: skip
+        """The statement that ends a reservation: what was perhaps paid is spent."""
         if paid and cost is not None:
             self._costs[request.model, request.prompt].append(cost)
         spent = (amount if cost is None else cost) if paid else 0.0
-        update = (
-            "UPDATE budgets SET reserved = max(0, reserved - ?), under_way = under_way - 1, "
-            "spent = spent + ?, made = made + ? WHERE name = ?"
-        )
+        update = ("UPDATE budgets SET reserved = max(0, reserved - ?), under_way = under_way - 1, "
+                  "spent = spent + ?, made = made + ? WHERE name = ?")  # fmt: skip
         return update, (amount, spent, int(paid), self.name)
 
     def ended(self, request: Request) -> None:
@@ -252,48 +216,28 @@ class Budget:
         spent, made, reserved = self._row()
         if self.calls is not None and made >= self.calls:
             return f"the budget of {self.calls:,} calls is used up: allow more (--calls)"
-        held = f", ${reserved:,.4f} are reserved" if reserved > 1e-9 else ""
         return (
-            f"the budget of {dollars(self.dollars or 0)} is reached: ${spent:,.4f} are spent{held}, and the next call may "
-            f"cost ${amount:,.4f}; a lower max_tokens (--parameter) lets it cost less"
+            f"the budget of {dollars(self.dollars or 0)} is reached: ${spent:,.4f} are spent, "
+            f"${reserved:,.4f} reserved, and the next call may cost ${amount:,.4f}; a lower "
+            "max_tokens (--parameter) lets it cost less"
         )
 
 
-Statement = tuple[str, tuple[Any, ...]]
-
-
 @functools.cache
-def _bundled() -> dict[str, dict[str, Any]]:
+def _bundled() -> Mapping[str, Mapping[str, Any]]:
     package = importlib.util.find_spec("litellm")
     if not package or not package.origin:
         return {}
     path = Path(package.origin).with_name("model_prices_and_context_window_backup.json")
-    entries: dict[str, dict[str, Any]] = orjson.loads(path.read_bytes())
+    entries: Mapping[str, Mapping[str, Any]] = orjson.loads(path.read_bytes())
     return entries
 
 
-@functools.lru_cache(maxsize=1000)
 def listed(model: str) -> Mapping[str, Any]:
-    """LiteLLM's entry of the model with its limits and abilities, read without importing LiteLLM; else empty.
-
-    The list has some models under PROVIDER/NAME, some under their name alone, and Amazon's under a name
-    without region and route. A name of another provider does not count.
-    """
+    """What LiteLLM's list says of the model's limits and abilities, without importing LiteLLM."""
     provider, _, name = model.partition("/")
-    names = [name, name.removeprefix("responses/")]
-    if provider == "bedrock":
-        short = re.sub(r"^(?:(?:converse|invoke)/)?(?:[a-z]{2}-[a-z-]+-\d/)?", "", name)
-        names += [short, re.sub(r"^(?:us|us-gov|eu|apac|jp|au|ca|global)\.", "", short)]
-    if match := re.match(r"ft:[^:]+", name):  # ft:gpt-4o-mini-2024-07-18:my-company::id
-        names.append(match[0])
-    for known in dict.fromkeys(names):
-        if entry := _bundled().get(f"{provider}/{known}"):
-            return entry
-        entry = _bundled().get(known, {})
-        maker = str(entry.get("litellm_provider", ""))
-        if maker == provider or (provider in _FAMILIES and maker.startswith(provider)):
-            return entry
-    return {}
+    entry = _bundled().get(model) or _bundled().get(name, {})
+    return entry if str(entry.get("litellm_provider", "")).startswith(provider) else {}
 
 
 def price(request: Request, tokens_in: float, tokens_out: float, litellm: Any) -> float | None:
@@ -301,16 +245,11 @@ def price(request: Request, tokens_in: float, tokens_out: float, litellm: Any) -
     if runs_here(request.model):
         return 0.0
     tier = request.parameters.get("service_tier")
+    counts = {"prompt_tokens": int(tokens_in), "completion_tokens": int(tokens_out)}
     try:
-        parts = litellm.cost_per_token(
-            model=request.model,
-            prompt_tokens=int(tokens_in),
-            completion_tokens=int(tokens_out),
-            service_tier=tier,
-        )
+        return float(sum(litellm.cost_per_token(request.model, **counts, service_tier=tier)))
     except Exception:  # noqa: BLE001  of several kinds: the model has no price
         return None
-    return float(sum(parts)) if listed(request.model) else None
 
 
 def longest(request: Request) -> int:
@@ -322,6 +261,6 @@ def longest(request: Request) -> int:
 
 
 def most(request: Request, litellm: Any) -> float | None:
-    """The most that a call may cost: a token for every two bytes of input, and all the output that it may have."""
+    """The most that a call may cost: a token for every two bytes of input, and a whole output."""
     size = sum(len(str(message.get("content")).encode()) for message in request.messages)
     return price(request, size // 2 + 100, longest(request), litellm)

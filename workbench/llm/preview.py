@@ -1,12 +1,11 @@
 """What calls will cost before they are made: one range of dollars, by LiteLLM's prices.
 
-The length of a reply is the mean of the cached calls of the same prompt and model, else of the same model, else a rule
-of thumb. Tokens of input are counted by letters, at the rate of those calls.
+The length of a reply is the mean of the cached ones of its prompt and model, else a rule of thumb.
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
-from functools import cache, partial
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from workbench.llm.money import dollars, longest, price
@@ -15,23 +14,17 @@ from workbench.store import Store
 from workbench.types import Request
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from workbench.llm.client import Client
 
-Range = tuple[float, float]
-_AROUND = (0.7, 1.3)  # the error of a mean of cached calls
-_RATES = (
-    (1 / 5, 1 / 3),
-    (20.0, 1000.0),
-)  # without any: tokens per character of input, and tokens of a reply
+_AROUND = (0.7, 1.3)  # the error of a mean
+_REPLY = (20.0, 1000.0)  # tokens of a reply about which nothing is known
 _LETTERS = 4  # of a token, about
 _ROW = 2_000  # bytes that a stored call takes besides its messages
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The calls of one prompt with one model: calls to make and cached ones, tokens, and dollars from `low` to `high`.
+    """The calls of one prompt with one model: to make and cached, tokens, and a range of dollars.
 
     `unpriced` counts calls of unknown price, which the dollars leave out.
     """
@@ -47,7 +40,7 @@ class Row:
     megabytes: float = 0.0
 
     def __add__(self, other: "Row") -> "Row":
-        names = ("calls", "cached", "unpriced", "input", "low", "high", "megabytes")
+        names = [field.name for field in fields(self)[2:]]
         return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
@@ -61,61 +54,59 @@ class Preview:
     def together(self) -> Row:
         return sum(self.rows, Row("together", ""))
 
-    def frame(self) -> "pd.DataFrame":
-        import pandas as pd  # noqa: PLC0415  takes long to import
-
-        return pd.DataFrame(
-            [asdict(row) for row in (*sorted(self.rows, key=lambda row: -row.high), self.together)]
-        )
-
     def table(self) -> str:
         """A line for each prompt and model, the dearest first, and one for all."""
-        return str(self.frame().round(4).to_string(index=False))
+        import pandas as pd  # noqa: PLC0415  takes long to import
+
+        rows = (*sorted(self.rows, key=lambda row: -row.high), self.together)
+        return pd.DataFrame(map(asdict, rows)).round(4).to_string(index=False)
 
     def __str__(self) -> str:
         sums = self.together
-        asked, calls = sums.calls + sums.cached, sums.calls
         return (
-            f"{asked:,} request{'s' * (asked != 1)}: {sums.cached:,} cached, {calls:,} call{'s' * (calls != 1)} to make; "
-            f"{dollars(sums.low)} to {dollars(sums.high, sums.unpriced)}; the cache grows by {sums.megabytes:,.1f} MB"
+            f"{sums.calls + sums.cached:,} requests: {sums.cached:,} cached, {sums.calls:,} to make; "
+            f"{dollars(sums.low)} to {dollars(sums.high, sums.unpriced)}; "
+            f"the cache grows by {sums.megabytes:,.1f} MB"
         )
 
 
 def preview(client: "Client", requests: Iterable[Request]) -> Preview:
     """What these requests would ask and cost; those that are cached cost nothing."""
-    rows: list[Row] = []
-    requests, seen = list(requests), set()
-    keys = [client.key(request) for request in requests]
-    known = client.cache.get_many(keys) if keys else {}
-    rates = cache(partial(_rates, client.cache))  # asked once for each prompt and model
-    for key, request in zip(keys, requests, strict=True):
-        new = key not in seen and key not in known
+    keyed = [(client.key(request), request) for request in requests]
+    seen = set(client.cache.get_many([key for key, _ in keyed]))
+    cached: Counter[tuple[str, str]] = Counter()
+    new: dict[tuple[str, str], list[Request]] = defaultdict(list)
+    for key, request in keyed:
+        kind = (request.prompt, request.model)
+        cached[kind] += key in seen
+        new[kind] += [request] * (key not in seen)
         seen.add(key)
-        letters = sum(len(str(message.get("content"))) for message in request.messages)
-        low, high = rates(request.prompt, request.model)[0]
-        tokens, replies = (letters * low, letters * high), rates(request.prompt, request.model)[1]
-        rows.append(row_of(request, tokens, replies, new, not new))
+    rows = [Row(*kind, cached=number) for kind, number in cached.items()]
+    for asked in filter(None, new.values()):
+        letters = sum(len(str(part.get("content"))) for one in asked for part in one.messages)
+        tokens = letters / _LETTERS / len(asked)
+        rows.append(estimate(client.cache, asked[0], tokens, len(asked), 0))
     return together(rows)
 
 
 def estimate(store: Store, request: Request, tokens: float, calls: int, cached: int) -> Row:
     """The row of so many calls like this request, each with about so many tokens of input."""
-    around = (_AROUND[0] * tokens, _AROUND[1] * tokens)
-    replies = _rates(store, request.prompt, request.model)[1]
-    return row_of(request, around, replies, calls, cached)
-
-
-def row_of(request: Request, tokens: Range, replies: Range, calls: int, cached: int) -> Row:
-    longest_reply = longest(request)
+    named = Row(request.prompt, request.model, cached=cached)
+    if not calls:
+        return named
+    select = "SELECT avg(output_tokens) FROM calls WHERE prompt = ? AND model = ?"
+    mean = store.read(select, [request.prompt, request.model])[0][0]
+    written = tuple(end * mean for end in _AROUND) if mean else _REPLY
     ends = [
-        price(request, read, min(written, longest_reply), litellm()) if calls else 0.0
-        for read, written in zip(tokens, replies, strict=True)
+        price(request, around * tokens, min(length, longest(request)), litellm())
+        for around, length in zip(_AROUND, written, strict=True)
     ]
     low, high = (calls * (end or 0.0) for end in ends)
-    return Row(
-        request.prompt, request.model, int(calls), int(cached), calls * (ends[0] is None),
-        calls * tokens[1], low, high, calls * (_LETTERS * tokens[1] + _ROW) / 1e6,
-    )  # fmt: skip
+    read = calls * _AROUND[1] * tokens
+    size = (_LETTERS * read + calls * _ROW) / 1e6
+    unpriced = calls * (ends[0] is None)
+    return replace(named, calls=calls, unpriced=unpriced, input=read, low=low, high=high,
+                   megabytes=size)  # fmt: skip
 
 
 def together(rows: Iterable[Row]) -> Preview:
@@ -125,14 +116,3 @@ def together(rows: Iterable[Row]) -> Preview:
         kind = (row.prompt, row.model)
         found[kind] = found[kind] + row if kind in found else row
     return Preview(tuple(found.values()))
-
-
-def _rates(store: Store, prompt: str, model: str) -> tuple[Range, Range]:
-    """The tokens per character of input, and the tokens of a reply."""
-    select = "SELECT count(*), sum(input_tokens) * 1.0 / sum(length(messages)), avg(output_tokens) FROM calls WHERE "
-    for where, values in (("prompt = ? AND model = ?", [prompt, model]), ("model = ?", [model])):
-        ((number, rate, mean),) = store.read(f"{select}{where} AND input_tokens > 0", values)
-        if number >= 5:
-            low, high = _AROUND
-            return (low * rate, high * rate), (low * mean, high * mean)
-    return _RATES

@@ -12,17 +12,12 @@ from workbench.types import Request
 class scripted:  # noqa: N801  it reads as a function: send=wb.scripted([...])
     """A `send` that gives these replies in turn: `wb.Client(cache, send=wb.scripted(["SELECT 1"]))`.
 
-    A reply is a text, a whole reply as a provider sends it, or a `Refusal` to raise. After the last one every reply is
-    `otherwise`; without it, a further request fails the test. `history` has the requests.
+    A reply is a text, a whole reply as a provider sends it, or a `Refusal` to raise. After the last
+    one every reply is `otherwise`; without it, another request fails. `history` has the requests.
     """
 
-    def __init__(
-        self,
-        replies: Iterable[str | Reply | Refusal] = (),
-        *,
-        otherwise: str | None = None,
-        seconds: float = 0.0,
-    ) -> None:
+    def __init__(self, replies: Iterable[str | Reply | Refusal] = (), *,
+                 otherwise: str | None = None, seconds: float = 0.0) -> None:  # fmt: skip
         self.replies, self.otherwise, self.seconds = deque(replies), otherwise, seconds
         self.history: list[Request] = []
 
@@ -30,8 +25,7 @@ class scripted:  # noqa: N801  it reads as a function: send=wb.scripted([...])
         del url, seconds
         self.history.append(request)
         reply = self.replies.popleft() if self.replies else self.otherwise
-        if self.seconds:
-            await asyncio.sleep(self.seconds)
+        await asyncio.sleep(self.seconds)
         if reply is None:
             raise AssertionError(f"no reply is left for {request}")
         if isinstance(reply, Refusal):

@@ -1,32 +1,30 @@
-"""Work on all cached calls of a file: export, merge, count, prune and check them.
+"""Work on all cached calls of a file: export, merge, count and prune them.
 
-An export is JSON lines, one call each with its full request, in the order of keys: equal caches give equal files. A
-key is a hash of the request, so a merge adds rows and replaces none: if both have a reply to a request, ours stays.
+An export is JSON lines, one call each with its full request, in the order of keys: equal caches
+give equal files. A key is a hash of the request, so a merge adds rows and replaces none.
 """
 
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from workbench.canonical import canonical
-from workbench.errors import BadInputError, fault, kind
+from workbench.errors import BadInputError, fault, kind, naming
 from workbench.llm.keys import request_key
 from workbench.store import Store
 from workbench.types import Request
 
-if TYPE_CHECKING:
-    import sqlite3
-
 _JSON = ("messages", "parameters", "reply")
-_COUNTS = (
-    "prompt, model, count(*) AS calls, sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens, "
-    "total(cost) AS cost, sum(cost IS NULL) AS unpriced, sum(finish_reason = 'length') AS cut_off, "
-    "sum(finish_reason = 'content_filter') AS filtered"
-)
+_COUNTS = {
+    "prompt": "prompt", "model": "model", "calls": "count(*)", "input_tokens": "sum(input_tokens)",
+    "output_tokens": "sum(output_tokens)", "cost": "total(cost)", "unpriced": "sum(cost IS NULL)",
+    "cut_off": "sum(finish_reason = 'length')",
+    "filtered": "sum(finish_reason = 'content_filter')",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +40,10 @@ def export(cache: Store, path: Path | str, where: str = "1", values: Sequence[An
     """Write the calls to a file of JSON lines, whole or not at all; returns their number."""
     path = Path(path)
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.unfinished")
-    select, last, number = (
-        f"SELECT * FROM calls WHERE ({where}) AND key > ? ORDER BY key LIMIT 500",
-        "",
-        0,
-    )
-    names = [column for (_, column, *_) in cache.read("PRAGMA table_info(calls)")]
+    select = f"SELECT * FROM calls WHERE ({where}) AND key > ? ORDER BY key LIMIT 500"
+    last, number, names = "", 0, _columns(cache)
     try:
-        with unfinished.open("wb") as file:
+        with naming(path), unfinished.open("wb") as file:
             while rows := cache.read(select, [*values, last]):
                 for row in rows:
                     call = dict(zip(names, row, strict=True))
@@ -58,21 +52,18 @@ def export(cache: Store, path: Path | str, where: str = "1", values: Sequence[An
                 number, last = number + len(rows), rows[-1][0]
             file.flush()
             os.fsync(file.fileno())
-        unfinished.replace(path)
-    except OSError as error:
-        raise BadInputError(f"{path}: {error.strerror}") from error
+            unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
     return number
 
 
 def merge(cache: Store, other: Path | str) -> Merged:
-    """Copy the calls and executions of another cache file, or the calls of an export: all or nothing."""
+    """Copy the calls and executions of a cache file, or the calls of an export: all or nothing."""
     other = Path(other)
     if (found := kind(other)) or not other.exists():
-        raise BadInputError(
-            f"{other} is {found or 'missing'}: name a cache file, or an export of one"
-        )
+        known = "name a cache file, or an export of one"
+        raise BadInputError(f"{other} is {found or 'missing'}: {known}")
     with other.open("rb") as file:
         is_database = file.read(16) == b"SQLite format 3\0"
     return _merge_file(cache, other) if is_database else _load(cache, other)
@@ -81,90 +72,55 @@ def merge(cache: Store, other: Path | str) -> Merged:
 def _merge_file(cache: Store, other: Path) -> Merged:
     Store(other).close()  # refuses a file that is no cache file
     with Store(cache.path) as ours:  # a connection of its own, which has both files
-        writer = ours._writer  # noqa: SLF001
-        writer.execute("ATTACH ? AS theirs", [f"{other.absolute().as_uri()}?mode=ro"])
+        ours.attach(other, "theirs")
         with ours.write() as db:
             both = "theirs.calls AS other JOIN main.calls AS ours USING (key)"
-            (different,) = db.execute(
-                f"SELECT count(*) FROM {both} WHERE other.text <> ours.text"
-            ).fetchone()
+            count = f"SELECT count(*) FROM {both} WHERE other.text <> ours.text"
+            (different,) = db.execute(count).fetchone()
             new = total = 0
             for table in ("calls", "executions"):
                 total += db.execute(f"SELECT count(*) FROM theirs.{table}").fetchone()[0]
-                new += db.execute(
-                    f"INSERT OR IGNORE INTO main.{table} SELECT * FROM theirs.{table}"
-                ).rowcount
+                copy = f"INSERT OR IGNORE INTO main.{table} SELECT * FROM theirs.{table}"
+                new += db.execute(copy).rowcount
     return Merged(new, total - new, different)
 
 
 def _load(cache: Store, path: Path) -> Merged:
-    new = known = 0
+    new, number, names = 0, 0, _columns(cache)
+    insert = f"INSERT OR IGNORE INTO calls VALUES ({', '.join('?' * len(names))})"
     with path.open("rb") as file, cache.write() as db:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(file, 1):  # noqa: B007  the last one is their number
             try:
                 call = orjson.loads(line)
-                request = Request(
-                    "", call["model"], call["messages"], call["parameters"], call["sample"]
-                )
-                if request_key(request, call["endpoint"]) != call["key"]:
+                parts = (call["model"], call["messages"], call["parameters"], call["sample"])
+                if request_key(Request("", *parts), call["endpoint"]) != call["key"]:
                     raise ValueError("its request was changed, so its key is wrong")
-                added = _insert(db, call)
+                call |= {name: canonical(call[name]).decode() for name in _JSON}
+                new += db.execute(insert, [call[name] for name in names]).rowcount
             except (ValueError, TypeError, KeyError) as error:
                 raise BadInputError(
-                    f"{path}, line {number}: no exported call ({fault(error)}), so nothing was merged; "
-                    "export the calls again, by `workbench cache export FILE.jsonl`"
+                    f"{path}, line {number}: no exported call ({fault(error)}), so nothing was "
+                    "merged; export the calls again, by `workbench cache export FILE.jsonl`"
                 ) from error
-            new, known = new + added, known + 1 - added
-    return Merged(new, known)
+    return Merged(new, number - new)
 
 
-def _insert(db: "sqlite3.Connection", call: dict[str, Any]) -> int:
-    names = [column for (_, column, *_) in db.execute("PRAGMA table_info(calls)")]
-    values = [canonical(call[name]).decode() if name in _JSON else call[name] for name in names]
-    return db.execute(
-        f"INSERT OR IGNORE INTO calls VALUES ({', '.join('?' * len(names))})", values
-    ).rowcount
+def _columns(cache: Store) -> list[str]:
+    return [column for (_, column, *_) in cache.read("PRAGMA table_info(calls)")]
 
 
 def stats(cache: Store) -> list[dict[str, Any]]:
-    """A record for each prompt and model: calls, tokens, dollars, and numbers of flagged and unpriced calls."""
-    names = (
-        "prompt",
-        "model",
-        "calls",
-        "input_tokens",
-        "output_tokens",
-        "cost",
-        "unpriced",
-        "cut_off",
-        "filtered",
-    )
-    rows = cache.read(f"SELECT {_COUNTS} FROM calls GROUP BY prompt, model ORDER BY prompt, model")
-    return [dict(zip(names, row, strict=True)) for row in rows]
+    """A record for each prompt and model: calls, tokens, dollars, flagged and unpriced calls."""
+    select = f"SELECT {', '.join(_COUNTS.values())} FROM calls GROUP BY 1, 2 ORDER BY 1, 2"
+    return [dict(zip(_COUNTS, row, strict=True)) for row in cache.read(select)]
 
 
 def prune(cache: Store, where: str, values: Sequence[Any] = (), *, dry: bool = False) -> int:
-    """Delete the calls, and all results, which may use them; returns the number of calls. `dry` only counts them."""
+    """Delete the calls, and all results, which may use them; returns their number. `dry` counts."""
     number: int = cache.read(f"SELECT count(*) FROM calls WHERE {where}", values)[0][0]
     if number and not dry:
         with cache.write() as db:
             db.execute(f"DELETE FROM calls WHERE {where}", values)
-            db.execute(
-                "DELETE FROM selections"
-            )  # those of the remaining calls are made again for free
+            db.execute("DELETE FROM selections")  # those of other calls are made again for free
             db.execute("DELETE FROM attempts")
     return number
-
-
-def verify(cache: Store) -> list[str]:
-    """A line for each damaged page, and for each call whose request was changed since it was stored."""
-    problems = [f"page: {line}" for (line,) in cache.read("PRAGMA integrity_check") if line != "ok"]
-    select = "SELECT key, endpoint, model, messages, parameters, sample FROM calls WHERE key > ? ORDER BY key LIMIT 500"
-    last = ""
-    while rows := cache.read(select, [last]):
-        for key, endpoint, model, messages, parameters, sample in rows:
-            request = Request("", model, orjson.loads(messages), orjson.loads(parameters), sample)
-            if request_key(request, endpoint) != key:
-                problems.append(f"{key}: its request was changed")
-        last = rows[-1][0]
-    return problems
