@@ -1,5 +1,7 @@
 """What a lab asks for a step, and how it reads, asks again, counts and runs."""
 
+import os
+import signal
 import sqlite3
 import threading
 from dataclasses import dataclass, replace
@@ -216,9 +218,10 @@ def test_each_returns_the_results_in_order_and_works_in_threads_unless_told_not_
 
 
 def test_an_error_in_a_thread_is_raised_when_all_have_ended(answered):
-    ended = []
+    ended, begun = [], threading.Barrier(3, timeout=5)
 
     def work(n):
+        begun.wait()
         if not n:
             raise BudgetError("spent")
         ended.append(n)
@@ -256,3 +259,26 @@ def test_a_schema_is_read_anew_when_its_database_has_changed(tmp_path, zoo):
         database.execute("CREATE TABLE keeper (name)")
     database.close()
     assert [table.name for table in lab.schema("zoo").tables] == ["animal", "keeper"]
+
+
+def test_after_an_error_nothing_begins_and_what_has_begun_is_waited_for(answered):
+    ended = []
+
+    def work(item):
+        if item == 0:
+            raise ValueError("the first")
+        threading.Event().wait(0.05)
+        ended.append(item)
+
+    with pytest.raises(ValueError, match="the first"):
+        answered()[0].each(work, range(9), threads=3)
+    assert set(ended) <= {1, 2}
+
+
+def test_a_forked_process_has_threads_of_its_own(answered):
+    lab, _ = answered()
+    assert lab.each(abs, [-1, -2], threads=2) == [1, 2]
+    if not (child := os.fork()):
+        signal.alarm(5)
+        os._exit(lab.each(abs, [-3], threads=1) != [3])
+    assert os.waitpid(child, 0)[1] == 0

@@ -33,10 +33,8 @@ def _json(value: Any, option: int) -> bytes:
     except TypeError as error:
         if "surrogates" not in str(error):
             raise
-        raise HalfCharacterError(
-            "a text has half of a surrogate pair, which is no character and cannot be stored: replace it, as"
-            ' text.encode("utf-8", "replace").decode() does'
-        ) from error
+        told = 'replace it, as text.encode("utf-8", "replace").decode() does'
+        raise HalfCharacterError(f"a text has half of a surrogate pair: {told}") from error
 
 
 def content_hash(tag: str, value: Any) -> str:

@@ -1,6 +1,5 @@
 """The package's exceptions. A model's failure is no exception but a `fault` of its `Completion`."""
 
-import base64
 import json
 import os
 import re
@@ -12,7 +11,7 @@ from urllib.parse import quote, unquote
 
 
 class WorkbenchError(Exception):
-    """The base of all exceptions here. Its text says what was given, what is allowed, and what to do."""
+    """The base of all: its text says what was given, what is allowed, and what to do."""
 
 
 class BadInputError(WorkbenchError):
@@ -65,7 +64,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def kind(path: Path) -> str:
-    """What lies at the path if it is neither a file nor missing: "a folder", "a FIFO", "a device", "a socket"."""
+    """What lies at the path if it is neither a file nor missing: "a folder", "a FIFO"..."""
     kinds = {"is_dir": "a folder", "is_fifo": "a FIFO", "is_socket": "a socket",
              "is_char_device": "a device", "is_block_device": "a device"}  # fmt: skip
     return next((name for test, name in kinds.items() if getattr(path, test)()), "")
@@ -80,7 +79,7 @@ def content_of(path: Path) -> bytes:
 
 
 def fault(error: Exception) -> str:
-    """A plain sentence for the error that reading a record of a file raised, without Python's words."""
+    """A plain sentence for the error that reading a record of a file raised."""
     if isinstance(error, KeyError):
         return f"it has no {error.args[0]}"
     return str(error) if isinstance(error, ValueError) else "it is of another form"
@@ -107,12 +106,11 @@ _SECRETS = re.compile(
     r"|(?<=Bearer )\S+|(?<=Basic )[\w+/]{8,}=*|(?<=://)[^/\s@]+(?=@)|(?i:(?<=api[-_]key[=:])\s*\S+)"
 )
 _SECRET_NAMES = re.compile(r"(?i)(?:key|token|secret|password|credentials?)$")
-_URL_SAFE = str.maketrans("+/", "-_")
 _SHORT = 8  # characters: a shorter value of the environment is a word like "none" and no secret
 
 
 def hide(text: str) -> str:
-    """The text with `***` for every secret of the environment and of addresses, in each encoding."""
+    """The text with `***` for every secret of the environment and of addresses."""
     for secret in _secrets(frozenset(HIDDEN), *os.environ.items()):
         text = text.replace(secret, "***")
     return text
@@ -125,19 +123,12 @@ def redact(text: str) -> str:
 
 @lru_cache(maxsize=100)  # each reply is searched for secrets
 def _secrets(hidden: frozenset[str], *variables: tuple[str, str]) -> list[str]:
+    """The secrets, as they are, in a URL and in JSON; the longest first."""
     found = set(hidden)
     for name, value in variables:
         user = value.partition("://")[2].partition("/")[0].rpartition("@")[0]
         found |= {value} if _SECRET_NAMES.search(name) else {user, unquote(user.partition(":")[2])}
-    forms = {form for secret in found if len(secret) >= _SHORT for form in _encoded(secret)}
+    long = [secret for secret in found if len(secret) >= _SHORT]
+    forms = {*long, *(json.dumps(secret)[1:-1] for secret in long)}
+    forms |= {quote(secret, safe="", errors="surrogateescape") for secret in long}
     return sorted(forms, key=len, reverse=True)
-
-
-def _encoded(secret: str) -> Iterator[str]:
-    """A secret as it is, in a URL, in JSON, and inside base64 of a longer text."""
-    yield from (secret, quote(secret, safe="", errors="surrogateescape"), json.dumps(secret)[1:-1])
-    data = secret.encode(errors="surrogateescape")
-    for before in range(3):  # bytes in its first group of three that belong to the text before it
-        letters = base64.b64encode(bytes(before) + data).decode()
-        own = slice((8 * before + 5) // 6, 8 * (before + len(data)) // 6)  # those of no other byte
-        yield from (letters[own], letters[own].translate(_URL_SAFE))

@@ -2,18 +2,22 @@
 
 A step asks its model in one line, with the reader of its prompt's form:
 
-    order = lab.ask(self, "select/ranker", context, partial(replies.ranking, count=3), candidates=shown).value
+    read = partial(replies.ranking, count=3)
+    order = lab.ask(self, "select/ranker", context, read, candidates=shown).value
 """
 
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from workbench.errors import one_of
+from workbench.forms import response_format
 from workbench.llm import parameters as settings
 from workbench.llm.client import Client
 from workbench.llm.money import listed
@@ -55,9 +59,9 @@ class Step(Protocol):
 
 @dataclass(frozen=True)
 class Answer(Generic[T]):
-    """The value that a reader found in a model's reply, or the problem: a fault, or the form that was asked for.
+    """The value that a reader found in a model's reply, or the problem: a fault, or the form asked.
 
-    `completion` is the last reply, and `keys` are the cache keys of all calls that were made for it.
+    `completion` is the last reply; `keys` are the cache keys of all calls that were made for it.
     """
 
     value: T | None
@@ -71,17 +75,18 @@ class Answer(Generic[T]):
 class Lab:
     """Everything that the steps of a system share.
 
-    client, executor: they answer model calls, and run SQL in sandboxed workers.
     database: the path of a database file, by db_id.
     prompts: a folder of prompts that replace the package's prompts of the same names.
     system: the name under which the calls are counted.
-    parameters: for a model or a role (generation, filtering, judge, rest), parameters of all its calls, such as
-        {"reasoning_effort": "low"}; None removes one, and a role's win over a model's.
-    structured: whether prompts that ask for a JSON object send its schema: "auto" to models that take one.
+    parameters: for a model or a role (generation, filtering, judge, rest), parameters of all its
+        calls, such as {"reasoning_effort": "low"}; None removes one, and a role's win.
+    structured: whether prompts that ask for a JSON object send its schema: "auto" to models that
+        take one.
     limits: the limits of each query that a step runs.
-    at_once: whether `each` works on its items in threads, which gain nothing if all models run in this process.
+    at_once: whether `each` works in threads, which gain nothing if all models run in this process.
     watch: called with each request before it is sent, and with the data that its prompt shows.
-    asked_again, unread: the replies that were not read at once, and not at all, by system, question and prompt.
+    asked_again, unread: the replies that were not read at once, and not at all, by system, question
+        and prompt.
     """
 
     client: Client
@@ -109,8 +114,8 @@ class Lab:
     def ask_many(self, requests: Iterable[Request], read: Reader[T]) -> list[Answer[T]]:
         """The answers to requests that are sent at the same time, in their order.
 
-        Where a reply is unread, the model is shown it and asked once more. A reply that is cut off is asked for once
-        more with a higher output limit, unless a user set the limit.
+        Where a reply is unread, the model is shown it and asked once more. A reply that is cut off
+        is asked for once more with a higher output limit, unless a user set the limit.
         """
         asked = list(requests)
         first = self._replies(asked)
@@ -149,10 +154,10 @@ class Lab:
 
     def request(self, step: Step, prompt: str | Prompt, about: Context | Question, sample: int = 0, /, *,
                 schema_text: Callable[[Schema], str] = create_table_text, **data: Any) -> Request:  # fmt: skip
-        """A request to the step's model: the rendered prompt, the step's temperature, and the prompt's output limit.
+        """A request to the step's model: the rendered prompt, with its output limit.
 
-        The prompt is shown `data` and, if `about` is a context, question, hint, schema, values and descriptions.
-        `sample` numbers repeated calls of the same prompt, so that each gets its own reply.
+        The prompt is shown `data` and, if `about` is a context, question, hint, schema, values and
+        descriptions. `sample` numbers repeated calls of the same prompt, so that each has a reply.
         """
         question = about.question if isinstance(about, Context) else about
         if isinstance(about, Context):
@@ -160,51 +165,62 @@ class Lab:
         template, model = load(prompt, self.prompts), step.model
         given = settings.given_for(model, template.name, self.parameters)
         sent = settings.call_parameters(model, step.temperature, template.output_limit, given)
-        if self.structured == "on" or (
-            self.structured == "auto" and listed(model).get("supports_response_schema")
-        ):
-            from workbench.forms import response_format  # noqa: PLC0415  pydantic takes 0.3 s
-
-            form = response_format(template.name)
-            sent = ({"response_format": form} if form else {}) | sent
+        takes = self.structured == "auto" and listed(model).get("supports_response_schema")
+        if (self.structured == "on" or takes) and (form := response_format(template.name)):
+            sent = {"response_format": form} | sent
         messages = template.messages(**data)
         request = Request(template.name, model, messages, sent, sample, question.id, self.system)
         if self.watch:
             self.watch(request, data)
         return request
 
-    def each(self, do: Callable[[T], R], items: Iterable[T]) -> list[R]:
+    def each(self, do: Callable[[T], R], items: Iterable[T], threads: int = 0,
+             progress: Callable[[int, int], object] | None = None) -> list[R]:  # fmt: skip
         """The results of `do`, which asks models or runs queries, for all items, in their order.
 
-        The items run in threads. They run one after another with `watch`, which sees the calls in order, and without
-        `at_once`. Ctrl-C stops the threads' calls.
+        They run in so many threads; by default in one each, or one after another without `at_once`
+        and with `watch`, which sees the calls in order. After an error or Ctrl-C no item begins,
+        and those that have begun are waited for, and send nothing more where `threads` is given. A
+        second Ctrl-C leaves them: the threads are daemons.
         """
-        todo = dict(enumerate(items))
-        if len(todo) < 2 or self.watch or not self.at_once:
-            return [do(item) for item in todo.values()]
+        todo = list(items)
+        if self.watch or (not threads and (len(todo) < 2 or not self.at_once)):
+            return [do(item) for item in todo]
         results: dict[int, R] = {}
-        errors: list[BaseException] = []
+        errors: SimpleQueue[BaseException] = SimpleQueue()
+        ended = threading.Semaphore(0)
+        numbers = iter(range(len(todo)))  # of the items that have not begun
 
-        def work(n: int) -> None:
-            try:
-                results[n] = do(todo[n])
-            except BaseException as error:  # noqa: BLE001  it is raised below
-                errors.append(error)
+        def work() -> None:
+            for n in numbers:
+                try:
+                    results[n] = do(todo[n])
+                except BaseException as error:  # noqa: BLE001  it is raised below
+                    list(numbers)  # no other item begins
+                    errors.put(error)
+                ended.release()
 
-        threads = [threading.Thread(target=work, args=(n,), daemon=True) for n in todo]
-        for thread in threads:
-            thread.start()
+        workers = [
+            threading.Thread(target=work, daemon=True)
+            for _ in range(min(threads or len(todo), len(todo)))
+        ]
+        for worker in workers:
+            worker.start()
         try:
-            for thread in threads:
-                thread.join()
-        except KeyboardInterrupt:
-            with self.client.stopped():
-                for thread in threads:
-                    thread.join()
+            while len(results) < len(todo):
+                ended.acquire(timeout=0.2)
+                if not errors.empty():
+                    raise errors.get()
+                if progress:
+                    progress(len(results), len(todo))
+        except BaseException as error:
+            list(numbers)
+            halt = threads or isinstance(error, KeyboardInterrupt)
+            with self.client.stopped() if halt else nullcontext():
+                for worker in workers:
+                    worker.join()
             raise
-        if errors:
-            raise errors[0]
-        return [results[n] for n in todo]
+        return [results[n] for n in range(len(todo))]
 
     def schema(self, db_id: str) -> Schema:
         """The database's schema with the catalog's descriptions and example values, as prompts show it."""

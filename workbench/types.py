@@ -1,17 +1,15 @@
 """The records that all packages share: frozen, few, and of no other module.
 
-First those of databases, then those in the order in which a system makes them for a question (question, context,
-execution, candidate, selection), then those of model calls.
+Databases first, then what a system makes for a question, in that order, then model calls.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 Value = None | int | float | str | bytes
 Row = tuple[Value, ...]
-_Record = TypeVar("_Record", "Table", "Schema")
 
 
 @lru_cache(maxsize=65536)  # every step compares the names of a few schemas
@@ -27,9 +25,8 @@ _LOWER = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 class Column:
     """A column and what a prompt may show of it.
 
-    `type` is the declared type. `description` and `value_description` come from the catalog and say what
-    the column and its values mean. `examples` are values from the database. `expanded` is the catalog's longer name
-    of the column, which is part of the description, too.
+    `description`, `value_description` and `expanded`, a longer name, come from the catalog;
+    `examples` are values from the database.
     """
 
     name: str
@@ -88,54 +85,39 @@ class Schema:
     def only(self, columns: Iterable[tuple[str, str]]) -> "Schema":
         """The schema with only these (table, column) pairs, in its own order.
 
-        A table stays if one of its columns is given. It keeps its primary key and its foreign keys to tables
-        that stay, with the columns on both sides, as in CHESS (appendix A.3): a pruned schema can still be joined.
-        Raises KeyError for a pair that is not in the schema.
+        A table stays if one of its columns is given. It keeps its primary key and its foreign keys
+        to tables that stay, with the columns on both sides, as in CHESS (appendix A.3): a pruned
+        schema can still be joined. Raises KeyError for a pair that is not in the schema.
         """
-        known = {
-            lower_name(t.name): {lower_name(column.name) for column in t.columns}
-            for t in self.tables
-        }
         wanted: dict[str, set[str]] = {}
         for table, column in columns:
-            table_name, name = lower_name(table), lower_name(column)
-            if name not in known.get(table_name, ()):
+            if not self.column(table, column):
                 raise KeyError(f"no column {table}.{column} in the schema of {self.db_id}")
-            wanted.setdefault(table_name, set()).add(name)
+            wanted.setdefault(lower_name(table), set()).add(lower_name(column))
         tables = [
-            _with_fields(
-                t,
-                foreign_keys=tuple(k for k in t.foreign_keys if lower_name(k.ref_table) in wanted),
-            )
-            for t in self.tables
-            if lower_name(t.name) in wanted
-        ]
+            replace(t, foreign_keys=tuple(
+                key for key in t.foreign_keys if lower_name(key.ref_table) in wanted
+            ))
+            for t in self.tables if lower_name(t.name) in wanted
+        ]  # fmt: skip
         for t in tables:
-            kept = wanted[lower_name(t.name)]
-            kept.update(map(lower_name, t.primary_key))
+            wanted[lower_name(t.name)].update(map(lower_name, t.primary_key))
             for key in t.foreign_keys:
-                kept.update(map(lower_name, key.columns))
+                wanted[lower_name(t.name)].update(map(lower_name, key.columns))
                 wanted[lower_name(key.ref_table)].update(map(lower_name, key.ref_columns))
-        tables = [
-            _with_fields(t, columns=tuple(c for c in t.columns if lower_name(c.name) in kept))
+        return replace(self, tables=tuple(
+            replace(t, columns=tuple(
+                c for c in t.columns if lower_name(c.name) in wanted[lower_name(t.name)]
+            ))
             for t in tables
-            for kept in [wanted[lower_name(t.name)]]
-        ]
-        return _with_fields(self, tables=tuple(tables))
-
-
-def _with_fields(record: _Record, **given: Any) -> _Record:
-    """The record with the given fields; the same object if no field differs, so that caches by object find it."""
-    if all(getattr(record, name) == value for name, value in given.items()):
-        return record
-    return replace(record, **given)
+        ))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """A benchmark's question without its gold query: all that a system may see.
 
-    `db_id` names the database. `evidence` is BIRD's word for a hint that comes with the question.
+    `evidence` is BIRD's word for a hint that comes with the question.
     """
 
     id: str
@@ -158,10 +140,7 @@ class Gold:
 
 @dataclass(frozen=True, slots=True)
 class ValueMatch:
-    """A database value that resembles `keyword`, a keyword of the question.
-
-    `edit` and `semantic` are similarities from 0 to 1, of spelling and of meaning.
-    """
+    """A database value that resembles `keyword`: similarities of spelling and meaning, 0 to 1."""
 
     table: str
     column: str
@@ -212,10 +191,7 @@ SUSPECT: tuple[str, ...] = get_args(Suspect)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one query: its seconds, and the rows and bytes of its result.
-
-    An execution's cache key includes them, so a time-out is cached with its limit.
-    """
+    """The limits of one query, which are part of its cache key: seconds, rows and bytes of result."""
 
     seconds: float = 30.0
     rows: int = 100_000
@@ -232,11 +208,10 @@ class Limits:
 class Execution:
     """The result of running a query.
 
-    `status` is "ok" with rows and "empty" without; every other status is a failure that `error` describes.
-    `row_count` is the number of `rows`; with `truncated`, the query has more. Two complete results have the
-    same `fingerprint` exactly if their sets of rows are equal, which is BIRD's execution accuracy; it is ""
-    for an incomplete result. `transient` marks a failure that may pass, such as a locked database.
-    Comparisons of executions ignore `seconds`.
+    `status` is "ok" with rows and "empty" without; every other one is a failure that `error`
+    describes. With `truncated`, the query has more than `row_count` rows. Two complete results have
+    the same `fingerprint` exactly if their sets of rows are equal, which is BIRD's execution
+    accuracy; it is "" for an incomplete one. `transient` marks a failure that may pass.
     """
 
     status: Status
@@ -264,11 +239,10 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A query that a generator made.
+    """A query that a generator made, or the `problem` why there is none.
 
-    `sample` numbers the generator's candidates for a question. `reasoning` is the model's text before the
-    SQL. `call_keys` are the cache keys of the model calls behind the candidate. `problem` says why there is
-    no SQL; "" where there is.
+    `sample` numbers the generator's candidates for a question. `reasoning` is the model's text
+    before the SQL. `call_keys` are the cache keys of the model calls behind the candidate.
     """
 
     sql: str
@@ -298,10 +272,9 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A judge's preference between two trials.
+    """A judge's preference between two trials, by their indices in the order in which it saw them.
 
-    `first` and `second` are the trials' indices in the order in which the judge saw them; `winner` is one of
-    the two, None if the judge's reply names neither.
+    `winner` is one of the two, None if the judge's reply names neither.
     """
 
     first: int
@@ -313,8 +286,8 @@ class Comparison:
 class Selection:
     """The trial that a selector chose, and why.
 
-    `chosen` is its index in `trials`, None if there are no trials. `selector` is the selector's name. `scores` has
-    its score of each trial, in their order, and `comparisons` the judge's preferences that it used.
+    `chosen` is its index in `trials`, None if there are none. `scores` has the selector's score of
+    each trial, and `comparisons` the judge's preferences that it used.
     """
 
     question_id: str
@@ -343,10 +316,9 @@ Message = Mapping[str, Any]  # {"role": "user", "content": "..."}
 class Request:
     """One model call.
 
-    `model` begins with its provider, as in LiteLLM: "openai/gpt-4o". `parameters` are the generation
-    parameters. Samples 0, 1, 2... of the same messages are separate calls. `prompt`, `question` and `system` name
-    what the call is for, and `again` says that it asks a second time, after a reply that could not be read: the
-    ledger counts by these four, and the cache key leaves them out.
+    `model` begins with its provider, as in LiteLLM: "openai/gpt-4o". Samples 0, 1, 2... of the same
+    messages are separate calls. `prompt`, `question` and `system` name what the call is for, and
+    `again` that it asks a second time after an unread reply: the cache key leaves these four out.
     """
 
     prompt: str
@@ -368,10 +340,9 @@ Fault = Literal[
 class Completion:
     """The answer to a request, or its failure: a `fault`, and an `error` that describes it.
 
-    A `finish_reason` of "length" marks an answer that was cut off by the limit on its tokens. Tokens are those that
-    the provider counted; `cached_tokens` is the part of the input that it had in its own cache. `cost` is what the
-    call cost in dollars when it was made, None if its price is unknown. `key` is its cache key. `cached` says that
-    the answer came from the cache, so nothing was paid now.
+    A `finish_reason` of "length" marks an answer that was cut off. `cached_tokens` is the part of
+    the input that the provider had cached. `cost` is what the call cost in dollars when it was
+    made, None if its price is unknown. `cached` says that nothing was paid now.
     """
 
     text: str

@@ -122,7 +122,7 @@ def test_export_says_how_many_of_the_keys_are_not_in_the_cache(path: Path, tmp_p
 
 def test_stats_names_the_batches_whose_answers_are_unread(path: Path) -> None:
     with Cache(path) as store, store.write() as db:
-        batch = ("one", "openai/m", "", "file-1", 60.0, "batch_7", 60.0)
-        db.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?)", batch)
+        batch = ("one", "openai/m", "", 60.0, "batch_7", 60.0)
+        db.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?)", batch)
         db.execute("INSERT INTO batch_items VALUES ('call:1', 'one', '{}')")
     assert "unread: 1 calls of openai/m, batch batch_7" in run("stats", "--cache", path)

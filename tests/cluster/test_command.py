@@ -17,7 +17,7 @@ COMMANDS = {
     evaluate: ["bundled-dev", "--predictions", "p.json"],
 }
 PLAIN = """
-import sys, workbench.parallel, workbench.cli.evaluate, workbench.cli.reproduce
+import sys, workbench.cli.evaluate, workbench.cli.reproduce
 from workbench.study import open_study
 from workbench.systems.baselines import direct
 with open_study("bundled-dev", limit=1) as study:

@@ -7,11 +7,11 @@ import orjson
 import pytest
 
 from workbench.experiment.answers import write_answers
+from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.faults import Refusal
 from workbench.llm.money import Tally
 from workbench.llm.scripted import scripted
-from workbench.parallel import each
 from workbench.study import open_study
 from workbench.study.progress import Progress
 from workbench.study.trace import candidates
@@ -45,7 +45,7 @@ def test_nothing_is_asked_once_a_run_is_stopped_and_what_was_is_kept(study):
                 raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        each(many, range(4), ending=client.stopped)
+        Lab(client, None, None).each(many, range(4), threads=4)
     asked = len(server.history)
     assert asked < 1000  # of 2,000
     count = "SELECT count(*) FROM calls WHERE model = 'some/model'"

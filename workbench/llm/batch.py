@@ -252,4 +252,4 @@ async def _call(function: str, group: _Group, **given: Any) -> Any:
     try:
         return await getattr(module, function)(**given)
     except Exception as error:
-        raise refusal(error, False, None) from error  # noqa: FBT003
+        raise refusal(error, False, None) from error

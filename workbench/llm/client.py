@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from weakref import WeakSet
 
@@ -28,7 +29,16 @@ from workbench.llm.money import Budget, Ledger, Statement
 from workbench.llm.parameters import check
 from workbench.llm.preview import Preview, preview
 from workbench.llm.send import (
-    CALL, Call, Send, answer_here, asked, called, completion, dropped, litellm, send,
+    CALL,
+    Call,
+    Send,
+    answer_here,
+    asked,
+    called,
+    completion,
+    dropped,
+    litellm,
+    send,
 )  # fmt: skip
 from workbench.types import Completion, Request
 
@@ -45,7 +55,12 @@ def _loop() -> asyncio.AbstractEventLoop:
         return _loops[os.getpid()]
 
 
-_under_way: dict[tuple[int, Path, str], Call] = {}  # by process, file and key; the loop's alone
+_Owner = tuple[int, Path, str]  # process, file and key
+_under_way: dict[_Owner, Call] = {}  # only the loop's thread uses it
+
+
+def _forget(owner: _Owner, _: object) -> None:
+    del _under_way[owner]
 
 
 class Client:
@@ -76,7 +91,7 @@ class Client:
         self._limiters: dict[str, Limiter] = {}
         self._urls: dict[str, tuple[str, str]] = {}
         self._refreshed: set[str] = set()
-        self._runs: set[asyncio.Task[object] | None] = set()  # only the loop's thread uses it
+        self._runs: set[asyncio.Task[object]] = set()  # only the loop's thread uses it
         self._halted: WeakSet[threading.Thread] = WeakSet()
 
     def _url(self, model: str) -> tuple[str, str]:
@@ -211,11 +226,12 @@ class Client:
             if owner not in _under_way:
                 call = _under_way[owner] = Call(self)
                 call.task = asyncio.create_task(self._make(call, name, request))
-                call.task.add_done_callback(lambda _, owner=owner: _under_way.pop(owner))
+                call.task.add_done_callback(partial(_forget, owner))
                 own.add(name)
             mine[name] = _under_way[owner]
             mine[name].waiting += 1
         run = asyncio.current_task()
+        assert run  # noqa: S101
         self._runs.add(run)
         try:
             answers = await asyncio.gather(*(asyncio.shield(call.task) for call in mine.values()))

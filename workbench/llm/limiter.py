@@ -25,7 +25,7 @@ class Limiter:
             self.running += 1
         throttled, asked = False, 0.0
         try:
-            while (wait := self._opens_at - time.monotonic()) > 0:
+            while (wait := self._opens_at - time.monotonic()) > 0:  # noqa: ASYNC110
                 await asyncio.sleep(wait)
             entered = time.monotonic()
             yield

@@ -27,7 +27,18 @@ if TYPE_CHECKING:
 
 LONGEST = 128_000  # tokens of output assumed for a model whose longest reply is not listed
 _FIRST = 4  # replies of a prompt after which their costs say what to reserve for the next
-_COLUMNS = "prompt question system model input output dollars cached again fault".split()
+_COLUMNS = [
+    "prompt",
+    "question",
+    "system",
+    "model",
+    "input",
+    "output",
+    "dollars",
+    "cached",
+    "again",
+    "fault",
+]
 Statement = tuple[str, tuple[Any, ...]]
 
 
@@ -109,11 +120,12 @@ class Ledger:
         sums = self.total()
         paid = f": {dollars(sums.cost, sums.unpriced)}"
         paid = paid if sums.cost or sums.unpriced else ", which cost nothing"
+        earlier = f" (originally {dollars(sums.cached_cost, sums.cached_unpriced)})"
+        earlier = earlier if sums.cached_cost or sums.cached_unpriced else ""
         lines = [
             f"{sums.calls:,} calls{paid}",
             f"{sums.input_tokens:,} tokens in, {sums.output_tokens:,} out",
-            f"{sums.hits:,} cached answers"
-            f" (originally {dollars(sums.cached_cost, sums.cached_unpriced)})",
+            f"{sums.hits:,} cached answers{earlier}",
         ]
         for title, counts in (("sent again after", self.retried), ("without answer", self.failed)):
             if counts:

@@ -46,7 +46,9 @@ def check_model(name: str) -> None:
 def _check_parameters(parameters: Mapping[str, Any]) -> None:
     for name in _inside(parameters):
         if name.endswith(_SECRET) and name not in _KNOWN:
-            raise BadInputError(f"parameter {name!r} may be a secret: keys come from the environment")
+            raise BadInputError(
+                f"parameter {name!r} may be a secret: keys come from the environment"
+            )
     for name, value in parameters.items():
         if name not in _KNOWN:
             raise BadInputError(

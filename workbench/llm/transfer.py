@@ -89,7 +89,7 @@ def _load(cache: Store, path: Path) -> Merged:
     new, number, names = 0, 0, _columns(cache)
     insert = f"INSERT OR IGNORE INTO calls VALUES ({', '.join('?' * len(names))})"
     with path.open("rb") as file, cache.write() as db:
-        for number, line in enumerate(file, 1):  # noqa: B007  the last one is their number
+        for number, line in enumerate(file, 1):
             try:
                 call = orjson.loads(line)
                 parts = (call["model"], call["messages"], call["parameters"], call["sample"])

@@ -4,13 +4,15 @@ What departs from the papers, for want of a model that every experiment has: sim
 named, and a study's stamp says so. CHESS names openai/text-embedding-3-small, CHASE-SQL none.
 """
 
+import threading
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Self
 
 from workbench.lab import Lab
-from workbench.parallel import cached_once
 from workbench.retrieve.descriptions import Descriptions
 from workbench.retrieve.keywords import Keywords
 from workbench.retrieve.lsh import LSH
@@ -19,6 +21,9 @@ from workbench.retrieve.similarity import Lexical, Similarity
 from workbench.retrieve.values import Search, Values, open_values
 from workbench.sql.executor import Executor
 from workbench.types import Context, DescriptionMatch, Question, Schema, ValueMatch
+
+# Of the threads that need a database's values, one opens them.
+_opening: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,8 @@ class Retrieval:
         if self.index and keywords:
             database = lab.database(question.db_id)
             fingerprint = lab.executor.fingerprints([database])[database]
-            found = _opened(database, fingerprint, self.index, lab.executor)
+            with _opening[database]:
+                found = _opened(database, fingerprint, self.index, lab.executor)
             values = find_matches(lab, found, schema, keywords, self.similarity, self.matching)
         if self.descriptions:
             descriptions = self.descriptions(lab, question, schema, keywords, self.similarity)
@@ -57,7 +63,7 @@ class Retrieval:
         return replace(self, index=None)
 
 
-@cached_once(maxsize=16)
+@lru_cache(maxsize=16)
 def _opened(database: Path, fingerprint: str, by: Search, executor: Executor) -> Values:
     """The values of a database, opened once for each content."""
     del fingerprint

@@ -32,6 +32,8 @@ LONGEST = 200
 class Search(Protocol):
     """A way to search, such as `LSH` or `Trigram`; its `repr` names the file."""
 
+    def __hash__(self) -> int: ...
+
     def build(self, texts: Sequence[str]) -> Arrays: ...
 
     def find(

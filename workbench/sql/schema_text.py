@@ -6,8 +6,8 @@ Names, types and values may contain anything, so each is quoted or kept to one l
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 
-from workbench.parallel import cached_for_object
 from workbench.types import Column, Schema, Table, Value
 
 DESCRIPTION_LENGTH = 1_000
@@ -55,7 +55,7 @@ def literal(value: Value, length: int = VALUE_LENGTH) -> str:
     return "NULL" if value is None else repr(value)
 
 
-@cached_for_object(maxsize=1024)  # the fixer and both orders of a pair show the same schema
+@lru_cache(maxsize=1024)  # the fixer and both orders of a pair show the same schema
 def create_table_text(schema: Schema) -> str:
     """CREATE TABLE statements with comments, as in CHESS (figure 15) and CHASE-SQL.
 
@@ -75,7 +75,7 @@ def bare_create_table_text(schema: Schema) -> str:
     return "\n\n".join(map(_create_table, tables))
 
 
-@cached_for_object(maxsize=256)  # several of MAC-SQL's agents show the same schema
+@lru_cache(maxsize=256)  # several of MAC-SQL's agents show the same schema
 def mac_sql_text(schema: Schema) -> str:
     """MAC-SQL's style: a bracketed list of columns for each table, then the foreign keys."""
     lines = ["[Schema]"]

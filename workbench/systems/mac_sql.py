@@ -10,14 +10,13 @@ What departs from the paper:
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
 from workbench import replies
 from workbench.errors import BadInputError, at_least, one_of
 from workbench.lab import Lab
-from workbench.parallel import cached_once
 from workbench.sql.context_text import result_text
 from workbench.sql.executor import file_state
 from workbench.sql.schema import with_examples
@@ -102,7 +101,7 @@ class SchemaWithValues:
         return Context(question, _with_examples(schema, path, self.values, file_state(path)))
 
 
-@cached_once(maxsize=64)
+@lru_cache(maxsize=64)
 def _with_examples(schema: Schema, path: Path, values: int, state: str) -> Schema:
     """The schema with example values, cached until the database changes."""
     del state  # only part of the cache key

@@ -144,6 +144,7 @@ def identity(value: Any) -> Any:
     by the source of their file or of their notebook's cell, and by what they close over. What they call in another cell
     is not seen: run with `fresh=True` after editing it.
     """
+    value = getattr(value, "__wrapped__", value)  # a function behind `lru_cache`
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, type | FunctionType):

@@ -12,7 +12,6 @@ from typing import Any
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.evaluate.ex import ex_verdicts
 from workbench.lab import Lab
-from workbench.parallel import each
 from workbench.systems.system import System, solve
 from workbench.train.export import Conversation, conversation
 from workbench.types import Question, Request, Selection
@@ -32,12 +31,11 @@ def instructions(
     Cached calls are not asked again: after a run of the system this costs nothing, and a stopped export
     continues when it is called again. `progress` is called with how many questions are done, of how many.
     """
-    found = each(
+    found = lab.each(
         lambda question: list(_calls(benchmark, system, lab, question)),
         benchmark.questions,
-        at_once=_AT_ONCE,
+        threads=_AT_ONCE,
         progress=progress,
-        ending=lab.client.stopped,
     )
     return [one for own in found for one in own]
 

@@ -60,9 +60,7 @@ class WorkerClient(Client):
                 self.ledger.add(requests[index], answers[index])
         return [answers[index] for index in range(len(requests))]
 
-    def _missing(
-        self, calls: dict[str, Request], total: int, paid: set[str]
-    ) -> dict[str, Completion]:
+    def _missing(self, calls: dict[str, Request], total: int) -> dict[str, Completion]:
         """Look in the driver's cache, too."""
         if not self._keys_read:
             self._known.add(self._link.call("keys", self._known.count))
@@ -72,7 +70,7 @@ class WorkerClient(Client):
             replies = orjson.loads(self._link.call("cached", cached))
             found = {reply["key"]: Completion(**reply) for reply in replies}
         rest = {key: request for key, request in calls.items() if key not in found}
-        return found | (super()._missing(rest, total, paid) if rest else {})
+        return found | (super()._missing(rest, total) if rest else {})
 
     def end_task(self) -> bytes:
         """End a task; returns the calls that this worker answered, as JSON, for the driver's ledger."""

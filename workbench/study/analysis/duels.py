@@ -13,7 +13,6 @@ import pandas as pd
 
 from workbench import replies
 from workbench.evaluate.stats import mean_interval
-from workbench.parallel import each
 from workbench.report.figures.frames import question_ids
 from workbench.study.progress import counts, report
 from workbench.study.runs import Run
@@ -67,7 +66,7 @@ def duels(study: Study, run: Run, judge: Pairwise) -> pd.DataFrame:
 
     failed_before = sum(lab.client.ledger.failed.values())
     questions = study.benchmark.questions
-    rows = each(lambda one: list(duels_of(one)), questions, ending=lab.client.stopped)
+    rows = lab.each(lambda one: list(duels_of(one)), questions, threads=4)
     made = counts(lab.client.ledger.total())
     made["failed"] = sum(lab.client.ledger.failed.values()) - failed_before
     report(id="duels", run="duels", done=len(rows), total=len(rows), **made)

@@ -20,7 +20,6 @@ from workbench.lab import Lab
 from workbench.llm.keys import runs_here
 from workbench.llm.locks import Locks
 from workbench.llm.money import Tally
-from workbench.parallel import each
 from workbench.study import result_cache
 from workbench.study.result_cache import QuestionKeys, ResultKeys, model_names, system_keys
 from workbench.systems.system import System, select, stages, trials_of
@@ -88,13 +87,7 @@ def solve_all(
             for solved in cluster_solver(system, result_keys, rotated, lab, report):
                 records |= solved
         else:
-            each(
-                solve,
-                rotated,
-                at_once=2 if in_process else lab.client.at_once,
-                progress=report,
-                ending=lab.client.stopped,
-            )
+            lab.each(solve, rotated, 2 if in_process else lab.client.at_once, report)
         unsolved = [question for question in unsolved if question.id not in records]
         if len(records) == solved_before:
             time.sleep(_PAUSE_SECONDS)

@@ -19,7 +19,6 @@ from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.keys import runs_here
 from workbench.llm.locks import Locks
-from workbench.parallel import each
 from workbench.sql.sandbox import Sandbox
 from workbench.study import result_cache
 from workbench.study.result_cache import ResultKeys, model_names
@@ -64,7 +63,7 @@ def solve_task(task: SolveTask, lab: Lab) -> dict[str, tuple[str, Record, Record
     def solve(question: Question) -> QuestionRecords | None:
         return solve_once(task.system, task.result_keys, lab, locks, question)
 
-    results = each(solve, task.questions, at_once=task.at_once)
+    results = lab.each(solve, task.questions, threads=task.at_once)
     keys = {question.id: task.result_keys.of_question(question, lab) for question in task.questions}
     cached = cached_records(store, keys)
     return {
