@@ -123,7 +123,7 @@ def test_a_figure_of_usual_names_is_legible_and_one_or_two_columns_wide(
 ):
     figure = draw(name)
     assert faults(figure) == []
-    assert "no language model" in shown_text(figure)
+    assert "no language model" in " ".join(shown_text(figure).split())
     assert figure.get_figwidth() in {style.ONE, style.TWO}
     boxes = [axes.get_window_extent() for axes in figure.axes]
     assert not [1 for one in figure.legends for b in boxes if one.get_window_extent().overlaps(b)]

@@ -23,9 +23,7 @@ class Stamp:
     models_by_run: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict, repr=False, compare=False
     )
-    """The models that each run asked, by the run's id; `of` looks them up."""
     similarity_by_run: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
-    """The similarity of each run; `of` looks it up."""
 
     @property
     def models(self) -> str:
@@ -34,12 +32,11 @@ class Stamp:
     def of(self, frame: pd.DataFrame) -> "Stamp":
         """The stamp of these rows: it names the models and similarities of their runs, if known."""
         ids = runs(frame).split()
-        models = list(
-            dict.fromkeys(name for run in ids for name in self.models_by_run.get(run, ()))
-        )
+        asked = [name for run in ids for name in self.models_by_run.get(run, ())]
         alike = dict.fromkeys(filter(None, (self.similarity_by_run.get(run) for run in ids)))
-        found = replace(self, similarity=", ".join(alike) or self.similarity)
-        return replace(found, model=models[0], others=tuple(models[1:])) if models else found
+        first, *others = dict.fromkeys(asked or [self.model, *self.others])
+        similarity = ", ".join(alike) or self.similarity
+        return replace(self, model=first, others=tuple(others), similarity=similarity)
 
     def __str__(self) -> str:
         who = ", ".join(map(self._described, (self.model, *self.others)))
@@ -55,9 +52,13 @@ class Stamp:
 
 def runs(frame: pd.DataFrame) -> str:
     """The ids of the runs that a table's rows came from, each once."""
-    if "run" not in frame:
-        return ""
-    return " ".join(dict.fromkeys(" ".join(frame["run"].dropna().astype(str)).split()))
+    named = frame["run"].dropna().astype(str) if "run" in frame else ()
+    return " ".join(dict.fromkeys(" ".join(named).split()))
+
+
+def question_ids(frame: pd.DataFrame) -> str:
+    """The ids of the questions of a table's rows, each once."""
+    return " ".join(dict.fromkeys(frame["question_id"].astype(str)))
 
 
 def stamped(stamp: object, frame: pd.DataFrame | None) -> str:

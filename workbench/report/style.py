@@ -2,43 +2,71 @@
 
 A generator or system has one colour, marker and hatch in every figure, so that colour is never the only sign. The
 colours are Okabe and Ito's (2008), which colour-blind readers can tell apart. Text may be anything that databases
-and models write: `$` starts no formula, and a character that the font lacks is named.
+and models write: `$` starts no formula, and a character that the font lacks is written as its number.
 """
 
 import textwrap
-import unicodedata
-from base64 import b64encode
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from io import BytesIO
+from itertools import count
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.font_manager import findfont, get_font
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.textpath import text_to_path
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import (
+    EngFormatter,
+    FuncFormatter,
+    LogLocator,
+    MaxNLocator,
+    NullLocator,
+    PercentFormatter,
+)
 from PIL import Image
 
+from workbench.errors import BadInputError
 from workbench.report.stamp import stamped
+from workbench.terminal import visible
 
-ONE, TWO = 3.35, 6.9
-"""The width of one and of two columns of print, in inches."""
-SMALL = 6.5
-"""The size of small text, in points; other text has 8."""
+ONE, TWO = 3.35, 6.9  # the width of one and of two columns of print, in inches
+SMALL = 6.5  # the size of small text, in points; other text has 8
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#7F7F7F", "#000000")
 BLUE, ORANGE, _, _, PURPLE, SKY, GREY, BLACK = COLOURS
 PALE, INK = "#D9D9D9", "#222222"
+HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "||||", "oo")
+MARKERS = "os^DvPX<"
 UNLABELLED = "not labelled"  # the error that neither a person nor a rule labelled
 settings = style.context(str(Path(__file__).with_name("workbench.mplstyle")), after_reset=True)
 """A decorator of functions that draw: our look, whatever a notebook has set."""
+# Names as readers know them; a name's place in its line is its look. The first two lines have generators and systems.
+_NAMED = """
+divide and conquer | query plan | synthetic examples | direct | chess candidate | decomposer | all together
+CHASE-SQL | CHESS (IR, SS, CG) | MAC-SQL | CHESS (IR, CG, UT) | zero-shot | direct, chain of thought | zero-shot, chain of thought | gold
+pairwise | majority | unit tests | ranker | adversary | oracle
+pass@1 | pass@5 | pass@1, schema selector | pass@5, schema selector
+simple | moderate | challenging
+easy | medium | hard | extra
+"""
+_LEVELS = ("simple", "easy", "moderate", "medium", "challenging", "hard", "extra")
+
+
+def _key(name: object) -> str:
+    return " ".join(str(name).casefold().replace("_", " ").replace("-", " ").split())
+
+
+_GROUPS = [line.split(" | ") for line in _NAMED.strip().splitlines()]
+_SHOWN = {_key(name): name for group in _GROUPS for name in group}
+_PLACES = {_key(name): place for group in _GROUPS for place, name in enumerate(group)}
+_ROOTS = [*map(_key, _GROUPS[0] + _GROUPS[1]), "chess"]
+_PLACES["chess"] = _PLACES["chess (ir, cg, ut)"]  # as a part of longer names
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,45 +76,14 @@ class Look:
     colour: str
     marker: str = "o"
     hatch: str = ""
-    line: Any = "-"  # a Matplotlib line style: a word, or (offset, dashes)
 
     @property
-    def curve(self) -> dict[str, Any]:
-        return {"color": self.colour, "marker": self.marker, "linestyle": self.line}
+    def mark(self) -> dict[str, Any]:
+        return {"color": self.colour, "marker": self.marker}
 
     @property
     def bar(self) -> dict[str, Any]:
         return {"fc": self.colour, "hatch": self.hatch, "edgecolor": "white", "linewidth": 0}
-
-
-_DASHES = ((5, 1.5), (1, 1), (5, 1, 1, 1), (3, 1, 1, 1, 1, 1), (8, 2), (2, 2), (3, 1, 3, 1, 1, 1))
-_LINES = ("-", *((0, dashes) for dashes in _DASHES))
-_HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "||||", "oo")
-SHAPES: list[tuple[str, str, Any]] = list(zip("os^DvPX<", _HATCHES, _LINES, strict=True))
-_ALL = [
-    Look(colour, *SHAPES[(number + turn) % len(SHAPES)])
-    for turn in range(len(SHAPES))
-    for number, colour in enumerate(COLOURS)
-]
-_LEVELS = ("simple", "easy", "moderate", "medium", "challenging", "hard", "extra")
-# Names as readers know them; a name's place in its line is its look.
-_NAMED = """
-divide and conquer | query plan | synthetic examples | direct | chess candidate | decomposer | all together
-CHASE-SQL | CHESS (IR, SS, CG) | MAC-SQL | CHESS (IR, CG, UT) | zero-shot | direct, chain of thought | zero-shot, chain of thought | gold
-pairwise | majority | unit tests | ranker | adversary | oracle
-pass@1 | pass@5 | pass@1, schema selector | pass@5, schema selector
-simple | moderate | challenging
-easy | medium | hard | extra
-"""
-
-
-def _key(name: object) -> str:
-    return " ".join(str(name).casefold().replace("_", " ").replace("-", " ").split())
-
-
-_GROUPS = [line.split(" | ") for line in _NAMED.strip().splitlines()]
-_LOOKS = {_key(name): _ALL[place] for group in _GROUPS for place, name in enumerate(group)}
-_SHOWN = {_key(name): name for group in _GROUPS for name in group}
 
 
 def shown(name: object) -> str:
@@ -94,26 +91,31 @@ def shown(name: object) -> str:
     return _SHOWN.get(_key(name), str(name))
 
 
-def looks(names: Collection[str]) -> dict[str, Look]:
-    """The looks of the names in one figure, no two alike.
+def _root(name: object) -> str:
+    """The system or generator that a name contains: "CHASE-SQL, majority", "w/o query plan"."""
+    return max((known for known in _ROOTS if known in _key(name)), key=len, default="")
 
-    A variant, such as "CHASE-SQL, majority" or "w/o query plan", has the colour of the system or generator in its name;
-    other names take what is free, in their order.
+
+def colour(name: object) -> str:
+    """The colour of the system or generator in a name; ink if there is none."""
+    return COLOURS[_PLACES[_root(name)] % 8] if _root(name) else INK
+
+
+def looks(names: Iterable[Any]) -> dict[str, Look]:
+    """The looks of the names in one figure, no two of 64 alike.
+
+    A variant has the colour of its system or generator; other names take what is free, in their order.
     """
-    found = {name: _LOOKS[_key(name)] for name in names if _key(name) in _LOOKS}
-    for name in dict.fromkeys(names):
-        if name not in found:
-            root = max((known for known in _LOOKS if known in _key(name)), key=len, default=None)
-            free = [look for look in _ALL if look not in found.values()] or _ALL
-            own = [look for look in free if root and look.colour == _LOOKS[root].colour]
-            used = Counter(look.colour for look in found.values())
-            found[name] = own[0] if own else min(free, key=lambda look: used[look.colour])
-    return {name: found[name] for name in names}
-
-
-def shades(count: int) -> list[str]:
-    """Blues for the steps of a process, from pale to dark."""
-    return [shade(BLUE, 1 - (place + 1) / count) for place in range(count)]
+    places: dict[str, int] = {}
+    for name in sorted(dict.fromkeys(names), key=lambda name: _key(name) not in _PLACES):
+        root = _key(name) if _key(name) in _PLACES else _root(name)
+        start, step = (_PLACES[root], 8) if root else (0, 1)
+        places[name] = next(place for place in count(start, step) if place not in places.values())
+    shapes = {name: (place + place // 8) % 8 for name, place in places.items()}
+    return {
+        name: Look(COLOURS[places[name] % 8], MARKERS[shapes[name]], HATCHES[shapes[name]])
+        for name in names
+    }
 
 
 def shade(colour: str, light: float) -> str:
@@ -128,37 +130,13 @@ def ordered(names: Iterable[Any]) -> list[Any]:
     return sorted(dict.fromkeys(names), key=lambda name: place.get(name, -1))
 
 
-def text(value: object, points: float = 0, size: float = 8) -> str:
-    """A value as one line for Matplotlib: `$` escaped, and shortened in the middle to at most `points`."""
-    line = whole = _printable(value)[:1000]
-    keep = len(line)
-    while points and keep > 1 and width(line, size) > points:
-        keep = min(keep - 1, int(keep * points / width(line, size)) + 1)
-        line = f"{whole[: (keep + 1) // 2].rstrip()}…{whole[len(whole) - keep // 2 :].lstrip()}"
+def text(value: object, most: int = 1000) -> str:
+    """A value as one line for Matplotlib: `$` escaped, and cut in the middle to at most so many characters."""
+    line = " ".join(visible(str(value)).split()) or "(empty)"
+    line = "".join(one if ord(one) in _glyphs() else f"[U+{ord(one):04X}]" for one in line)
+    if len(line) > most:
+        line = f"{line[: most // 2].rstrip()}…{line[len(line) + 1 - most // 2 :].lstrip()}"
     return line.replace("$", r"\$")
-
-
-@lru_cache(maxsize=10_000)
-def width(line: str, size: float = 8) -> float:
-    """The width of a line in points."""
-    font = FontProperties(family="DejaVu Sans", size=size)
-    return float(text_to_path.get_text_width_height_descent(line, font, ismath=False)[0])
-
-
-def _printable(value: object) -> str:
-    return " ".join("".join(map(_drawn, str(value))).split()) or "(empty)"
-
-
-def _drawn(character: str) -> str:
-    kind = unicodedata.category(character)
-    if character.isspace() or kind == "Cc":
-        return " "
-    if kind in {"Cf", "Mn"} and not unicodedata.combining(character):
-        return ""  # joiners, marks of direction and of variation
-    if ord(character) in _glyphs():
-        return character
-    name = unicodedata.name(character, "").lower() if kind == "So" else ""
-    return f"[{name or f'U+{ord(character):04X}'}]"
 
 
 @cache
@@ -172,36 +150,138 @@ class Picture(Figure):
     data: pd.DataFrame
     """The rows that the figure shows, for the CSV beside it."""
 
-    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         wide, high = (round(110 * inches) for inches in self.get_size_inches())
-        image = b64encode(rendered(self, "png")).decode()
-        size = {"image/png": {"width": wide, "height": high}}
-        return {"image/png": image, "text/plain": str(self)}, size
+        return rendered(self, "png"), {"width": wide, "height": high}
 
 
-def canvas(wide: float, high: float) -> tuple[Picture, Axes]:
-    """A figure of a size in inches, with one pair of axes."""
+def need(frame: pd.DataFrame, *columns: str) -> None:
+    """Raise BadInputError if the frame lacks one of the columns, or has no rows."""
+    if missing := [name for name in columns if name not in frame.columns]:
+        wanted = ", ".join(columns)
+        raise BadInputError(f"the table has no column {missing[0]}: the figure needs {wanted}")
+    if frame.empty:
+        raise BadInputError("the table has no rows: there is nothing to draw")
+
+
+def series(rows: pd.DataFrame, label: str | None) -> dict[str, pd.DataFrame]:
+    """The rows of each value of the column `label`; without a label, one series whose name is empty."""
+    parts = rows.groupby(label, sort=False) if label else [("", rows)]
+    return {str(name): part for name, part in parts}
+
+
+def spread(rows: pd.DataFrame, value: str = "EX") -> list[pd.Series] | None:
+    """How far the interval `low` to `high` reaches on both sides of a value, for `Axes.errorbar`."""
+    ends = {"low", "high"} <= set(rows)
+    return [rows[value] - rows["low"], rows["high"] - rows[value]] if ends else None
+
+
+def panels(
+    wide: float, high: float, number: int = 1, across: int = 1
+) -> tuple[Picture, list[Axes]]:
+    """A figure of a size in inches with panels side by side, which have a common vertical axis."""
     figure = Picture(figsize=(wide, max(1.0, high)), layout="constrained")
-    return figure, figure.subplots()
-
-
-def panels(wide: float, high: float, count: int, across: int = 2) -> tuple[Picture, list[Axes]]:
-    """A figure with panels side by side, with a common vertical axis."""
-    figure = Picture(figsize=(wide, high), layout="constrained")
-    down = -(-count // across)
-    grid = figure.subplots(down, across, squeeze=False, sharey=True).ravel()
-    for axes in grid[count:]:
+    grid = figure.subplots(-(-number // across), across, squeeze=False, sharey=True).ravel()
+    for axes in grid[number:]:
         axes.remove()
-    return figure, list(grid[:count])
+    return figure, list(grid[:number])
+
+
+def bars(
+    wide: float,
+    values: pd.DataFrame,
+    looks: Mapping[str, Look],
+    form: str,
+    *,
+    stacked: bool = False,
+) -> tuple[Picture, Axes]:
+    """A figure of horizontal bars with their numbers: a group or a stack for each row, a bar for each column."""
+    figure, (axes,) = panels(
+        wide, 0.55 + len(values) * (0.24 if stacked else len(looks) * 0.145 + 0.06)
+    )
+    values[[*looks]].plot.barh(ax=axes, width=0.84, stacked=stacked, legend=False)
+    halo = {"path_effects": [withStroke(linewidth=2.5, foreground="white")]}
+    place: dict[str, Any] = {"label_type": "center", **halo} if stacked else {"padding": 2}
+    containers: Any = axes.containers
+    for look, drawn in zip(looks.values(), containers, strict=True):
+        for patch in drawn:
+            patch.set(**look.bar)
+        # A piece of a stack that is narrower than 4 % cannot hold its number.
+        numbers = [
+            "" if stacked and value < 4 else form.format(value) for value in drawn.datavalues
+        ]
+        axes.bar_label(drawn, numbers, fontsize=SMALL, **place)
+    name_rows(axes, [*values.index])
+    axes.grid(axis="x")
+    return figure, axes
+
+
+def pie(axes: Axes, counts: Sequence[int], looks: Sequence[Look], names: Sequence[str]) -> None:
+    """A pie with its names, counts and percentages below."""
+    wedges, *_ = axes.pie(counts, startangle=90, counterclock=False)
+    labels = []
+    for wedge, look, name, n in zip(wedges, looks, names, counts, strict=True):
+        wedge.set(**look.bar | {"linewidth": 0.8})
+        labels.append(f"{text(name, 32)}  {n:,} ({100 * n / sum(counts):.1f}%)")
+    axes.legend(wedges, labels, loc="upper center", bbox_to_anchor=(0.5, 0.02))
+
+
+def name_rows(axes: Axes, names: Sequence[object], most: int = 25) -> None:
+    """Name the rows of horizontal bars, the first one on top."""
+    axes.set_yticks(range(len(names)), [text(shown(name), most) for name in names])
+    axes.set(ylim=(len(names) - 0.5, -0.5), ylabel="")
+    axes.tick_params(axis="y", length=0)
+
+
+def percent(axes: Axes, which: str, label: str, *, whole: bool = False) -> None:
+    """The axis x or y in percent: from 0 to 100 if `whole`, else as far as the data reach."""
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_formatter(PercentFormatter(decimals=0))
+    axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
+    axis.set_label_text(label)
+    low, high = axis.get_view_interval()
+    # 112: room for the number beside a full bar
+    axes.set(**{f"{which}lim": (0, 112) if whole else (max(-3, low - 1), min(103, high + 1))})
+    if whole:
+        axis.set_ticks(range(0, 101, 25))
+
+
+def logarithmic(axes: Axes) -> None:
+    """A logarithmic horizontal axis with a few round numbers."""
+    axes.set_xscale("log")
+    low, high = axes.dataLim.intervalx
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 3) if high < 1000 * low else (1,)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    short = EngFormatter(sep="")
+    form = FuncFormatter(lambda value, _: short(value) if value >= 1000 else f"{value:g}")
+    axes.xaxis.set_major_formatter(form)
+
+
+def line_key(look: Look, line: Any = "-", **other: Any) -> Line2D:
+    """A line's sign in a legend, or a mark's if the line is empty."""
+    return Line2D([], [], linestyle=line, **look.mark | other)
+
+
+def legend(figure: Picture, keys: Mapping[str, Any], *, right: bool = False) -> None:
+    """A legend above the axes, in as many columns as fit, or at their right, beside many marks.
+
+    A key is a `Look`, drawn as a bar, or an artist of Matplotlib. The figure grows by the height of a legend above it.
+    """
+    room = int(13 * figure.get_figwidth())  # in characters; a key takes eight
+    names = [text(shown(name), room // (1 + right) - 8) for name in keys]
+    columns = 1 if right else max(1, min(len(names), room // (max(map(len, names)) + 8)))
+    if not right:
+        figure.set_figheight(figure.get_figheight() + 0.16 * -(-len(names) // columns))
+    place: Any = "outside right upper" if right else "outside upper left"
+    handles = [Patch(**key.bar) if isinstance(key, Look) else key for key in keys.values()]
+    figure.legend(handles, names, loc=place, ncols=columns)
 
 
 def finish(figure: Picture, data: pd.DataFrame, stamp: object, note: str = "") -> Picture:
     """Write the stamp and a note below the figure, which grows by them, and fix the layout once."""
     said = stamped(stamp, data)
-    line = _printable(f"{said.removesuffix('.')}. {note}" if note else said)
-    room = figure.get_figwidth() * 72 - 10
-    across = max(1, int(0.93 * len(line) * room / width(line, SMALL)))
-    footer = [text(part, room, SMALL) for part in textwrap.wrap(line, across, max_lines=8)]
+    line = text(f"{said.removesuffix('.')}. {note}" if note else said)
+    footer = textwrap.wrap(line, int(17 * figure.get_figwidth()), max_lines=8)
     figure.set_figheight(figure.get_figheight() + 0.1 * len(footer))
     figure.supxlabel("\n".join(footer), x=0.01, ha="left", fontsize=SMALL, color="#555555")
     figure.data = data
@@ -210,57 +290,12 @@ def finish(figure: Picture, data: pd.DataFrame, stamp: object, note: str = "") -
     return figure
 
 
-def legend(
-    figure: Picture, keys: Mapping[str, Any], side: Literal["above", "right"] = "above"
-) -> None:
-    """A legend outside the axes: above, in as many columns as fit, or at the right, beside many marks.
-
-    A key is a `Look`, drawn as a bar, or an artist of Matplotlib. The figure grows by the height of a legend above it.
-    """
-    inside = figure.get_figwidth() * 72 - 12
-    names = [text(shown(name), (inside / 2 if side == "right" else inside) - 40) for name in keys]
-    columns = max(1, min(len(names), int(inside / (max(map(width, names)) + 38))))
-    if side == "above":
-        figure.set_figheight(figure.get_figheight() + 0.16 * -(-len(names) // columns))
-    place: Any = {"above": "outside upper left", "right": "outside right upper"}[side]
-    handles = [Patch(**key.bar) if isinstance(key, Look) else key for key in keys.values()]
-    figure.legend(handles, names, loc=place, ncols=columns if side == "above" else 1)
-
-
-def line_key(look: Look, **other: Any) -> Line2D:
-    """A line's sign in a legend, or a mark's with `linestyle="none"`."""
-    return Line2D([], [], **look.curve | other)
-
-
-def name_rows(axes: Axes, names: Sequence[object], points: float = 125) -> None:
-    """Name the rows of horizontal bars, the first one on top."""
-    axes.set_yticks(range(len(names)), [text(shown(name), points) for name in names])
-    axes.set(ylim=(len(names) - 0.5, -0.5), ylabel="")
-    axes.tick_params(axis="y", length=0)
-
-
-def percent(axes: Axes, which: Literal["x", "y"], label: str, *, whole: bool = False) -> None:
-    """An axis in percent: from 0 to 100 if `whole`, else as far as the data reach."""
-    axis = axes.xaxis if which == "x" else axes.yaxis
-    axis.set_major_formatter(PercentFormatter(decimals=0))
-    axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
-    axis.set_label_text(label)
-    shared = axes.get_shared_x_axes() if which == "x" else axes.get_shared_y_axes()
-    ends = [getattr(other.dataLim, f"interval{which}") for other in shared.get_siblings(axes)]
-    low, high = min(low for low, _ in ends), max(high for _, high in ends)
-    margin = max(2.5, (high - low) * 0.08)
-    limits = (0.0, 112.0) if whole else (max(-3.0, low - margin), min(103.0, high + margin))
-    axes.set(**{f"{which}lim": limits})  # 112: room for the number beside a full bar
-    if whole:
-        axis.set_ticks(range(0, 101, 25))
-
-
 def save(figure: Figure, path: Path, vectors: Path | None = None) -> None:
-    """Write path.png (200 dots an inch); path.svg and path.pdf, which git ignores, into the folder `vectors`."""
+    """Write path.png, 200 dots an inch; into the folder `vectors`, if one is given, also .svg and .pdf."""
     path.with_name(f"{path.name}.png").write_bytes(rendered(figure, "png"))
-    for kind in ("svg", "pdf"):
-        file = (vectors or path.parent) / f"{path.name}.{kind}"
-        file.write_bytes(rendered(figure, kind))
+    if vectors:
+        for kind in ("svg", "pdf"):
+            (vectors / f"{path.name}.{kind}").write_bytes(rendered(figure, kind))
 
 
 @settings

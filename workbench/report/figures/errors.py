@@ -5,101 +5,73 @@ A table of labels has a row for each label, or one for each kind of error with i
 rules (`automatic`) have panels of their own, if there are both.
 """
 
-from typing import Any
-
 import pandas as pd
-from matplotlib.patches import Patch
 
 from workbench.report import style
-from workbench.report.figures.frames import bars, need, series
 from workbench.report.stamp import runs
-from workbench.report.style import ONE, TWO, Look, Picture, shown, text
+from workbench.report.style import ONE, TWO, Look, Picture
 
 
-def tally(labels: pd.DataFrame, panel: str | None = None) -> pd.DataFrame:
-    """The count of each kind and detail, and its percent of the panel; the most frequent kinds first."""
-    need(labels, "error", *([panel] if panel else []))
-    of = panel or "panel"
+def _tally(labels: pd.DataFrame, panel: str | None) -> tuple[pd.DataFrame, str]:
+    """The count of each kind and detail and its percent of the panel, the most frequent first; the panel's column."""
+    style.need(labels, "error", *([panel] if panel else []))
     detail = labels["detail"].fillna("") if "detail" in labels else ""
-    rows = labels.assign(count=labels.get("count", 1), detail=detail)
-    rows = rows if panel else rows.assign(panel="")
-    rows = rows[rows["count"] > 0].astype({of: str, "error": str, "detail": str})
-    need(rows)
-    rows["_panel"] = rows[of].map(list(dict.fromkeys(rows[of])).index)
-    rows["_kind"] = -rows.groupby("error")["count"].transform("sum")
-    rows["_detail"] = -rows.groupby(["error", "detail"])["count"].transform("sum")
-    rows = rows.sort_values(["_panel", "_kind", "error", "_detail", "detail"], kind="stable")
-    found = rows.groupby([of, "error", "detail"], sort=False)["count"].sum().reset_index()
-    found["percent"] = 100 * found["count"] / found.groupby(of)["count"].transform("sum")
-    return found.assign(run=runs(labels))
-
-
-def _people_apart(labels: pd.DataFrame, panel: str | None) -> tuple[pd.DataFrame, str | None]:
-    """The labels and the name of their panel column; labels by people and by rules get different panels."""
-    if "automatic" not in labels:
-        return labels, panel
-    rules = labels["automatic"].astype(bool) | (labels["error"] == style.UNLABELLED)
-    if rules.nunique() < 2:
-        return labels, panel
-    by = rules.map({True: "by rules", False: "by people"})
-    names = by if panel is None else labels[panel].astype(str) + ", " + by
-    return labels.assign(labelled=names).sort_values("labelled", kind="stable"), "labelled"
+    of = labels[panel].astype(str) if panel else ""
+    rows = labels.assign(count=labels.get("count", 1), detail=detail, panel=of)
+    rows = rows[rows["count"] > 0]
+    style.need(rows)
+    if "automatic" in rows:
+        rules = rows["automatic"].astype(bool) | (rows["error"] == style.UNLABELLED)
+        if len(set(rules)) > 1:
+            rows["panel"] += rules.map({True: ", by rules", False: ", by people"})
+            rows["panel"] = rows["panel"].str.removeprefix(", ")
+            rows, panel = rows.sort_values("panel", kind="stable"), "labelled"
+    rows["panel"] = pd.Categorical(rows["panel"], rows["panel"].unique())
+    for key in ("error", "detail"):
+        total = rows.groupby(key)["count"].sum().sort_values(ascending=False, kind="stable")
+        rows[key] = pd.Categorical(rows[key], total.index)
+    keys = ["panel", "error", "detail"]
+    data = rows.groupby(keys, observed=True)["count"].sum().reset_index()
+    data["percent"] = 100 * data["count"] / data.groupby("panel")["count"].transform("sum")
+    data = data.astype(dict.fromkeys(keys, str)).rename(columns={"panel": panel or "panel"})
+    return data.assign(run=runs(labels)), panel or "panel"
 
 
 @style.settings
 def error_pies(labels: pd.DataFrame, panel: str | None = None, *, stamp: object) -> Picture:
     """A pie for each panel: a colour and hatch for each kind, paler for each further detail of it."""
-    labels, panel = _people_apart(labels, panel)
-    data = tally(labels, panel)
-    parts = series(data, panel)
-    looks: dict[Any, Look] = {}
+    data, panel = _tally(labels, panel)
+    parts, looks = style.series(data, panel), {}
     for place, (kind, rows) in enumerate(data.groupby("error", sort=False)):
-        colour, hatch = style.COLOURS[place % 8], style.SHAPES[place % 8][1]
         details = list(dict.fromkeys(rows["detail"]))
         for number, detail in enumerate(details):
-            paler = style.shade(colour, 0.75 * number / len(details))
-            looks[kind, detail] = Look(paler, "o", hatch)
+            paler = style.shade(style.COLOURS[place % 8], 0.75 * number / len(details))
+            looks[kind, detail] = Look(paler, "o", style.HATCHES[place % 8])
     across, most = min(2, len(parts)), max(map(len, parts.values()))
-    down = -(-len(parts) // across)
-    high = down * (1.8 + 0.16 * most)
+    high = -(-len(parts) // across) * (1.8 + 0.16 * most)
     figure, panels = style.panels((ONE, TWO)[across - 1], high, len(parts), across)
     for axes, (name, part) in zip(panels, parts.items(), strict=True):
         total = f"N = {part['count'].sum():,}"
-        axes.set_title(f"{text(shown(name), 150)} ({total})" if panel else total, loc="center")
-        wedges, *_ = axes.pie(part["count"].tolist(), startangle=90, counterclock=False)
-        handles, names = [], []
-        for wedge, row in zip(wedges, part.to_dict("records"), strict=True):
-            look = looks[row["error"], row["detail"]]
-            wedge.set(**look.bar | {"linewidth": 0.8})
-            handles.append(Patch(**look.bar))
-            label = f"{row['error']}: {row['detail']}" if row["detail"] else row["error"]
-            names.append(f"{text(label, 140)}  {row['count']:,} ({row['percent']:.1f}%)")
-        axes.legend(handles, names, loc="upper center", bbox_to_anchor=(0.5, 0.02))
+        axes.set_title(
+            f"{style.text(style.shown(name), 30)} ({total})" if name else total, loc="center"
+        )
+        kinds = list(part[["error", "detail"]].itertuples(index=False, name=None))
+        names = [": ".join(filter(None, kind)) for kind in kinds]
+        style.pie(axes, part["count"].tolist(), [looks[kind] for kind in kinds], names)
     return style.finish(figure, data, stamp)
 
 
 @style.settings
 def error_bars(labels: pd.DataFrame, panel: str | None = None, *, stamp: object) -> Picture:
-    """The errors as bars, panels side by side, with the details under their kind."""
-    labels, panel = _people_apart(labels, panel)
-    data = tally(labels, panel)
-    of = panel or "panel"
-    kinds = data.groupby([of, "error"], sort=False)["percent"].sum().reset_index(name="value")
-    details = data[data["detail"] != ""].rename(columns={"percent": "value"})
-    rows = pd.concat([kinds.assign(detail=""), details])
-    lines = dict.fromkeys(
-        (kind, detail) for kind in dict.fromkeys(data["error"])
-        for detail in ["", *data["detail"][(data["error"] == kind) & (data["detail"] != "")]]
-    )  # fmt: skip
-    place = {line: number for number, line in enumerate(lines)}
-    rows["line"] = [place[line] for line in zip(rows["error"], rows["detail"], strict=True)]
-    looks = style.looks(list(dict.fromkeys(data[of])))
-    figure, axes = bars(TWO, rows.sort_values("line"), "line", of, looks, "{:.1f}")
-    style.name_rows(axes, [detail or kind for kind, detail in lines], 200)
-    for label, (_, detail) in zip(axes.get_yticklabels(), lines, strict=True):
-        label.set_fontweight("normal" if detail else "bold")
+    """The kinds of errors as bars, one for each panel."""
+    data, panel = _tally(labels, panel)
+    kinds = list(dict.fromkeys(data["error"]))
+    wide = data.pivot_table("percent", "error", panel, "sum", sort=False).fillna(0).loc[kinds]
+    looks = style.looks(wide)
+    figure, axes = style.bars(TWO, wide, looks, "{:.1f}")
+    style.name_rows(axes, kinds, 40)
     style.percent(axes, "x", "errors")
-    axes.set_xlim(0, 1.1 * rows["value"].max())
-    if panel:
+    axes.set_xlim(0, 1.1 * wide.to_numpy().max())
+    if len(looks) > 1:
         style.legend(figure, looks)
     return style.finish(figure, data, stamp)

@@ -3,15 +3,12 @@
 from collections.abc import Iterable, Mapping
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from workbench.errors import BadInputError
 from workbench.report import style
-from workbench.report.figures.frames import bars, need, series
 from workbench.report.stamp import runs
-from workbench.report.style import INK, ONE, PALE, SMALL, TWO, Look, Picture, shown, text
+from workbench.report.style import ONE, TWO, Look, Picture
 from workbench.sql.facts import features
 from workbench.types import Schema, lower_name
 
@@ -30,24 +27,21 @@ def columns_left(stages: pd.DataFrame, *, stamp: object) -> Picture:
 
     Columns `db_id`, `stage` and `columns`: a row for each question and stage, stages in their order.
     """
-    need(stages, "db_id", "stage", "columns")
+    style.need(stages, "db_id", "stage", "columns")
     means = stages.groupby(["db_id", "stage"], sort=False)["columns"].agg(["mean", "size"])
     data = means.set_axis(["columns", "n"], axis=1).reset_index().assign(run=runs(stages))
-    rows, names = list(dict.fromkeys(data["db_id"])), list(dict.fromkeys(data["stage"]))
-    figure, axes = style.canvas(ONE, 0.5 + 0.2 * len(rows))
+    rows, parts = list(dict.fromkeys(data["db_id"])), style.series(data, "stage")
+    figure, (axes,) = style.panels(ONE, 0.5 + 0.2 * len(rows))
     ends = data.groupby("db_id", sort=False)["columns"].agg(["min", "max"])
-    axes.hlines(range(len(rows)), ends["min"], ends["max"], color=PALE, linewidth=1, zorder=0)
+    axes.hlines(range(len(rows)), ends["min"], ends["max"], color=style.PALE, linewidth=1, zorder=0)
     keys = {}
-    for number, (name, colour) in enumerate(zip(names, style.shades(len(names)), strict=True)):
-        part, look = data[data["stage"] == name], Look(colour, style.SHAPES[number % 8][0])
-        at = part["db_id"].map(rows.index)
-        axes.plot(part["columns"], at, look.marker, color=look.colour, markersize=5)
-        keys[str(name)] = style.line_key(look, linestyle="none")
+    for place, (name, part) in enumerate(parts.items(), 1):
+        paler = style.shade(style.BLUE, 1 - place / len(parts))
+        look = Look(paler, style.MARKERS[(place - 1) % 8])
+        axes.plot(part["columns"], part["db_id"].map(rows.index), linestyle="", ms=5, **look.mark)
+        keys[name] = style.line_key(look, "")
     style.name_rows(axes, rows)
-    axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    style.logarithmic(axes)
     axes.set_xlabel("columns left (mean)")
     axes.grid(axis="x")
     style.legend(figure, keys)
@@ -57,15 +51,15 @@ def columns_left(stages: pd.DataFrame, *, stamp: object) -> Picture:
 @style.settings
 def funnel(stages: pd.DataFrame, *, stamp: object) -> Picture:
     """Figure 16: one question's tables and columns after each stage: columns `stage`, `tables`, `columns`."""
-    need(stages, "stage", "tables", "columns")
-    figure, axes = style.canvas(ONE, 0.2 + 0.36 * len(stages))
+    style.need(stages, "stage", "tables", "columns")
+    figure, (axes,) = style.panels(ONE, 0.2 + 0.36 * len(stages))
     share = stages["columns"] / max(1, stages["columns"].max())
-    rows = range(len(stages))
-    axes.barh(rows, share, 0.8, left=-share / 2, color=style.shades(len(stages)))
-    style.name_rows(axes, stages["stage"].tolist(), 80)
-    for row, (_, stage) in zip(rows, stages.iterrows(), strict=True):
-        note = f"tables {stage['tables']:,}\ncolumns {stage['columns']:,}"
-        axes.text(0.56, row, note, va="center", fontsize=SMALL)
+    for place, (row, wide) in enumerate(zip(stages.to_dict("records"), share, strict=True)):
+        paler = style.shade(style.BLUE, 1 - (place + 1) / len(stages))
+        axes.barh(place, wide, 0.8, left=-wide / 2, color=paler)
+        note = f"tables {row['tables']:,}\ncolumns {row['columns']:,}"
+        axes.text(0.56, place, note, va="center", fontsize=style.SMALL)
+    style.name_rows(axes, stages["stage"].tolist(), 16)
     axes.set(xlim=(-0.52, 0.86), xticks=[])
     axes.spines[:].set_visible(False)
     return style.finish(figure, stages, stamp)
@@ -87,7 +81,11 @@ def survival(stages: Mapping[str, Schema], used: Iterable[tuple[str, str]] = ())
             key = (lower_name(table.name), lower_name(column.name))
             place = max(place for place, names in enumerate(left) if key in names)
             leads = [k.ref_table for k in table.foreign_keys if column.name in k.columns]
-            row: dict[str, object] = {"table": table.name, "column": column.name, "stage": list(stages)[place]}
+            row: dict[str, object] = {
+                "table": table.name,
+                "column": column.name,
+                "stage": list(stages)[place],
+            }
             row |= {"place": place, "stages": len(left), "used": key in wanted}
             row |= {"primary_key": column.name in table.primary_key}
             rows.append(row | {"foreign_key": ", ".join(leads)})
@@ -98,63 +96,49 @@ def survival(stages: Mapping[str, Schema], used: Iterable[tuple[str, str]] = ())
 def pruned_schema(columns: pd.DataFrame, *, stamp: object) -> Picture:
     """Figure 17: tables as blocks of columns, as `survival` returns them; the longer kept, the darker.
 
-    Primary keys are underlined, foreign keys in italics with the table that they refer to, and the gold
+    Primary keys are bold, foreign keys in italics with the table that they refer to, and the gold
     query's columns starred.
     """
-    need(columns, *"table column stage place stages primary_key foreign_key used".split())
+    style.need(
+        columns,
+        *["table", "column", "stage", "place", "stages", "primary_key", "foreign_key", "used"],
+    )
     blocks = columns.groupby("table", sort=False)
     last = max(1, int(columns["stages"].iloc[0]) - 1)
-    wide, heights = (TWO * 72 - 20) / _ACROSS, [0.0] * min(_ACROSS, len(blocks))
-    rows_high = 1 + sum(len(block) + 2 for _, block in blocks) / len(heights)
-    figure, axes = style.canvas(TWO, 0.1 + _LINE * rows_high)
+    columns = columns.assign(fill=[style.shade(style.BLUE, 1 - n / last) for n in columns["place"]])
+    blocks = columns.groupby("table", sort=False)
+    heights = [0] * min(_ACROSS, len(blocks))
+    figure, (axes,) = style.panels(TWO, 1)
     axes.set_axis_off()
     for name, block in blocks:  # each block under the shortest stack
-        stack = heights.index(min(heights))
-        _block(axes, stack * wide, heights[stack], wide - 10, str(name), block, last)
-        heights[stack] += len(block) + 2
+        x = heights.index(min(heights))
+        axes.text(x + 0.02, heights[x] + 0.5, style.text(name, 20), va="center", weight="bold")
+        for y, row in enumerate(block.to_dict("records"), heights[x] + 1):
+            axes.add_patch(Rectangle((x, y), 0.94, 1, fc=row["fill"], ec=style.GREY, lw=0.4))
+            lead = f" \N{RIGHTWARDS ARROW} {row['foreign_key']}" if row["foreign_key"] else ""
+            label = ("\N{BLACK STAR} " if row["used"] else "") + row["column"] + lead
+            axes.text(
+                x + 0.02, y + 0.5, style.text(label, 25), va="center", size=style.SMALL,
+                weight="bold" if row["primary_key"] else "normal",
+                style="italic" if lead else "normal",
+                color="white" if row["place"] > 0.6 * last else style.INK,
+            )  # fmt: skip
+        heights[x] += len(block) + 2
     figure.set_figheight(0.1 + _LINE * max(heights))
-    axes.set(xlim=(0, wide * _ACROSS), ylim=(max(heights), 0))
-    keys: dict[str, object] = {
-        f"left by {row['stage']}" if row["place"] else f"only in {row['stage']}": Patch(
-            facecolor=_depth(row["place"] / last), edgecolor=style.GREY, linewidth=0.5
-        )
-        for row in columns.drop_duplicates("place").sort_values("place").to_dict("records")
-    }
+    axes.set(xlim=(0, _ACROSS), ylim=(max(heights), 0))
+    keys: dict[str, object] = {}
+    for row in columns.drop_duplicates("place").sort_values("place").to_dict("records"):
+        name = f"left by {row['stage']}" if row["place"] else f"only in {row['stage']}"
+        keys[name] = Patch(fc=row["fill"], ec=style.GREY, lw=0.5)
     if columns["used"].any():
-        star = style.line_key(Look(INK, "*"), linestyle="none", markersize=7)
-        keys["used by the gold query"] = star
+        keys["used by the gold query"] = style.line_key(Look(style.INK, "*"), "", markersize=7)
     style.legend(figure, keys)
-    return style.finish(figure, columns, stamp)
-
-
-def _block(
-    axes: Axes, x: float, y: float, wide: float, name: str, block: pd.DataFrame, last: int
-) -> None:
-    head = text(name, 0.85 * wide - 8)  # bold is wider than what is measured
-    colour = INK if block["place"].max() else style.GREY
-    axes.text(x + 3, y + 0.5, head, va="center", fontweight="bold", color=colour)
-    for at, row in enumerate(block.to_dict("records"), int(y) + 1):
-        depth = row["place"] / last
-        axes.add_patch(Rectangle((x, at), wide, 1, fc=_depth(depth), ec=PALE, lw=0.4))
-        star = "\N{BLACK STAR} " if row["used"] else ""
-        lead = f" \N{RIGHTWARDS ARROW} {row['foreign_key']}" if row["foreign_key"] else ""
-        label = text(f"{star}{row['column']}{lead}", wide - 8, SMALL)
-        ink, slant = "white" if depth > 0.7 else INK, "italic" if lead else "normal"
-        axes.text(x + 3, at + 0.5, label, va="center", size=SMALL, style=slant, color=ink)
-        if row["primary_key"]:
-            under = x + 3 + style.width(label.replace(r"\$", "$"), SMALL)
-            axes.plot([x + 3, under], [at + 0.92] * 2, color=ink, linewidth=0.5)
-    axes.add_patch(Rectangle((x, y + 1), wide, len(block), fill=False, ec=style.GREY, lw=0.7))
-
-
-def _depth(depth: float) -> str:
-    """From white for columns that went first to dark blue for those that stayed."""
-    return style.shade(style.BLUE, 1 - depth)
+    return style.finish(figure, columns.drop(columns="fill"), stamp)
 
 
 def feature_shares(queries: pd.DataFrame) -> pd.DataFrame:
     """The percentage of each source's readable queries with each feature; the column `sql` has the queries."""
-    need(queries, "source", "sql")
+    style.need(queries, "source", "sql")
     rows = []
     for name, group in queries.groupby("source", sort=False):
         counts = pd.DataFrame([read for sql in group["sql"] if (read := features(str(sql)))])
@@ -171,12 +155,14 @@ def feature_distribution(queries: pd.DataFrame, *, stamp: object) -> Picture:
     """Figure 25: how often each feature occurs in synthetic examples and in gold ("source" and "sql")."""
     data = feature_shares(queries)
     most = data.groupby("feature", sort=False)["percent"].transform("max")
-    drawn = data[most > 0].rename(columns={"percent": "value"})
-    parts = series(data, "source")
+    wide = data[most > 0].pivot_table("percent", "feature", "source", sort=False).fillna(0)
+    parts = style.series(data, "source")
     looks = style.looks(parts)
-    figure, axes = bars(ONE, drawn, "feature", "source", looks, "{:.0f}")
+    figure, axes = style.bars(ONE, wide, looks, "{:.0f}")
     style.percent(axes, "x", "queries that have it", whole=True)
-    numbers = {name: f"{shown(name)} (N = {part['n'].iloc[0]:,})" for name, part in parts.items()}
+    numbers = {
+        name: f"{style.shown(name)} (N = {part['n'].iloc[0]:,})" for name, part in parts.items()
+    }
     style.legend(figure, {numbers[name]: look for name, look in looks.items()})
     without = ", ".join(dict.fromkeys(data["feature"][most == 0]))
     return style.finish(figure, data, stamp, f"No query has: {without}." if without else "")

@@ -78,20 +78,10 @@ def _words(name: str) -> set[str]:
 def read_paper(path: Path) -> tuple[Published, ...]:
     """The tables and figures of one paper's file."""
     data = read_yaml(path)
-    if not isinstance(data, dict) or not isinstance(data.get("tables"), list):
-        raise BadInputError(f"{path}: expected `paper` and a list `tables`")
-    tables = []
-    for number, table in enumerate(data["tables"], 1):
-        source = table.get("source") if isinstance(table, dict) else None
-        try:
-            given = {**table, "paper": data.get("paper")} if isinstance(table, dict) else table
-            tables.append(Published.model_validate(given))
-        except ValidationError as error:
-            first = error.errors()[0]
-            field = "".join(f"{part}: " for part in first["loc"][:1])
-            where = f"{path}, {source or f'entry {number}'}"
-            raise BadInputError(f"{where}: {field}{first['msg']}") from error
-    return tuple(tables)
+    try:
+        return tuple(Published(paper=data["paper"], **table) for table in data["tables"])
+    except (KeyError, TypeError, ValidationError) as error:
+        raise BadInputError(f"{path}: {' '.join(str(error).split())}") from error
 
 
 @cache

@@ -13,7 +13,7 @@ import pandas as pd
 
 from workbench import replies
 from workbench.evaluate.stats import mean_interval
-from workbench.report.figures.frames import question_ids
+from workbench.report.stamp import question_ids
 from workbench.study.progress import counts, report
 from workbench.study.runs import Run
 from workbench.study.study import Study
