@@ -130,6 +130,14 @@ def test_a_figure_of_usual_names_is_legible_and_one_or_two_columns_wide(
 
 
 @every
+def test_no_axis_cuts_off_what_is_drawn(name, draw):
+    for axes in draw(name).axes:
+        for side, low, high in (("y", *axes.dataLim.intervaly), ("x", *axes.dataLim.intervalx)):
+            ends = sorted(getattr(axes, f"get_{side}lim")())
+            assert not axes.lines or (ends[0] <= low and high <= ends[1]), side
+
+
+@every
 def test_a_figure_of_hostile_names_is_legible(name, draw, faults):
     assert faults(draw(name, HOSTILE, HOSTILE)) == []
 

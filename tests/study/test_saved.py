@@ -61,7 +61,7 @@ def test_a_figure_is_saved_beside_its_data(study):
     run = study.run(direct())
     study.save("a_figure", unique_solves(run.trials, stamp=str(study.stamp)))
     names = {path.name for path in study.saved.folder.glob("[!.]*")}
-    kinds = ("svg", "pdf", "png", "csv")
+    kinds = ("png", "csv")
     assert names == {"index.json", *(f"a_figure.{kind}" for kind in kinds)}
 
 

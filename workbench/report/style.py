@@ -34,6 +34,7 @@ from PIL import Image
 
 from workbench.errors import BadInputError
 from workbench.report.stamp import stamped
+from workbench.store import home
 from workbench.terminal import visible
 
 ONE, TWO = 3.35, 6.9  # the width of one and of two columns of print, in inches
@@ -222,8 +223,8 @@ def pie(axes: Axes, counts: Sequence[int], looks: Sequence[Look], names: Sequenc
     labels = []
     for wedge, look, name, n in zip(wedges, looks, names, counts, strict=True):
         wedge.set(**look.bar | {"linewidth": 0.8})
-        labels.append(f"{text(name, 32)}  {n:,} ({100 * n / sum(counts):.1f}%)")
-    axes.legend(wedges, labels, loc="upper center", bbox_to_anchor=(0.5, 0.02))
+        labels.append(f"{text(name, 36)}  {n:,} ({100 * n / sum(counts):.1f}%)")
+    axes.legend(wedges, labels, loc="upper center", bbox_to_anchor=(0.5, 0.02), handlelength=1.2)
 
 
 def name_rows(axes: Axes, names: Sequence[object], most: int = 25) -> None:
@@ -267,7 +268,7 @@ def legend(figure: Picture, keys: Mapping[str, Any], *, right: bool = False) -> 
 
     A key is a `Look`, drawn as a bar, or an artist of Matplotlib. The figure grows by the height of a legend above it.
     """
-    room = int(13 * figure.get_figwidth())  # in characters; a key takes eight
+    room = int(14.5 * figure.get_figwidth())  # in characters; a key takes eight
     names = [text(shown(name), room // (1 + right) - 8) for name in keys]
     columns = 1 if right else max(1, min(len(names), room // (max(map(len, names)) + 8)))
     if not right:
@@ -281,7 +282,7 @@ def finish(figure: Picture, data: pd.DataFrame, stamp: object, note: str = "") -
     """Write the stamp and a note below the figure, which grows by them, and fix the layout once."""
     said = stamped(stamp, data)
     line = text(f"{said.removesuffix('.')}. {note}" if note else said)
-    footer = textwrap.wrap(line, int(17 * figure.get_figwidth()), max_lines=8)
+    footer = textwrap.wrap(line, int(17.9 * figure.get_figwidth()), max_lines=8)
     figure.set_figheight(figure.get_figheight() + 0.1 * len(footer))
     figure.supxlabel("\n".join(footer), x=0.01, ha="left", fontsize=SMALL, color="#555555")
     figure.data = data
@@ -291,11 +292,11 @@ def finish(figure: Picture, data: pd.DataFrame, stamp: object, note: str = "") -
 
 
 def save(figure: Figure, path: Path, vectors: Path | None = None) -> None:
-    """Write path.png, 200 dots an inch; into the folder `vectors`, if one is given, also .svg and .pdf."""
-    path.with_name(f"{path.name}.png").write_bytes(rendered(figure, "png"))
-    if vectors:
-        for kind in ("svg", "pdf"):
-            (vectors / f"{path.name}.{kind}").write_bytes(rendered(figure, kind))
+    """Write path.png, 200 dots an inch; .svg and .pdf into `vectors`, by default a folder of the workbench's home."""
+    folder = vectors or home() / "figures" / path.parent.name
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind, parent in (("png", path.parent), ("svg", folder), ("pdf", folder)):
+        (parent / f"{path.name}.{kind}").write_bytes(rendered(figure, kind))
 
 
 @settings

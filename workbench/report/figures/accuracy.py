@@ -146,7 +146,7 @@ def pareto(rows: pd.DataFrame, cost: str = "tokens", *, per: str = "", stamp: ob
     """Accuracy against cost, with intervals, and the frontier: filled marks, which no cheaper system beats.
 
     `rows` have `system`, EX in percent, `low` and `high`, and calls, tokens or dollars. `per` is the unit of the cost:
-    "question" or "benchmark". A mark of the same cost as another, to two digits, stands at its right.
+    "question" or "benchmark". A mark of nearly the same cost as another stands at its right.
     """
     one_of(_COSTS, cost=cost)
     style.need(rows, "system", "EX", cost)
@@ -154,8 +154,11 @@ def pareto(rows: pd.DataFrame, cost: str = "tokens", *, per: str = "", stamp: ob
     known = data[data[cost].notna()].sort_values([cost, "EX"])
     if known.empty:
         raise BadInputError(f"no row has its {cost}: the price of the model may be unknown")
-    alike = known.groupby(known[cost].map("{:.1e}".format)).cumcount()
-    known = known.assign(at=known[cost] * 1.12**alike)
+    at = known[cost].astype(float).tolist()
+    for place in range(1, len(at)):
+        at[place] = max(at[place], 1.12 * at[place - 1])
+    moved = at != known[cost].tolist()
+    known = known.assign(at=at)
     looks, keys = style.looks(data["system"].tolist()), {}
     figure, (axes,) = style.panels(TWO, 2.4)
     best = known[known["best"]]
@@ -172,8 +175,8 @@ def pareto(rows: pd.DataFrame, cost: str = "tokens", *, per: str = "", stamp: ob
     style.percent(axes, "y", "EX")
     keys["frontier (filled marks)"] = style.line_key(Look(style.PALE, ""), linewidth=2)
     style.legend(figure, keys, right=True)
-    moved = "A mark of nearly the same cost as another stands at its right."
-    return style.finish(figure, data, stamp, moved if alike.any() else "")
+    note = "A mark of nearly the same cost as another stands at its right."
+    return style.finish(figure, data, stamp, note if moved else "")
 
 
 def accuracy_by_columns(points: pd.DataFrame, *, stamp: object) -> Picture:

@@ -3,12 +3,11 @@
 CHASE-SQL's figures 2 (bounds), 3 and 5 (generators), 6 and 7 (outcomes); regret and agreement are ours.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from itertools import product
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from workbench.errors import BadInputError, one_of
@@ -90,9 +89,7 @@ def bounds_by_generator(
             chosen = part.dropna(subset="selected")
             axes.plot(chosen["k"], chosen["selected"], color=style.BLACK, marker="D", linestyle=":")
         axes.set_title(style.text(style.shown(name), 40))
-        _finish_bounds(axes)
-    style.legend(figure, keys)
-    return style.finish(figure, data, stamp, note)
+    return _finished(figure, data, keys, stamp, note)
 
 
 @style.settings
@@ -107,21 +104,25 @@ def bounds_by_difficulty(trials: pd.DataFrame, by: str = "difficulty", *, stamp:
             every = _every(part["k"])  # marks of lines on each other stand at different k
             axes.plot(part["k"], part[side], markevery=(number % every, every), **looks[name].mark)
         axes.set_title(f"{side} bound")
-        _finish_bounds(axes)
-    style.legend(figure, {name: style.line_key(look) for name, look in looks.items()})
-    return style.finish(figure, data, stamp, _MEAN)
+    keys = {name: style.line_key(look) for name, look in looks.items()}
+    return _finished(figure, data, keys, stamp, _MEAN)
 
 
 def _every(k: "pd.Series[int]") -> int:
     return max(1, len(k) // 8)
 
 
-def _finish_bounds(axes: Axes) -> None:
-    axes.set_xlabel("candidates k")
-    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1))
-    axes.set_xlim(left=0.5)
-    axes.grid(axis="y")
-    style.percent(axes, "y", "EX")
+def _finished(
+    figure: Picture, data: pd.DataFrame, keys: Mapping[str, object], stamp: object, note: str
+) -> Picture:
+    for axes in figure.axes:
+        axes.set_xlabel("candidates k")
+        axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1))
+        axes.set_xlim(left=0.5)
+        axes.grid(axis="y")
+        style.percent(axes, "y", "EX")
+    style.legend(figure, keys)
+    return style.finish(figure, data, stamp, note)
 
 
 def solved(frame: pd.DataFrame, by: str = "generator") -> pd.DataFrame:
@@ -216,11 +217,11 @@ def agreement(
         pair = ours == theirs if measure == "same verdict" else ours & ~theirs
         share = 100 * (ours if a == b else pair).mean()
         rows.append({by: a, "other": b, "percent": share, "run": runs(frame)})
-    data, names = pd.DataFrame(rows), [style.text(style.shown(name), 24) for name in wide]
+    data, names = pd.DataFrame(rows), [style.text(style.shown(name), 28) for name in wide]
     values = data["percent"].to_numpy().reshape(len(names), -1)
     own = np.eye(len(names), dtype=bool)  # another measure, so it has no colour
     pairs = values[~own] if len(names) > 1 else values
-    figure, (axes,) = style.panels(ONE if len(names) < 4 else TWO, 1.4 + 0.26 * len(names))
+    figure, (axes,) = style.panels(TWO, 0.5 + 0.26 * len(names) + 0.05 * max(map(len, names)))
     heatmap(
         values, vmin=pairs.min(), vmax=max(pairs.max(), pairs.min() + 1), mask=own, annot=True,
         fmt=".0f", cmap="Blues", ax=axes, xticklabels=names,
