@@ -94,9 +94,9 @@ def sent(monkeypatch):
     requests = []
     ask = Worker.ask
 
-    def record(worker, request):
-        requests.append(request)
-        return ask(worker, request)
+    def record(worker, given):
+        requests.extend(given)
+        return ask(worker, given)
 
     monkeypatch.setattr(Worker, "ask", record)
     return requests

@@ -8,15 +8,14 @@ the first, for example when memory ran out. Workers start when they are first ne
 import atexit
 import json
 import os
-import queue
 import select
 import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,12 +24,14 @@ import orjson
 
 Answer = dict[
     str, Any
-]  # the fields of an `Execution`, with its rows as JSON text, and of other requests
+]  # the fields of an `Execution`, with its rows as JSON, and of other requests
 BLANK: Answer = {"rows": "[]", "row_count": 0, "columns": [], "fingerprint": "", "seconds": 0.0}
 BLANK |= {"error": "", "truncated": False, "transient": False}
 WORKER = str(Path(__file__).with_name("worker.py"))
 GRACE = 0.5  # seconds past the deadline in which a worker may stop a query by itself
 TOGETHER = 0.1  # seconds whose answers come together, to be stored in one transaction
+AHEAD = 8  # requests sent at once, so that a worker need not wait for its parent
+PIPE = 4096  # bytes that a pipe surely holds: more are sent one by one, or both ends would wait
 START = 60.0  # seconds in which a worker must have started
 
 
@@ -47,29 +48,32 @@ class Worker:
             start_new_session=True,  # Ctrl-C in a terminal goes to the parent alone
         )
         self.ready = False
+        self.rest = b""  # of what was read: the next answers
 
-    def ask(self, request: Answer) -> Answer | None:
-        """The answer, or None after the deadline; raises OSError if the worker dies."""
+    def ask(self, requests: Sequence[Answer]) -> Iterator[Answer]:
+        """The answers in order; raises TimeoutError after a deadline, another OSError if the worker dies."""
         if not self.ready:  # the deadline begins when the process has started
-            self.ready = self._read(START) is not None
-        data = json.dumps(request).encode() + b"\n"
-        while data and self.process.stdin:  # a signal may interrupt a write
-            data = data[self.process.stdin.write(data) or 0 :]
-        return self._read(request["seconds"] + GRACE)
+            self.ready = bool(self._read(START))
+        lines = [json.dumps(request).encode() + b"\n" for request in requests]
+        at_once = sum(map(len, lines)) <= PIPE
+        for number, request in enumerate(requests):
+            data = lines[number] if not at_once else b"".join(lines) if number == 0 else b""
+            while data and self.process.stdin:  # a signal may interrupt a write
+                data = data[self.process.stdin.write(data) or 0 :]
+            yield self._read(request["seconds"] + GRACE)
 
-    def _read(self, seconds: float) -> Answer | None:
+    def _read(self, seconds: float) -> Answer:
         assert self.process.stdout is not None  # noqa: S101  for the type checker: it is a pipe
         pipe, end = self.process.stdout.fileno(), time.monotonic() + seconds
-        chunks: list[bytes] = []
-        lines = 0  # an answer has two, the second with the rows
-        while lines < 2:
+        chunks, lines = [self.rest], self.rest.count(b"\n")
+        while lines < 2:  # an answer has two, the second with the rows
             if not select.select([pipe], [], [], max(0, end - time.monotonic()))[0]:
-                return None
+                raise TimeoutError
             chunks.append(os.read(pipe, 1 << 20))
             lines += chunks[-1].count(b"\n")
             if not chunks[-1]:
                 raise BrokenPipeError
-        head, rows, _ = b"".join(chunks).split(b"\n")
+        head, rows, self.rest = b"".join(chunks).split(b"\n", 2)
         answer: Answer = BLANK | orjson.loads(head) | {"rows": rows.decode()}
         return answer
 
@@ -120,20 +124,17 @@ class Sandbox:
             self._begin()
         call = Call()
         self._calls.add(call)
-        futures: dict[Future[Answer], int] = {}
-        done: queue.SimpleQueue[Future[Answer]] = queue.SimpleQueue()
+        size = max(1, min(AHEAD, len(requests) // (4 * self._size)))
+        futures: dict[Future[list[Answer]], int] = {}
         try:
-            for index, request in enumerate(requests):
-                future = self._pool.submit(self._answer, request, call)
-                futures[future] = index
-                future.add_done_callback(done.put)
+            for start in range(0, len(requests), size):
+                part = requests[start : start + size]
+                futures[self._pool.submit(self._answers, part, call)] = start
             while futures:
-                arrived = [done.get()]
-                end = time.monotonic() + TOGETHER
-                while len(arrived) < len(futures) and (wait := end - time.monotonic()) > 0:
-                    with suppress(queue.Empty):
-                        arrived.append(done.get(timeout=wait))
-                yield [(futures.pop(future), future.result()) for future in arrived]
+                done, _ = wait(futures, TOGETHER)
+                if done:
+                    parts = [(futures.pop(future), future.result()) for future in done]
+                    yield [(start + n, a) for start, part in parts for n, a in enumerate(part)]
         finally:
             self._calls.discard(call)
             for future in futures:
@@ -141,31 +142,36 @@ class Sandbox:
             if futures:
                 call.stop()
 
-    def _answer(self, request: Answer, call: Call) -> Answer:
-        """The answer of this thread's worker."""
-        error = "the worker process was killed twice; is there too little memory?"
-        for _ in range(2):
+    def _answers(self, requests: Sequence[Answer], call: Call) -> list[Answer]:
+        """The answers of this thread's worker, and of those that take its place."""
+        answers: list[Answer] = []
+        deaths: Counter[int] = Counter()  # of workers, by the request that they were at
+        while len(answers) < len(requests):
             worker: Worker | None = getattr(self._own, "worker", None)
             if worker is None or worker.process.poll() is not None:
                 worker = self._own.worker = Worker()
                 self._workers.add(worker)
             call.busy.add(worker)
+            if call.stopped:
+                return [*answers, *[_failed("it was stopped")] * (len(requests) - len(answers))]
             try:
-                if answer := not call.stopped and worker.ask(request):
-                    return answer
+                for answer in worker.ask(requests[len(answers) :]):
+                    answers.append(answer)  # noqa: PERF402  those before an error count
+            except TimeoutError:
+                seconds = requests[len(answers)]["seconds"]
+                late = {"status": "timeout", "error": f"no answer within {seconds:g} s"}
+                answers.append(BLANK | late | {"seconds": seconds})
             except OSError:
-                answer = {}
-            finally:
+                deaths[len(answers)] += 1
+                if deaths[len(answers)] == 2:
+                    answers.append(_failed("the worker process was killed twice; is there too little memory?"))  # fmt: skip
+            else:
                 call.busy.discard(worker)
+                break
+            call.busy.discard(worker)
             worker.end()
             self._workers.discard(worker)
-            if call.stopped:
-                error = "it was stopped"
-                break
-            if answer is None:
-                late = f"no answer within {request['seconds']:g} s"
-                return BLANK | {"status": "timeout", "error": late, "seconds": request["seconds"]}
-        return BLANK | {"status": "error", "error": error, "transient": True}
+        return answers
 
     def close(self) -> None:
         """End the workers, and the requests under way. The sandbox can be used again."""
@@ -176,6 +182,10 @@ class Sandbox:
             for worker in self._workers:
                 worker.end()
         self._begin()
+
+
+def _failed(why: str) -> Answer:
+    return BLANK | {"status": "error", "error": why, "transient": True}
 
 
 @cache
