@@ -10,7 +10,8 @@ from itertools import product
 from workbench.benchmarks.bundled import Flaw
 from workbench.label.cases import Case
 from workbench.label.taxonomy import Cause, Taxonomy
-from workbench.sql.facts import CLAUSES, LiteralComparison, differences, functions, query_facts
+from workbench.sql.aligned import CLAUSES, differences
+from workbench.sql.facts import LiteralComparison, functions, query_facts
 from workbench.types import Execution, lower_name
 
 _DAY_FIRST = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{4}")

@@ -89,22 +89,21 @@ class Executor:
             digest.update(sql.encode("utf-8", "surrogatepass"))
             keys.append(f"execution:{digest.hexdigest()}")
             todo[keys[-1]] = path, sql
-        results: dict[str, T] = {}
+        repeats, results = Counter(keys), {}
         if self.store:
             select = f"SELECT key, {', '.join(fields)} FROM executions WHERE key IN"
             for key, *found in self.store.read_keys(select, list(todo)):
                 results[key] = read(dict(zip(fields, found, strict=True)))
                 del todo[key]
-        repeats = Counter(keys)
         done = sum(repeats[key] for key in results)
         report = progress or (lambda *_: None)
         report(done, len(jobs))
         fixed = {"do": "run", "seconds": limits.seconds, "max_rows": limits.rows}
         fixed["max_bytes"] = limits.bytes
         real = {path: os.path.realpath(path) for path in states}
-        limits_text = canonical(limits).decode()
         waiting = list(todo.items())
         requests = [fixed | {"path": real[path], "sql": sql} for path, sql in todo.values()]
+        about = canonical(limits).decode()
         for answers in self.sandbox.run(requests):
             new: dict[Path, list[tuple[Any, ...]]] = {}
             for index, answer in answers:
@@ -114,21 +113,20 @@ class Executor:
                 if not answer["transient"]:
                     text = sql.encode("utf-8", "backslashreplace").decode()
                     answer["columns"] = orjson.dumps(answer["columns"]).decode()
-                    row = key, contents[path], text, limits_text
-                    new.setdefault(path, []).append((*row, *map(answer.get, STORED)))
-            self._save(new, states)
+                    row = key, contents[path], text, about, *map(answer.get, STORED)
+                    new.setdefault(path, []).append(row)
+            # None is stored on a database that has changed since: it may be of another content.
+            rows = [row for path in new if _unchanged(path, states[path]) for row in new[path]]
+            names = f"key, database, sql, limits, {', '.join(STORED)}"
+            self._write(f"IGNORE INTO executions ({names})", rows)
             report(done, len(jobs))
         return [results[key] for key in keys]
 
-    def _save(self, new: dict[Path, list[tuple[Any, ...]]], states: dict[Path, str]) -> None:
-        """Store executions, but none on a database that has changed since: they may be of another content."""
-        rows = [row for path in new if _unchanged(path, states[path]) for row in new[path]]
+    def _write(self, into: str, rows: list[tuple[Any, ...]]) -> None:
         if self.store and self.caches and rows:
-            marks = ", ".join("?" * len(rows[0]))
-            names = f"key, database, sql, limits, {', '.join(STORED)}"
             with self.store.write(durable=False) as connection:
-                insert = f"INSERT OR IGNORE INTO executions ({names}) VALUES ({marks})"
-                connection.executemany(insert, rows)
+                marks = ", ".join("?" * len(rows[0]))
+                connection.executemany(f"INSERT OR {into} VALUES ({marks})", rows)
 
     def fingerprints(self, databases: Iterable[Path]) -> dict[Path, str]:
         """`db:` and a hash of each database's bytes, which is cached with the state of its file."""
@@ -143,11 +141,8 @@ class Executor:
             if "digest" not in answer:
                 raise UnreadableDatabaseError(f"{path.name}: {answer['error']}")
             found[path] = f"db:{answer['digest']}"
-            settled = path.stat().st_ctime_ns < time.time_ns() - SETTLED
-            if self.store and self.caches and settled:
-                row = places[path], states[path], found[path]
-                with self.store.write(durable=False) as connection:
-                    connection.execute("INSERT OR REPLACE INTO databases VALUES (?, ?, ?)", row)
+            if path.stat().st_ctime_ns < time.time_ns() - SETTLED:
+                self._write("REPLACE INTO databases", [(places[path], states[path], found[path])])
         return found
 
     def time(
@@ -196,21 +191,21 @@ def file_state(path: Path) -> str:
     not a file, and for a database whose newest rows are in its write-ahead log alone.
     """
     text = str(path)  # every step of a system calls this, and texts are faster than paths
-    name = path.name.encode("utf-8", "backslashreplace").decode()
+    why = ""
     try:
         text.encode()
         found = os.stat(text)  # noqa: PTH116
+        log = f"{os.path.realpath(text)}-wal"
+        if not stat.S_ISREG(found.st_mode):
+            why = "not a file; give the SQLite database itself"
+        elif os.path.exists(log) and os.path.getsize(log):  # noqa: PTH110, PTH202
+            why = "its write-ahead log (-wal) holds changes that are not in the file: end the program that writes it, or"
+            why += " run PRAGMA wal_checkpoint(TRUNCATE) in sqlite3"
     except (OSError, ValueError) as error:  # a ValueError for a NUL, and for what is not UTF-8
-        why = getattr(error, "strerror", error)
-        raise UnreadableDatabaseError(f"{name}: {why}; give an SQLite database") from None
-    if not stat.S_ISREG(found.st_mode):
-        raise UnreadableDatabaseError(f"{name}: not a file; give the SQLite database itself")
-    log = f"{os.path.realpath(text)}-wal"
-    if os.path.exists(log) and os.path.getsize(log):  # noqa: PTH110, PTH202
-        raise UnreadableDatabaseError(
-            f"{name}: its write-ahead log (-wal) holds changes that are not in the file: end the program that writes"
-            " it, or run PRAGMA wal_checkpoint(TRUNCATE) in sqlite3"
-        )
+        why = f"{getattr(error, 'strerror', error)}; give an SQLite database"
+    if why:
+        name = path.name.encode("utf-8", "backslashreplace").decode()
+        raise UnreadableDatabaseError(f"{name}: {why}")
     state = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
     return " ".join(map(str, state))
 
@@ -228,8 +223,9 @@ def execution(answer: Answer) -> Execution:
     columns, rows = answer["columns"], tuple(map(tuple, values(answer["rows"])))
     columns = tuple(orjson.loads(columns) if isinstance(columns, str) else columns)
     fields = {name: answer[name] for name in (*STORED[:-2], "transient")}
-    fields["truncated"] = bool(answer["truncated"])
-    return Execution(columns=columns, rows=rows, **fields)
+    return Execution(
+        columns=columns, rows=rows, **fields | {"truncated": bool(fields["truncated"])}
+    )
 
 
 def values(text: str) -> Any:

@@ -158,31 +158,33 @@ def _ddl(schema: Schema) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resolved:
-    """The tree of a query in which each column names its source, and the schema's column behind each.
+    """The tree of a query as it is written, and the schema's column behind each name by its place in the text.
 
-    `columns` has them by the id of the tree's node, and `sources`, by the id of a SELECT, the table for each name in
-    its FROM, spelt as in the schema if it has it.
+    A name in double quotes that fits no column is a string, as in SQLite. Columns of `*` have places below 0.
     """
 
     tree: exp.Expr
     columns: dict[int, ColumnName]
-    sources: dict[int, dict[str, str]]
 
     def column(self, node: Any) -> ColumnName | None:
         """The schema's column that an expression names, perhaps inside CAST, LOWER and the like; else None."""
         while isinstance(node, _WRAPPERS):
             node = node.this
-        return self.columns.get(id(node))
+        return self.columns.get(place(node)) if isinstance(node, exp.Column) else None
+
+
+def place(column: exp.Column) -> int:
+    """Where the name of a column stands in the text of its query."""
+    start: int = column.this.meta.get("start", -id(column))
+    return start
 
 
 def resolved(sql: str, schema: Schema) -> Resolved | None:
-    """The query with every name looked up by sqlglot's `qualify`; None if it cannot be read.
-
-    A name in double quotes that fits no column becomes a string, as in SQLite.
-    """
+    """The query with every name looked up by sqlglot's `qualify`; None if it cannot be read."""
     tree = parse(sql)
     if isinstance(tree, str):
         return None
+    columns: dict[int, ColumnName] = {}
     try:
         tree = tree.copy()
         known = {lower_name(column) for _, column in schema.columns()}
@@ -192,8 +194,8 @@ def resolved(sql: str, schema: Schema) -> Resolved | None:
                 name.parent.replace(exp.Literal.string(name.name))  # type: ignore[union-attr]
         read = frozenset(lower_name(node.name) for node in tree.find_all(exp.Table))
         ctes = {lower_name(cte.alias) for cte in tree.find_all(exp.CTE)}
-        tree = qualify(
-            tree,
+        qualified = qualify(
+            tree.copy(),
             dialect="sqlite",
             schema=_mapping(schema, read),
             validate_qualify_columns=False,
@@ -203,23 +205,19 @@ def resolved(sql: str, schema: Schema) -> Resolved | None:
             expand_stars=all(map(schema.table, read - ctes)),
             expand_alias_refs=False,
         )
-        columns: dict[int, ColumnName] = {}
-        sources: dict[int, dict[str, str]] = {}
-        for scope in traverse_scope(tree):
-            tables = {alias: s for alias, s in scope.sources.items() if isinstance(s, exp.Table)}
-            named = {alias: schema.table(source.name) for alias, source in tables.items()}
-            sources[id(scope.expression)] = {
-                alias: (named[alias] or source).name for alias, source in tables.items()
-            }
+        for scope in traverse_scope(qualified):
+            named = {a: schema.table(s.name) for a, s in scope.sources.items() if isinstance(s, exp.Table)}  # fmt: skip
             having = [c for node in scope.find_all(exp.Having) for c in node.find_all(exp.Column)]
             for column in having:  # of which qualify leaves some
                 for alias, table in named.items():
                     if table and not column.table and schema.column(table.name, column.name):
                         column.set("table", exp.to_identifier(alias))
-            columns |= {id(c): found for c in scope.columns if (found := _behind(c, scope, schema))}
+            for column in scope.columns:
+                if found := _behind(column, scope, schema):
+                    columns[place(column)] = found
     except (SqlglotError, RecursionError, ValueError):
         return None
-    return Resolved(tree, columns, sources)
+    return Resolved(tree, columns)
 
 
 @lru_cache(maxsize=256)
