@@ -10,7 +10,7 @@ fails has no result, so no query equals it; a result that was cut off equals no 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from workbench.benchmarks.benchmark import Benchmark, Sense
@@ -35,14 +35,22 @@ def ex_verdicts(
 ) -> list[bool]:
     """Whether each pair's query is right, by default in the benchmark's own sense.
 
-    `known` has the fingerprints of the results of executed queries; in BIRD's sense these do not run again.
-    `keep_distinct` is the option of Spider's script.
+    `known` has the fingerprints of the results of executed queries; in BIRD's sense these do not run again, and no rows
+    are read. `keep_distinct` is the option of Spider's script.
     """
-    if (sense or benchmark.sense) == "bird":
-        return _right_in_bird(benchmark, pairs, executor, limits, known or {})
-    databases = {db_id: benchmark.database(db_id) for db_id in by_database(benchmark, pairs)}
-    right = _right_in_spider(benchmark, pairs, databases, executor, limits, keep_distinct)
-    return [right[pair] for pair in pairs]
+    parts = by_database(benchmark, pairs)
+    paths = {db_id: benchmark.database(db_id) for db_id in parts}
+    if (sense or benchmark.sense) == "spider":
+        right = _right_in_spider(benchmark, parts, paths, executor, limits, keep_distinct)
+        return [right[pair] for pair in pairs]
+    known, jobs, golds = known or {}, {}, {}
+    for db_id, part in parts.items():
+        golds |= {key: (paths[db_id], normalise_text(benchmark.golds[key].sql)) for key, _ in part}
+        jobs |= {p: (paths[db_id], normalise_text(p[1])) for p in part if p not in known}
+    distinct = list(dict.fromkeys([*golds.values(), *jobs.values()]))
+    prints = dict(zip(distinct, executor.result_fingerprints(distinct, limits), strict=True))
+    found = {**known, **{pair: prints[job] for pair, job in jobs.items()}}
+    return [bool(gold := prints[golds[key]]) and found[key, sql] == gold for key, sql in pairs]
 
 
 def suite_verdicts(
@@ -55,16 +63,16 @@ def suite_verdicts(
     keep_distinct: bool = False,
 ) -> list[bool]:
     """Test-suite accuracy (Zhong et al., 2020): right in Spider's sense on every `DB/*.sqlite` of the suite's folder."""
-    files: dict[str, list[Path]] = {}
-    for db_id in by_database(benchmark, pairs):
-        files[db_id] = sorted(Path(suite, db_id).glob("*.sqlite"))
-        if not files[db_id]:
-            raise BadInputError(f"{suite}: no {db_id}/*.sqlite; give the folder of the test suite")
     right = dict.fromkeys(pairs, True)
-    for number in range(max(map(len, files.values()), default=0)):
-        databases = {db_id: own[number] for db_id, own in files.items() if number < len(own)}
-        still = [pair for pair in right if right[pair]]
-        right |= _right_in_spider(benchmark, still, databases, executor, limits, keep_distinct)
+    for db_id, part in by_database(benchmark, pairs).items():
+        files = sorted(Path(suite, db_id).glob("*.sqlite"))
+        if not files:
+            raise BadInputError(f"{suite}: no {db_id}/*.sqlite; give the folder of the test suite")
+        for file in files:
+            still = {db_id: [pair for pair in part if right[pair]]}
+            right |= _right_in_spider(
+                benchmark, still, {db_id: file}, executor, limits, keep_distinct
+            )
     return [right[pair] for pair in pairs]
 
 
@@ -95,65 +103,34 @@ def results(
     else:
         ran = dict(zip(jobs, executor.execute_many(jobs, limits, progress), strict=True))
     for path, own in texts.items():
-        if executor.caches:
-            found = executor.execute_many([(path, text) for text in own], limits)
-            yield dict(zip(own, found, strict=True))
-        else:
-            yield {text: ran[path, text] for text in own}
-
-
-def _right_in_bird(
-    benchmark: Benchmark,
-    pairs: Sequence[Pair],
-    executor: Executor,
-    limits: Limits,
-    known: Mapping[Pair, str],
-) -> list[bool]:
-    """Verdicts from fingerprints alone, which takes microseconds a pair, as no rows of cached results are read."""
-    databases = {question.id: question.db_id for question in benchmark.questions}
-    paths = {db_id: benchmark.database(db_id) for db_id in {databases[key] for key, _ in pairs}}
-    golds = {
-        key: (databases[key], normalise_text(benchmark.golds[key].sql))
-        for key in dict.fromkeys(key for key, _ in pairs)
-    }
-    new = {
-        (key, sql): (databases[key], normalise_text(sql))
-        for key, sql in pairs
-        if (key, sql) not in known
-    }
-    distinct = list(dict.fromkeys([*golds.values(), *new.values()]))
-    jobs = [(paths[db_id], sql) for db_id, sql in distinct]
-    results = dict(zip(distinct, executor.result_fingerprints(jobs, limits), strict=True))
-    return [
-        (gold := results[golds[pair[0]]]) != ""
-        and gold == (known[pair] if pair in known else results[new[pair]])
-        for pair in pairs
-    ]
+        asked = [(path, text) for text in own]
+        found = [ran[job] for job in asked] if ran else executor.execute_many(asked, limits)
+        yield dict(zip(own, found, strict=True))
 
 
 def _right_in_spider(
     benchmark: Benchmark,
-    pairs: Iterable[Pair],
+    parts: Mapping[str, Sequence[Pair]],
     databases: Mapping[str, Path],
     executor: Executor,
     limits: Limits,
     keep_distinct: bool,
 ) -> dict[Pair, bool]:
-    """The verdicts on the pairs about these databases, by Spider's rule."""
-    text_of = partial(spider_text, keep_distinct=keep_distinct)
-    parts = {
-        databases[db_id]: [
-            (pair, text_of(pair[1]), text_of(benchmark.golds[pair[0]].sql)) for pair in part
+    texts = {
+        db_id: [
+            [spider_text(x, keep_distinct=keep_distinct) for x in (sql, benchmark.golds[key].sql)]
+            for key, sql in part
         ]
-        for db_id, part in by_database(benchmark, pairs).items()
-        if db_id in databases
+        for db_id, part in parts.items()
     }
-    queries = {path: [t for _, *both in part for t in both] for path, part in parts.items()}
-    right: dict[Pair, bool] = {}
-    for part, ran in zip(parts.values(), results(queries, executor, limits), strict=True):
-        for pair, sql, gold in part:
-            right[pair] = spider_equal(ran[normalise_text(sql)], ran[normalise_text(gold)], gold)
-    return right
+    queries = {databases[db_id]: chain.from_iterable(own) for db_id, own in texts.items()}
+    return {
+        pair: spider_equal(ran[normalise_text(sql)], ran[normalise_text(gold)], gold)
+        for (db_id, part), ran in zip(
+            parts.items(), results(queries, executor, limits), strict=True
+        )
+        for pair, (sql, gold) in zip(part, texts[db_id], strict=True)
+    }
 
 
 _QUOTED_OR_DISTINCT = re.compile(
@@ -222,17 +199,14 @@ def _equal_as_bags(a: Sequence[Row], b: Sequence[Row]) -> bool:
 def soft_f1(predicted: Sequence[Row], gold: Sequence[Row]) -> float:
     """Soft-F1 from 0 to 1, as BIRD mini-dev's script computes it; two empty results score 1.
 
-    Duplicate rows are removed from both results (of equal rows the first is kept), and then the first row is compared
-    with the first, the second with the second, and so on. A predicted value counts as found if it is anywhere in the
-    gold row; a row without a partner counts with all of its values. Values compare as in Python: NULL is a value, and 1
-    equals 1.0 but not "1". The example in BIRD's README leaves NULLs out and comes to 0.8 where the script says 0.67.
+    Rows without duplicates are compared in their order. A predicted value counts as found if it is anywhere in the gold
+    row; a row without a partner counts with all of its values; NULL is a value. The example in BIRD's README leaves
+    NULLs out and comes to 0.8 where the script says 0.67.
     """
     predicted, gold = list(dict.fromkeys(predicted)), list(dict.fromkeys(gold))
     if not predicted or not gold:
         return float(not predicted and not gold)
-    # BIRD divides each row's counts by the width of the gold row, which is the same for all rows. Without the division
-    # all counts are whole numbers, and F1 = 2 tp / (2 tp + fp + fn) is exact.
-    found = 0
+    found = 0  # BIRD divides all counts by the width of the gold row: without that, F1 is exact
     missed = len(gold[0]) * abs(len(gold) - len(predicted))
     for ours, theirs in zip(predicted, gold, strict=False):
         common = sum(value in theirs for value in ours)

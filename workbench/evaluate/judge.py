@@ -32,14 +32,8 @@ _SLICES = (
     "JOIN", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "DISTINCT", "aggregation", "nested query",
     "set operation", "CASE", "window", "arithmetic", "LIKE", "AND or OR",
 )  # fmt: skip
-
-_MISSING = {
-    "status": "missing",
-    "error": "no prediction for this question",
-    "ex_bird": 0.0,
-    "ex_spider": 0.0,
-    "soft_f1": 0.0,
-}
+_MISSING = {"status": "missing", "error": "no prediction for this question"}
+_MISSING |= dict.fromkeys(METRICS, 0.0)
 
 
 def judge(
@@ -63,8 +57,7 @@ def judge(
     every = pd.DataFrame([(key, name) for key in asked for name in generators], columns=names)
     answers = every.merge(predictions[[*names, "sample", "sql"]], how="left", on=names)
     answers["sample"] = answers["sample"].fillna(0).astype(int)
-    missing = answers["sql"].isna()
-    pairs = list(zip(answers["question_id"], answers["sql"].where(~missing, ""), strict=True))
+    pairs = list(zip(answers["question_id"], answers["sql"].fillna(""), strict=True))
     text_of = partial(spider_text, keep_distinct=keep_distinct)
     parts = by_database(benchmark, pairs)
     queries = {
@@ -81,11 +74,11 @@ def judge(
     for part, executions in zip(parts.values(), ran, strict=True):
         for key, sql in part:
             verdicts[key, sql] = _verdict(benchmark, asked[key], sql, executions, text_of)
-    rows = [verdicts[pair] for pair in pairs]
-    for row, is_missing in enumerate(missing):
-        if is_missing:
-            em = None if rows[row]["em"] is None else 0.0
-            rows[row] = rows[row] | _MISSING | {"em": em}
+    missing = _MISSING if benchmark.schemas else _MISSING | {"em": None}
+    rows = [
+        verdicts[pair] | (missing if absent else {})
+        for pair, absent in zip(pairs, answers["sql"].isna(), strict=True)
+    ]
     frame: pd.DataFrame = answers.join(pd.DataFrame(rows, index=answers.index))
     return frame
 
@@ -99,10 +92,8 @@ def _verdict(
 ) -> dict[str, Any]:
     """The verdict on a query; `text_of` gives a query as Spider executes it."""
     gold_sql, schema = benchmark.golds[question.id].sql, benchmark.schemas.get(question.db_id)
-    ran, gold, spider_ran, spider_gold = (
-        executions[normalise_text(text)]
-        for text in (sql, gold_sql, text_of(sql), text_of(gold_sql))
-    )
+    texts = (sql, gold_sql, text_of(sql), text_of(gold_sql))
+    ran, gold, spider_ran, spider_gold = (executions[normalise_text(text)] for text in texts)
     complete = ran.is_complete and gold.is_complete
     return {
         "db_id": question.db_id,
@@ -144,11 +135,9 @@ def summarise(verdicts: pd.DataFrame, by: str | None = None) -> pd.DataFrame:
             dict.fromkeys(measured, "mean") | {"db_id": "first", "gold_status": "first"}
         )
         interval = mean_interval(asked["ex_bird"].tolist(), asked["db_id"].tolist())
-        row = dict(zip(keys, names, strict=True)) | {
-            "n": len(asked),
-            "ex_bird": 100 * interval.mean,
-        }
-        row |= {"ex_bird_low": 100 * interval.low, "ex_bird_high": 100 * interval.high}
+        ends = {"ex_bird_low": 100 * interval.low, "ex_bird_high": 100 * interval.high}
+        row = dict(zip(keys, names, strict=True)) | {"n": len(asked)}
+        row |= {"ex_bird": 100 * interval.mean} | ends
         row |= {name: 100 * asked[name].mean() for name in measured[1:]}
         row["failed"] = int((~group["status"].isin(["ok", "empty", "missing"])).sum())
         row["missing"] = int((group["status"] == "missing").sum())
@@ -160,10 +149,10 @@ def summarise(verdicts: pd.DataFrame, by: str | None = None) -> pd.DataFrame:
 def by_feature(verdicts: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
     """The verdicts, one row for each SQL feature of the gold query; the column `feature` names the feature."""
     names = {}
-    for question_id, gold in benchmark.golds.items():
+    for key, gold in benchmark.golds.items():
         counts = features(gold.sql)
         found = [name for name in _SLICES if counts[name]] if counts else ["unreadable"]
-        names[question_id] = found or ["none of these"]
+        names[key] = found or ["none of these"]
     sliced = verdicts.assign(feature=verdicts["question_id"].map(names)).explode("feature")
     order = [*_SLICES, "none of these", "unreadable"]
     return sliced.sort_values("feature", key=lambda column: column.map(order.index), kind="stable")
@@ -193,14 +182,14 @@ def under_golds(
 ) -> pd.DataFrame:
     """A row for each benchmark of revised golds and each generator: its EX, and the paired difference in points.
 
-    The first sample of each generator is judged, in the benchmark's own sense; the difference is to the EX by the
-    benchmark's own golds on the same questions. Jin et al. (2026, arXiv 2601.08778) re-rank systems in this way.
+    The first sample of each generator is judged, in the benchmark's own sense, against its EX by the benchmark's own
+    golds on the same questions. Jin et al. (2026, arXiv 2601.08778) re-rank systems in this way.
     """
     rows = []
+    first = verdicts.drop_duplicates(["generator", "question_id"])
     for name, revised in golds.items():
         metric = f"ex_{revised.sense}"
         databases = {question.id: question.db_id for question in revised.questions}
-        first = verdicts.drop_duplicates(["generator", "question_id"])
         again = judge(revised, first[first["status"] != "missing"], executor, **options)
         for generator in again["generator"].unique():
             after, before = (_right(frame, generator, metric) for frame in (again, verdicts))

@@ -4,30 +4,24 @@ Two queries match if their clauses do, each as a multiset of parts, whatever the
 those of the script in the test-suite evaluation, with its defaults and quirks, so that numbers compare with published
 ones:
 
-- Values, LIMIT's number and DISTINCT are ignored.
-- Columns linked by a foreign key of tables.json are one column if both tables are in FROM.
-- FROM is compared by its tables. Of a JOIN's condition only OR, NOT, IN and LIKE count.
-- ORDER BY has one direction, the last one given. AND and OR are compared as a set.
+- Values, LIMIT's number and DISTINCT are ignored; columns linked by a foreign key of tables.json are one column if both
+  tables are in FROM; FROM is compared by its tables, and of a JOIN's condition only OR, NOT, IN and LIKE count; ORDER BY
+  has one direction, the last one given; AND and OR are compared as a set.
 - A subquery in a condition must be equal part by part and in order: there DISTINCT, JOIN conditions and the choice
   between linked columns count. A subquery in FROM must be equal in its values too.
-- A prediction that the grammar does not accept counts as an empty query.
-
-So the gaps of the grammar decide verdicts, and a general SQL parser would accept more. It does not accept:
-
-- `=`, `+`, `-` or `/` glued to a neighbour (`a=1`, `a >=1`), `==`, `<>`, `T1. a`, backticks;
-- a quote inside a string, an odd number of quotes, a literal where a column belongs;
-- `INNER JOIN`, `LEFT JOIN`, a comma in FROM, an alias without AS or of a column or a subquery;
-- `IS NULL`, `EXISTS`, lists after IN, CASE, functions other than the five aggregates, UNION ALL.
-
-It ignores what it should not: anything after the part that it parses (OFFSET, NULLS LAST), a missing comma between
-columns, and everything from a column on the right of a comparison to the next AND, comma, bracket or clause, which
-hides an OR (`a = b OR c = d`) and the INNER of a second join.
+- A prediction that the grammar does not accept counts as an empty query. So its gaps decide verdicts, and a general SQL
+  parser would accept more. It does not accept `=`, `+`, `-` or `/` glued to a neighbour (`a=1`, `a >=1`), `==`, `<>`,
+  `T1. a`, backticks; a quote inside a string, an odd number of quotes, a literal where a column belongs; `INNER JOIN`,
+  `LEFT JOIN`, a comma in FROM, an alias without AS or of a column or a subquery; `IS NULL`, `EXISTS`, lists after IN,
+  CASE, functions other than the five aggregates, UNION ALL.
+- It ignores what it should not: anything after the part that it parses (OFFSET, NULLS LAST), a missing comma between
+  columns, and everything from a column on the right of a comparison to the next AND, comma, bracket or clause, which
+  hides an OR (`a = b OR c = d`) and the INNER of a second join.
 """
 
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, Union
 
@@ -42,14 +36,7 @@ class ColumnUse(NamedTuple):
     distinct: bool
 
 
-class Expression(NamedTuple):
-    """A column, or two with an arithmetic operator between them."""
-
-    operator: str
-    left: ColumnUse
-    right: ColumnUse | None
-
-
+Expression = tuple[str, ColumnUse, ColumnUse | None]  # a column, or two after their operator
 Value = Union[None, float, str, ColumnUse, "Query"]
 
 
@@ -61,40 +48,33 @@ class Condition(NamedTuple):
     upper: Value  # of BETWEEN
 
 
-class Conditions(NamedTuple):
-    units: tuple[Condition, ...] = ()
-    connectors: tuple[str, ...] = ()  # AND and OR
-
-
 class Query(NamedTuple):
-    """One SELECT. A table is a name or a subquery. Only the presence of LIMIT is recorded, not its number."""
+    """One SELECT. A table is a name or a subquery; conditions alternate with AND and OR; LIMIT's number is left out."""
 
     select: tuple[tuple[str, Expression], ...] = ()
     distinct: bool = False
     tables: tuple[Union[str, "Query"], ...] = ()
-    on: Conditions = Conditions()
-    where: Conditions = Conditions()
+    on: tuple[Any, ...] = ()
+    where: tuple[Any, ...] = ()
     group: tuple[ColumnUse, ...] = ()
-    having: Conditions = Conditions()
+    having: tuple[Any, ...] = ()
     order: tuple[str, tuple[Expression, ...]] | None = None
     limit: bool = False
     combined: tuple[str, "Query"] | None = None  # INTERSECT, UNION or EXCEPT, and its second query
 
     def units(self) -> tuple[Condition, ...]:
-        return self.on.units + self.where.units + self.having.units
+        return self.on[::2] + self.where[::2] + self.having[::2]
 
     def connectors(self) -> tuple[str, ...]:
-        return self.on.connectors + self.where.connectors + self.having.connectors
+        return self.on[1::2] + self.where[1::2] + self.having[1::2]
 
 
 def exact_match(predicted: str, gold: str, schema: Schema) -> bool:
     """Whether all components match and both read the same tables; False for an unreadable gold."""
     # Systems that predict no values write `value` for one.
-    first, second = (
-        _read(sql, _names(schema)) for sql in (predicted.replace(" value ", " 1 "), gold)
-    )
-    ours, theirs = first[1], second[1]
-    return second[0] is not None and (ours == theirs or _components(ours) == _components(theirs))
+    ours = _read(predicted.replace(" value ", " 1 "), _names(schema))[1]
+    readable, theirs = _read(gold, _names(schema))
+    return readable is not None and (ours == theirs or _components(ours) == _components(theirs))
 
 
 def hardness(sql: str, schema: Schema) -> Literal["easy", "medium", "hard", "extra", ""]:
@@ -102,24 +82,18 @@ def hardness(sql: str, schema: Schema) -> Literal["easy", "medium", "hard", "ext
     query = _read(sql, _names(schema))[0]
     if query is None:
         return ""
-    clauses = (
-        sum(map(bool, (query.where.units, query.group, query.order, query.limit)))
-        + max(len(query.tables) - 1, 0)
-        + query.connectors().count("or")
-        + sum(unit.operator == "like" for unit in query.units())
-    )
+    clauses = sum(map(bool, (query.where, query.group, query.order, query.limit)))
+    clauses += max(len(query.tables) - 1, 0) + query.connectors().count("or")
+    clauses += sum(unit.operator == "like" for unit in query.units())
     values = [value for unit in query.units() for value in (unit.value, unit.upper)]
     nested = sum(isinstance(value, Query) for value in values) + (query.combined is not None)
     # The script counts as aggregates also each NOT of a condition, and each AND and OR of HAVING.
-    ordered = [use for it in query.order[1] for use in (it.left, it.right)] if query.order else []
-    aggregates = (
-        sum(bool(aggregate) for aggregate, _ in query.select)
-        + sum(bool(use.aggregate) for use in (*query.group, *ordered) if use)
-        + sum(unit.negated for unit in query.where.units + query.having.units)
-        + len(query.having.connectors)
-    )
-    conditions = len(query.where.units) + len(query.where.connectors)
-    counts = (aggregates, len(query.select), conditions, len(query.group))
+    ordered = [use for _, *uses in query.order[1] for use in uses] if query.order else []
+    aggregates = sum(bool(aggregate) for aggregate, _ in query.select)
+    aggregates += sum(bool(use.aggregate) for use in (*query.group, *ordered) if use)
+    aggregates += sum(unit.negated for unit in query.where[::2] + query.having[::2])
+    aggregates += len(query.having[1::2])
+    counts = (aggregates, len(query.select), len(query.where), len(query.group))
     others = sum(count > 1 for count in counts)
     if nested == 0:
         if clauses <= 1 and others == 0:
@@ -135,73 +109,66 @@ def hardness(sql: str, schema: Schema) -> Literal["easy", "medium", "hard", "ext
 
 def _components(query: Query) -> Mapping[str, object]:
     """The query's tables and Spider's components, each as a value that is equal if the component matches."""
+    units = query.units()
     keywords = {
-        "where": query.where.units,
+        "where": query.where,
         "group": query.group,
-        "having": query.having.units,
+        "having": query.having,
         "order": query.order,
         query.order[0] if query.order else "": query.order,
         "limit": query.limit,
         query.combined[0] if query.combined else "": query.combined,
         "or": "or" in query.connectors(),
-        "not": any(unit.negated for unit in query.units()),
-        "in": any(unit.operator == "in" for unit in query.units()),
-        "like": any(unit.operator == "like" for unit in query.units()),
+        "not": any(unit.negated for unit in units),
+        "in": any(unit.operator == "in" for unit in units),
+        "like": any(unit.operator == "like" for unit in units),
     }
     group = tuple(use.column for use in query.group)
     return {
         "tables": Counter(query.tables),
         "select": Counter(query.select),
-        "where": Counter(query.where.units),
+        "where": Counter(query.where[::2]),
         # None without GROUP BY, whatever HAVING says: "keywords" sees that there is one.
         "group": (group, query.having) if group else None,
         "order": query.order and (query.order, query.limit),
-        "and/or": set(query.where.connectors),
+        "and/or": set(query.where[1::2]),
         "IUEN": query.combined and (query.combined[0], _components(query.combined[1])),
         "keywords": {word for word, there in keywords.items() if there},
     }
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # found by identity: comparing the contents is slow
 class _Names:
     """The columns of each table, and for each `table.column` in a foreign key the column that replaces it."""
 
-    columns: Mapping[str, frozenset[str]]
-    merged: Mapping[str, str]
+    def __init__(self, schema: Schema) -> None:
+        position = {".".join(name).lower(): n for n, name in enumerate(schema.columns())}
+        # Spider's rule: a foreign key joins the first group that contains either of its columns. Groups that a later
+        # key would link stay apart, and for a column in two groups the later group decides.
+        groups: list[set[str]] = []
+        for table in schema.tables:
+            for key in table.foreign_keys:
+                for column, ref in zip(key.columns, key.ref_columns, strict=False):
+                    pair = {f"{table.name}.{column}".lower(), f"{key.ref_table}.{ref}".lower()}
+                    group = next((g for g in groups if not g.isdisjoint(pair)), set[str]())
+                    if pair <= position.keys():
+                        groups += [] if group else [group]
+                        group |= pair
+        self.merged = {name: min(g, key=position.__getitem__) for g in groups for name in g}
+        self.columns = {
+            table.name.lower(): frozenset(column.name.lower() for column in table.columns)
+            for table in schema.tables
+            if table.kind != "view"  # Spider knows tables only
+        }
 
 
-@lru_cache(maxsize=256)
-def _names(schema: Schema) -> _Names:
-    position = {
-        f"{table}.{column}".lower(): i for i, (table, column) in enumerate(schema.columns())
-    }
-    # Spider's rule: a foreign key joins the first group that contains either of its columns. Groups that a later key
-    # would link stay apart, and for a column in two groups the later group decides.
-    groups: list[set[str]] = []
-    for table in schema.tables:
-        for key in table.foreign_keys:
-            for column, ref in zip(key.columns, key.ref_columns, strict=False):
-                pair = {f"{table.name}.{column}".lower(), f"{key.ref_table}.{ref}".lower()}
-                if not pair <= position.keys():
-                    continue
-                group = next((g for g in groups if not g.isdisjoint(pair)), None)
-                if group is None:
-                    groups.append(pair)
-                else:
-                    group |= pair
-    columns = {
-        table.name.lower(): frozenset(column.name.lower() for column in table.columns)
-        for table in schema.tables
-        if table.kind != "view"  # Spider knows tables only
-    }
-    return _Names(columns, {name: min(g, key=position.__getitem__) for g in groups for name in g})
+_names = lru_cache(maxsize=256)(_Names)
 
 
 @lru_cache(maxsize=4096)  # gold is compared many times
 def _read(sql: str, names: _Names) -> tuple[Query | None, Query]:
     """The query, None if the grammar does not accept it, and the form that is compared."""
     try:
-        query = _Parser(_tokens(sql), names.columns).query()
+        query = _Parser(sql, names.columns).query()
     except _UnreadableError:
         return None, Query()
     merged = {c: to for c, to in names.merged.items() if c.partition(".")[0] in query.tables}
@@ -214,23 +181,19 @@ def _comparable(node: Any, merged: Mapping[str, str] | None) -> Any:
     In a subquery of a condition only values are hidden; there `merged` is None. After UNION, INTERSECT and EXCEPT, the
     tables of the first query decide which columns are merged.
     """
-    if isinstance(node, ColumnUse):
-        if merged is None:
-            return node
+    if isinstance(node, ColumnUse) and merged is not None:
         return ColumnUse(node.aggregate, merged.get(node.column, node.column), distinct=False)
     if isinstance(node, Condition):
-        value, upper = (
-            _comparable(it, None) if isinstance(it, Query) else None
-            for it in (node.value, node.upper)
-        )
-        return node._replace(left=_comparable(node.left, merged), value=value, upper=upper)
-    if not isinstance(node, tuple):
+        ends = (node.value, node.upper)
+        hidden = [_comparable(end, None) if isinstance(end, Query) else None for end in ends]
+        return Condition(node.negated, node.operator, _comparable(node.left, merged), *hidden)
+    if not isinstance(node, tuple) or isinstance(node, ColumnUse):
         return node
     parts = [_comparable(part, merged) for part in node]
     if isinstance(node, Query):
         made = Query(*parts)
         return made._replace(tables=node.tables, distinct=node.distinct and merged is None)
-    return type(node)(*parts) if hasattr(node, "_fields") else tuple(parts)
+    return tuple(parts)
 
 
 class _UnreadableError(Exception):
@@ -244,31 +207,27 @@ _TOKEN = re.compile(
     r"""(?:[^\s;@#$%&?!*()\[\]{}<>`\xab\xbb\u2012-\u2015\u2018\u2019\u201c-\u201e,:".-]++"""
     r"""|"[^"]*+"|[,:](?=\d)|\.(?![\])}>\s]*\Z)|-(?!-))+|--|\S"""
 )
-_AGGREGATES = frozenset({"max", "min", "count", "sum", "avg"})
-_COMPARISONS = frozenset(
-    {"not", "between", "=", ">", "<", ">=", "<=", "!=", "in", "like", "is", "exists"}
-)
-_SET_OPERATIONS = frozenset({"intersect", "union", "except"})
-_CLAUSES = _SET_OPERATIONS | {"select", "from", "where", "group", "order", "limit"}
-_JOINS = frozenset({"join", "on", "as"})
+_AGGREGATES = ("max", "min", "count", "sum", "avg")
+_COMPARISONS = {"not", "between", "=", ">", "<", ">=", "<=", "!=", "in", "like", "is", "exists"}
+_SET_OPERATIONS = ("intersect", "union", "except")
+_CLAUSES = {*_SET_OPERATIONS, "select", "from", "where", "group", "order", "limit"}
+_JOINS = {"join", "on", "as"}
 _CLAUSE_ENDS = _CLAUSES | {")", ";", ""}
 _VALUE_ENDS = _CLAUSES | _JOINS | {")", ",", "and", ""}
 _MAX_DEPTH = 64  # deeper nesting is no query, and would exhaust the stack
 
 
-def _tokens(sql: str) -> list[str]:
-    """The tokens in lower case, quoted ones as they are; "" marks the end, so that no rule checks for it."""
-    text = sql.replace("'", '"')
-    if text.count('"') % 2:
-        raise _UnreadableError
-    return [t if t[0] == '"' else t.lower() for t in _TOKEN.findall(text)] + [""]
-
-
 class _Parser:
     """Recursive descent: a method for each rule. `names` are the tables in FROM, in which a column is looked up."""
 
-    def __init__(self, tokens: list[str], columns: Mapping[str, frozenset[str]]) -> None:
-        self.tokens, self.columns, self.at, self.depth = tokens, columns, 0, 0
+    def __init__(self, sql: str, columns: Mapping[str, frozenset[str]]) -> None:
+        text = sql.replace("'", '"')
+        if text.count('"') % 2:
+            self.fail()
+        # In lower case, quoted ones as they are; "" marks the end, so that no rule checks for it.
+        found = _TOKEN.findall(text)
+        self.tokens = tokens = [t if t[0] == '"' else t.lower() for t in found] + [""]
+        self.columns, self.at, self.depth = columns, 0, 0
         self.names: list[str] = []
         # As in Spider, an alias is valid in the whole text, in subqueries and before its definition, too, and the last
         # definition wins; an alias with the name of a table makes the query unreadable.
@@ -283,10 +242,8 @@ class _Parser:
     def accept(self, *tokens: str) -> str:
         """The next token, stepped over, if it is one of these; else ""."""
         token = self.tokens[self.at]
-        if token not in tokens:
-            return ""
-        self.at += 1
-        return token
+        self.at += token in tokens
+        return token if token in tokens else ""
 
     def expect(self, token: str) -> None:
         if not self.accept(token):
@@ -294,25 +251,28 @@ class _Parser:
 
     def word(self) -> str:
         """The next token, whatever it is, but not the end."""
-        token = self.tokens[self.at] or self.fail()
-        self.at += 1
-        return token
+        return self.accept(self.tokens[self.at] or self.fail())
 
     def query(self) -> Query:
         outer, self.depth = self.names, self.depth + 1
-        if self.depth > _MAX_DEPTH:
-            self.fail()
         in_brackets = self.accept("(")
         start = self.at
+        if self.depth > _MAX_DEPTH or "from" not in self.tokens[start:]:
+            self.fail()
         # FROM is parsed before SELECT, because unqualified columns are looked up in its tables.
+        self.at = self.tokens.index("from", start) + 1
         tables, on = self.from_clause()
         end, self.at = self.at, start
         distinct, select = self.select_clause()
         self.at = end
-        where = self.conditions() if self.accept("where") else Conditions()
+        where = self.conditions() if self.accept("where") else ()
         group = self.listed(self.column_use) if self.clause("group") else ()
-        having = self.conditions() if self.accept("having") else Conditions()
-        order = self.order_clause() if self.clause("order") else None
+        having = self.conditions() if self.accept("having") else ()
+        order = None
+        if self.clause("order"):
+            ordered = self.listed(lambda: (self.expression(), self.accept("asc", "desc")))
+            directions = ["asc", *(direction for _, direction in ordered if direction)]
+            order = directions[-1], tuple(expression for expression, _ in ordered)
         if limit := bool(self.accept("limit")):
             self.word()
         while self.accept(";"):
@@ -326,14 +286,10 @@ class _Parser:
         self.names, self.depth = outer, self.depth - 1
         return Query(select, distinct, tables, on, where, group, having, order, limit, combined)
 
-    def from_clause(self) -> tuple[tuple[str | Query, ...], Conditions]:
-        if "from" not in self.tokens[self.at :]:
-            self.fail()
-        self.at = self.tokens.index("from", self.at) + 1
+    def from_clause(self) -> tuple[tuple[str | Query, ...], tuple[Any, ...]]:
         tables: list[str | Query] = []
         self.names = []
-        units: list[Condition] = []
-        connectors: list[str] = []
+        on: tuple[Any, ...] = ()
         while self.tokens[self.at]:
             in_brackets = self.accept("(")
             if self.tokens[self.at] == "select":
@@ -347,16 +303,15 @@ class _Parser:
                     self.word()
                 tables.append(name)
                 self.names.append(name)
-            if self.accept("on"):
-                # Spider keeps the conditions of all ONs in one list, joined by AND.
-                on = self.conditions()
-                connectors += ("and", *on.connectors) if units else on.connectors
-                units += on.units
+            if self.accept(
+                "on"
+            ):  # Spider keeps the conditions of all ONs in one list, joined by AND
+                on += ("and", *self.conditions()) if on else self.conditions()
             if in_brackets:
                 self.expect(")")
             if self.tokens[self.at] in _CLAUSE_ENDS:
                 break
-        return tuple(tables), Conditions(tuple(units), tuple(connectors))
+        return tuple(tables), on
 
     def select_clause(self) -> tuple[bool, tuple[tuple[str, Expression], ...]]:
         self.expect("select")
@@ -369,10 +324,10 @@ class _Parser:
 
     def clause(self, word: str) -> bool:
         """Whether GROUP BY or ORDER BY is next; it is stepped over."""
-        if not self.accept(word):
-            return False
-        self.expect("by")
-        return True
+        there = bool(self.accept(word))
+        if there:
+            self.expect("by")
+        return there
 
     def listed(self, rule: Callable[[], _T]) -> tuple[_T, ...]:
         found = []
@@ -382,22 +337,15 @@ class _Parser:
                 break
         return tuple(found)
 
-    def order_clause(self) -> tuple[str, tuple[Expression, ...]]:
-        """The clause has one direction: the last one given."""
-        ordered = self.listed(lambda: (self.expression(), self.accept("asc", "desc")))
-        directions = [direction for _, direction in ordered if direction]
-        return (directions or ["asc"])[-1], tuple(expression for expression, _ in ordered)
-
-    def conditions(self) -> Conditions:
-        units: list[Condition] = []
-        connectors: list[str] = []
+    def conditions(self) -> tuple[Any, ...]:
+        found: list[Any] = []
         while self.tokens[self.at]:
-            units.append(self.condition())
+            found.append(self.condition())
             if self.tokens[self.at] in _CLAUSE_ENDS | _JOINS:
                 break
             # Here Spider drops the rest, but no valid SQL gets here.
-            connectors.append(self.accept("and", "or") or self.fail())
-        return Conditions(tuple(units), tuple(connectors))
+            found.append(self.accept("and", "or") or self.fail())
+        return tuple(found)
 
     def condition(self) -> Condition:
         left = self.expression()
@@ -442,12 +390,11 @@ class _Parser:
         right = self.column_use() if operator else None
         if in_brackets:
             self.expect(")")
-        return Expression(operator, left, right)
+        return operator, left, right
 
     def column_use(self) -> ColumnUse:
         in_brackets = self.accept("(")
-        aggregate = self.accept(*_AGGREGATES)
-        if aggregate:
+        if aggregate := self.accept(*_AGGREGATES):
             self.expect("(")
         use = ColumnUse(aggregate, *self.column())
         if aggregate or in_brackets:  # the caller closes brackets around an aggregate
@@ -458,11 +405,9 @@ class _Parser:
         """A column, and whether DISTINCT stands before it."""
         distinct = bool(self.accept("distinct"))
         word = self.word()
-        if word == "*":
-            return word, distinct
         qualifier, dot, name = word.partition(".")
         for table in [self.aliases.get(qualifier, "")] if dot else self.names:
             column = name if dot else word
             if column in self.columns.get(table, ()):
                 return f"{table}.{column}", distinct
-        return self.fail()
+        return (word, distinct) if word == "*" else self.fail()
