@@ -94,5 +94,5 @@ def test_a_query_that_fails_scores_nothing(executor, benchmark, by):
 
 @pytest.mark.parametrize("wrong", [{"runs": 0}, {"repeats": 0}])
 def test_measuring_needs_a_run(executor, benchmark, wrong):
-    with pytest.raises(BadInputError, match="both have to be at least 1"):
+    with pytest.raises(BadInputError, match="must be a whole number, 1 or more"):
         efficiency(benchmark, answers(("a", GOLD, True)), executor, **wrong)

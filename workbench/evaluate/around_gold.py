@@ -1,10 +1,9 @@
 """The tables and columns that gold SQL uses: given to a system alone, or hidden among thousands of others.
 
-`AroundGold` replaces a system's retrieval step. Without further columns it gives CHESS's correct context
-(table 7) and MAC-SQL's oracle schema; with thousands, CHESS's synthetic industrial-scale schema (section
-4.1.1, figure 3). Only the schema is enlarged, not the database: a query that uses another database's table
-fails, where in a merged database it would give a wrong result. EX is the same unless a fixer learns from the
-error.
+`AroundGold` replaces a system's retrieval step. Without further columns it gives CHESS's correct context (table 7) and
+MAC-SQL's oracle schema; with thousands, CHESS's synthetic industrial-scale schema (section 4.1.1, figure 3). Only the
+schema is enlarged, not the database: a query that uses another database's table fails, where in a merged database it
+would give a wrong result. EX is the same unless a fixer learns from the error.
 """
 
 import random
@@ -44,18 +43,14 @@ class AroundGold:
         kept.
         """
         core = union_schema(schema, [gold.sql])
-        if len(core.columns()) >= self.columns:
+        chosen = set(core.columns())
+        if len(chosen) >= self.columns:
             return core
         chance = random.Random(content_hash("around", [self.seed, gold.question_id]))  # noqa: S311  no secret
         tables: list[Table] = []
-        chosen = set(core.columns())
         for copy in count():
-            fresh = list(
-                _copied(schema, self.others, copy, {lower_name(table.name) for table in tables})
-            )
-            rest = [
-                (t.name, c.name) for t in fresh for c in t.columns if (t.name, c.name) not in chosen
-            ]
+            fresh = list(_copied(schema, self.others, copy, {lower_name(t.name) for t in tables}))
+            rest = [x for t in fresh for c in t.columns if (x := (t.name, c.name)) not in chosen]
             if not rest or (copy and not self.repeated):
                 raise BadInputError(
                     f"columns is {self.columns:,}, but the schemas have {len(chosen):,} distinct columns: give more schemas,"
@@ -79,33 +74,34 @@ def _copied(
         yield from schema.tables
         taken |= {lower_name(table.name) for table in schema.tables}
     for other in others:
-        if other.db_id == schema.db_id:
-            continue
         names: dict[str, str] = {}
-        for table in other.tables:
+        for table in other.tables if other.db_id != schema.db_id else ():
             name = f"{other.db_id}_{copy + 1}_{table.name}" if copy else table.name
             while lower_name(name) in taken:
                 name = f"{other.db_id}_{name}"
             taken.add(lower_name(name))
             names[lower_name(table.name)] = name
         # A foreign key may refer to a later table, so it is renamed after all tables have their names.
-        for table in other.tables:
-            keys = tuple(
-                replace(key, ref_table=names.get(lower_name(key.ref_table), key.ref_table))
-                for key in table.foreign_keys
-            )
+        for table in other.tables if names else ():
+            targets = [names.get(lower_name(k.ref_table), k.ref_table) for k in table.foreign_keys]
+            pairs = zip(table.foreign_keys, targets, strict=True)
+            keys = tuple(replace(key, ref_table=target) for key, target in pairs)
             yield replace(table, name=names[lower_name(table.name)], foreign_keys=keys)
 
 
 def _cut(table: Table, chosen: set[tuple[str, str]]) -> Table:
     """The table with the chosen columns, and with the keys whose columns are all chosen."""
-    columns = tuple(column for column in table.columns if (table.name, column.name) in chosen)
-    whole = all((table.name, name) in chosen for name in table.primary_key)
-    keys = tuple(
-        key
-        for key in table.foreign_keys
-        if {(table.name, name) for name in key.columns} <= chosen
-        and {(key.ref_table, name) for name in key.ref_columns} <= chosen
+
+    def has(name: str, columns: Sequence[str]) -> bool:
+        return chosen.issuperset((name, column) for column in columns)
+
+    return replace(
+        table,
+        columns=tuple(column for column in table.columns if has(table.name, [column.name])),
+        primary_key=table.primary_key if has(table.name, table.primary_key) else (),
+        foreign_keys=tuple(
+            key
+            for key in table.foreign_keys
+            if has(table.name, key.columns) and has(key.ref_table, key.ref_columns)
+        ),
     )
-    primary = table.primary_key if whole else ()
-    return replace(table, columns=columns, primary_key=primary, foreign_keys=keys)

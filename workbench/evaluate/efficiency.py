@@ -10,7 +10,6 @@ all rows are fetched. BIRD opens a connection for each run; its VES stops the cl
 includes the opening.
 """
 
-import math
 from typing import Literal
 
 import numpy as np
@@ -18,7 +17,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.errors import BadInputError
+from workbench.errors import at_least
 from workbench.sql.executor import Executor
 
 By = Literal["time", "opcodes"]
@@ -40,17 +39,14 @@ def efficiency(
 
     A ratio is gold's cost over the answer's, 0 for a wrong answer; the mean of `ves` is VES, as a share.
     """
-    if runs < 1 or repeats < 1:
-        raise BadInputError(f"runs is {runs} and repeats {repeats}: both have to be at least 1")
+    at_least(1, runs=runs, repeats=repeats)
     if by == "opcodes":
         runs = repeats = 1
     databases = {question.id: question.db_id for question in benchmark.questions}
     ratios = np.zeros((len(answers), repeats))
-    for row, (key, sql, correct) in enumerate(
-        zip(answers["question_id"], answers["sql"], answers["correct"], strict=True)
-    ):
-        queries = [benchmark.golds[key].sql, sql]
-        seconds = _SECONDS * runs * repeats
+    rows = zip(answers["question_id"], answers["sql"], answers["correct"], strict=True)
+    for row, (key, sql, correct) in enumerate(rows):
+        queries, seconds = [benchmark.golds[key].sql, sql], _SECONDS * runs * repeats
         database = benchmark.database(databases[key])
         timed = executor.time(database, queries, runs * repeats, seconds) if correct else None
         if timed and by == "opcodes":
@@ -59,15 +55,13 @@ def efficiency(
             gold, ours = (np.reshape(times, (repeats, runs)) for times in timed[0])
             ratios[row] = [time_ratio(a, b) for a, b in zip(gold, ours, strict=True)]
     best = ratios[:, np.sqrt(ratios).sum(axis=0).argmax()]
-    rewards = [math.sqrt(reward(one)) for one in best]
-    return answers.assign(ratio=best, ves=np.sqrt(best), r_ves=rewards)
+    return answers.assign(ratio=best, ves=np.sqrt(best), r_ves=np.sqrt([*map(reward, best)]))
 
 
 def time_ratio(gold: ArrayLike, predicted: ArrayLike) -> float:
     """The mean of gold's seconds over the prediction's, run by run, without outliers."""
     ratios = np.divide(gold, predicted)
-    # If all ratios are the same, their deviation is 0 and no distance is below 3 * 0. BIRD's script then drops every
-    # ratio and counts the answer as wrong; here all are kept.
+    # Of equal ratios, whose deviation is 0, BIRD's script drops all and counts the answer as wrong; here all are kept.
     kept = ratios[np.abs(ratios - ratios.mean()) < 3 * ratios.std()]
     return float((kept if kept.size else ratios).mean())
 

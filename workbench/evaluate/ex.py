@@ -43,7 +43,9 @@ def ex_verdicts(
     if (sense or benchmark.sense) == "spider":
         right = _right_in_spider(benchmark, parts, paths, executor, limits, keep_distinct)
         return [right[pair] for pair in pairs]
-    known, jobs, golds = known or {}, {}, {}
+    known = known or {}
+    jobs: dict[Pair, tuple[Path, str]] = {}
+    golds: dict[str, tuple[Path, str]] = {}
     for db_id, part in parts.items():
         golds |= {key: (paths[db_id], normalise_text(benchmark.golds[key].sql)) for key, _ in part}
         jobs |= {p: (paths[db_id], normalise_text(p[1])) for p in part if p not in known}

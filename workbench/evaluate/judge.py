@@ -32,8 +32,8 @@ _SLICES = (
     "JOIN", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "DISTINCT", "aggregation", "nested query",
     "set operation", "CASE", "window", "arithmetic", "LIKE", "AND or OR",
 )  # fmt: skip
-_MISSING = {"status": "missing", "error": "no prediction for this question"}
-_MISSING |= dict.fromkeys(METRICS, 0.0)
+_MISSING: dict[str, Any] = dict.fromkeys(METRICS, 0.0)
+_MISSING |= {"status": "missing", "error": "no prediction for this question"}
 
 
 def judge(

@@ -1,8 +1,8 @@
 """How much of what gold queries use reaches the prompt: their tables and columns, and the values that they compare.
 
 `linking_by_stage` compares the tables and columns in a prompt with those that the gold query uses (CHESS, table 5).
-Precision is the share of the selected items that gold uses, recall the share of gold's items that were selected. An
-empty selection has precision 1. If gold uses no column, as in SELECT COUNT(*) FROM t, the recall of columns is 1.
+Precision is the share of the selected items that gold uses, recall the share of gold's items that were selected; a
+share of nothing is 1.
 
 `literals` measures value retrieval (CHASE-SQL, section 2.2). A literal is a text that gold compares with a column by =
 or IN. Numbers, patterns, and literals compared with a function's result do not count: no index could supply them.
@@ -17,11 +17,11 @@ import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.sql.facts import query_facts
-from workbench.sql.reading import Used, used
-from workbench.types import Context, Gold, Schema, lower_name
+from workbench.sql.reading import used
+from workbench.types import Context, Gold, Question, Schema, lower_name
 
-_ABOUT = ["question_id", "db_id", "difficulty", "table", "column", "value"]
 _VERDICTS = ["spelled", "found", "anywhere"]
+_COLUMNS = ["question_id", "db_id", "difficulty", "table", "column", "value", *_VERDICTS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,28 +37,25 @@ class Linking:
 def linking_by_stage(questions: Iterable[tuple[Sequence[Context], Gold]]) -> tuple[Linking, ...]:
     """The precision and recall of the schema after each stage of pruning, averaged over questions (CHESS, table 5).
 
-    Each question is given as its contexts, the unpruned one first, and its gold query. A question whose
-    gold query cannot be read is left out.
+    Each question is given as its contexts, the unpruned one first, and its gold query. A question whose gold query
+    cannot be read is left out.
     """
     stages: list[list[list[float]]] = []
     for contexts, gold in questions:
         uses = used(gold.sql, contexts[0].schema)
-        if not uses.error:
-            stages.append([_shares(context.schema, uses) for context in contexts])
+        if uses.error:
+            continue
+        columns = [set(context.schema.columns()) for context in contexts]
+        pairs = [(({t for t, _ in own}, uses.tables), (own, uses.columns)) for own in columns]
+        stages.append([[share for a, b in pair for share in _shares(a, b)] for pair in pairs])
     return tuple(
         Linking(*(fmean(shares) for shares in zip(*stage, strict=True)))
         for stage in zip(*stages, strict=True)
     )
 
 
-def _shares(schema: Schema, uses: Used) -> list[float]:
-    """Precision and recall of the tables, then of the columns. A schema's tables are those with columns."""
-    columns = set(schema.columns())
-    return [
-        len(ours & theirs) / len(whole) if whole else 1.0
-        for ours, theirs in (({t for t, _ in columns}, uses.tables), (columns, uses.columns))
-        for whole in (ours, theirs)
-    ]
+def _shares(ours: set[Any], theirs: frozenset[Any]) -> list[float]:
+    return [len(ours & theirs) / len(whole) if whole else 1.0 for whole in (ours, theirs)]
 
 
 def literals(
@@ -71,32 +68,24 @@ def literals(
     query that cannot be parsed has no literals.
     """
     rows = [
-        {"question_id": question.id, "db_id": question.db_id} | row
+        row
         for question in benchmark.questions
-        for row in _rows(
-            benchmark.golds[question.id], contexts[question.id], schema(question.db_id)
-        )
+        for gold, context in [(benchmark.golds[question.id], contexts[question.id])]
+        for row in _rows(question, gold, context, schema(question.db_id))
     ]
-    frame = pd.DataFrame(rows, columns=[*_ABOUT, *_VERDICTS])
-    return frame.astype(dict.fromkeys(_VERDICTS, bool))
+    return pd.DataFrame(rows, columns=_COLUMNS).astype(dict.fromkeys(_VERDICTS, bool))
 
 
-def _rows(gold: Gold, context: Context, schema: Schema) -> Iterator[dict[str, Any]]:
+def _rows(
+    question: Question, gold: Gold, context: Context, schema: Schema
+) -> Iterator[tuple[Any, ...]]:
     facts = query_facts(gold.sql, schema)
     asked = lower_name(f"{context.question.text} {context.question.evidence}")
     values = {(match.table, match.column, match.value) for match in context.values}  # noqa: PD011
     texts = {value for _, _, value in values}
     # A query may compare a column with the same literal twice; it counts once.
     for literal in dict.fromkeys(facts.comparisons if facts else ()):
-        value = literal.value
-        if literal.column and literal.operator == "=" and isinstance(value, str) and value:
-            table, column = literal.column
-            yield {
-                "difficulty": gold.difficulty,
-                "table": table,
-                "column": column,
-                "value": value,
-                "spelled": lower_name(value) in asked,
-                "found": (table, column, value) in values,
-                "anywhere": value in texts,
-            }
+        value, column = literal.value, literal.column
+        if column and literal.operator == "=" and isinstance(value, str) and value:
+            about = (question.id, question.db_id, gold.difficulty, *column, value)
+            yield *about, lower_name(value) in asked, (*column, value) in values, value in texts

@@ -13,7 +13,7 @@ Nothing here is random: the same verdicts give the same interval.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
 from statistics import NormalDist
@@ -83,34 +83,24 @@ def mean_interval(values: Sequence[float], clusters: Sequence[str]) -> Interval:
     """The mean of values between 0 and 1 and its interval; `clusters` gives each value's database."""
     x = np.asarray(values, dtype=np.float64)
     if len(x) != len(clusters) or not len(x):
-        raise BadInputError(
-            f"{len(x)} values and {len(clusters)} databases: give one for each value"
-        )
+        given = f"{len(x)} values and {len(clusters)} databases"
+        raise BadInputError(f"{given}: give one for each value, and at least one")
     if not ((x >= 0) & (x <= 1)).all():
         raise BadInputError("a value is not between 0 and 1: give fractions, not percent")
     sums, sizes = _by_cluster(x, clusters)
     mean = float(x.mean())
-    # `spread` is the squared half-width of a plain interval, as a share of the variance mean * (1 - mean) of
-    # one verdict: for independent verdicts it is _Z**2 / n, and clustering enlarges it as if n were smaller.
-    if x.min() == x.max():
-        # All verdicts are equal, so no variance can be estimated from them, and a share of nothing would be
-        # 0 / 0. Take independent verdicts: the interval below then is Wilson's at 0% or 100%.
-        spread = _Z**2 / len(x)
-    else:
-        # Never narrower than for independent questions: a few databases that agree by chance would
-        # otherwise seem to prove that all databases do.
-        independent = _Z**2 * float(x.var()) / len(x)
-        spread = max(independent, _clustered(sums, sizes)) / (mean * (1 - mean))
+    # `spread` is the squared half-width of a plain interval, as a share of the variance mean * (1 - mean) of one verdict:
+    # for independent verdicts, and for equal ones, which have no variance, it is _Z**2 / n. Clustering enlarges it; a
+    # few databases that agree by chance do not make it narrower.
+    spread = _Z**2 / len(x)
+    if x.min() != x.max():
+        wide = max(_Z**2 * float(x.var()) / len(x), _clustered(sums, sizes))
+        spread = wide / (mean * (1 - mean))
     # Wilson's interval. The plain one, mean +- half, would leave [0, 1] near its ends and have no width there.
     centre = (mean + spread / 2) / (1 + spread)
     half = math.sqrt(mean * (1 - mean) * spread + spread**2 / 4) / (1 + spread)
-    return Interval(
-        mean=mean,
-        low=max(0.0, min(mean, centre - half)),
-        high=min(1.0, max(mean, centre + half)),
-        n=len(x),
-        clusters=len(sums),
-    )
+    low, high = max(0.0, min(mean, centre - half)), min(1.0, max(mean, centre + half))
+    return Interval(mean, low, high, len(x), len(sums))
 
 
 def compare(
@@ -134,8 +124,8 @@ def compare(
     x = np.array([float(a[question]) - float(b[question]) for question in a])
     sums, sizes = _by_cluster(x, [clusters[question] for question in a])
     difference = (len(won) - len(lost)) / n
-    # Agresti and Min (2005) add half a question to each of the four outcomes of a pair. Without that, two systems that
-    # never differ on this benchmark would get an interval without width.
+    # Agresti and Min (2005) add half a question to each of the four outcomes of a pair: two systems that never differ
+    # on this benchmark get an interval with a width.
     independent = (flips + 1 - (len(won) - len(lost)) ** 2 / (n + 2)) / (n + 2) ** 2
     half = math.sqrt(max(_Z**2 * independent, _clustered(sums, sizes)))
     ends = (max(-1.0, difference - half), min(1.0, difference + half))
@@ -165,19 +155,12 @@ def _tango(won: int, lost: int, n: int, side: int) -> float:
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """The p-values of comparisons made together, each adjusted for all of them (Holm, 1979)."""
-    adjusted = [0.0] * len(p_values)
-    largest = 0.0
-    for rank, index in enumerate(np.argsort(p_values, kind="stable")):
-        # The smallest of m is multiplied by m, the next by m - 1, and so on. The running maximum keeps the
-        # order: otherwise a larger p-value could be adjusted to less than a smaller one.
-        largest = max(largest, min(1.0, p_values[index] * (len(p_values) - rank)))
-        adjusted[index] = largest
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    # The smallest of m is multiplied by m, the next by m - 1, and so on; the running maximum keeps the order.
+    rising = np.maximum.accumulate(np.minimum(1.0, p[order] * np.arange(len(p), 0, -1)))
+    adjusted: list[float] = rising[np.argsort(order, kind="stable")].tolist()
     return adjusted
-
-
-def t_quantile(confidence: float, degrees: int) -> float:
-    """The t for which Student's distribution has this probability between -t and t."""
-    return float(stdtrit(degrees, (1 + confidence) / 2))
 
 
 def _check_same(
@@ -186,20 +169,15 @@ def _check_same(
     if not a and not b:
         raise BadInputError("no questions: a comparison needs at least one")
     for question in (*a, *b):
+        wrong = ""
         if question not in a or question not in b:
-            only = "first" if question in a else "second"
-            raise BadInputError(
-                f"question {question} is in the {only} system's verdicts only: compare the same questions"
-            )
-        if question not in clusters:
-            raise BadInputError(
-                f"question {question} has no database among the clusters: give one for each question"
-            )
-        if not {a[question], b[question]} <= {0, 1}:
-            raise BadInputError(
-                f"question {question} has the verdicts {a[question]} and {b[question]}:"
-                " they must be true or false, or 1 or 0"
-            )
+            wrong = "is in one system's verdicts only: compare the same questions"
+        elif question not in clusters:
+            wrong = "has no database among the clusters: give one for each question"
+        elif not {a[question], b[question]} <= {0, 1}:
+            wrong = f"has the verdicts {a[question]} and {b[question]}: give true or false, 1 or 0"
+        if wrong:
+            raise BadInputError(f"question {question} {wrong}")
 
 
 def _by_cluster(values: Floats, clusters: Sequence[str]) -> tuple[Floats, Floats]:
@@ -218,7 +196,7 @@ def _clustered(sums: Floats, sizes: Floats) -> float:
     without = (sums.sum() - sums) / (sizes.sum() - sizes)
     variance = (count - 1) / count * ((without - sums.sum() / sizes.sum()) ** 2).sum()
     # A variance from a handful of databases is itself uncertain: Student's t, not the normal quantile.
-    return t_quantile(CONFIDENCE, count - 1) ** 2 * float(variance)
+    return float(stdtrit(count - 1, (1 + CONFIDENCE) / 2)) ** 2 * float(variance)
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
@@ -235,19 +213,18 @@ def bounds(verdicts: Mapping[str, Sequence[float]]) -> pd.DataFrame:
     """
     counts = [(len(given), round(sum(given))) for given in verdicts.values()]
     if not counts or not min(n for n, _ in counts):
-        empty = [question for question, given in verdicts.items() if not given]
-        raise BadInputError(
-            f"question {empty[0]} has 0 candidates: bounds need one of each question"
-            if empty
-            else "no questions: a mean needs the verdicts of at least one"
-        )
+        raise BadInputError("0 candidates of a question, or no question: bounds need one of each")
     if odd := {verdict for given in verdicts.values() for verdict in given} - {0, 1}:
         raise BadInputError(f"a verdict is {min(odd)}: it must be true or false, or 1 or 0")
+
+    def mean(share: Callable[[int, int, int], float], k: int) -> float:
+        return 100 * math.fsum(share(n, c, k) for n, c in counts) / len(counts)
+
     rows = [
         {
             "k": k,
-            "lower": 100 * math.fsum(comb(c, k) / comb(n, k) for n, c in counts) / len(counts),
-            "upper": 100 * math.fsum(pass_at_k(n, c, k) for n, c in counts) / len(counts),
+            "lower": mean(lambda n, c, k: comb(c, k) / comb(n, k), k),
+            "upper": mean(pass_at_k, k),
         }
         for k in range(1, min(n for n, _ in counts) + 1)
     ]
