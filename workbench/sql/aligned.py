@@ -148,11 +148,15 @@ def _query(node: exp.Expr, depth: int, meant: Callable[..., exp.Expr]) -> Iterat
         yield from _query(node.this, depth, meant)
         return
     named = {one.alias_or_name: one.unalias() for one in node.expressions}
+    tables: Counter[str] = Counter()
 
     def part(clause: str, word: str, of: exp.Expr, end: str = "") -> Iterator[Line]:
         indent = 0 if word.startswith(clause) or clause in {"FROM", "LIMIT"} else len(clause) + 1
         indent -= len(word) if word == "AND " else 0  # AND stands below WHERE's last letters
         means = list(_means(clause, of, partial(meant, named=named if clause != "SELECT" else {})))
+        if clause == "FROM":  # the second use of a table in one FROM is "table 2"
+            tables[name := means[0][1]] += 1
+            means[0] = ("FROM", name if tables[name] == 1 else f"{name} {tables[name]}")
         if "DISTINCT" in word:
             means.insert(0, ("DISTINCT", "DISTINCT"))
         yield Line(clause, depth, max(indent, 0), word + _written(of) + end, tuple(means))
