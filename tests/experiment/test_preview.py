@@ -17,7 +17,7 @@ from workbench.study import open_study
 from workbench.systems.baselines import direct
 study = open_study(experiment, limit=limit)
 run = study.run(direct(study.model))
-part = study.fewer(10).run(direct(study.models["judge"]))"""
+part = study.sample(10).run(direct(study.models["judge"]))"""
 
 
 def settings(tmp_path, **values):

@@ -165,7 +165,7 @@ def test_other_selectors_share_the_candidates(several):
 
 def test_fewer_questions_are_some_of_them(several):
     study, run = several
-    few = study.fewer(3)
+    few = study.sample(3)
     assert few.stamp.n == 3
     part = few.run(SEVERAL)
     assert set(part.questions["question_id"]) < set(run.questions["question_id"])
@@ -174,7 +174,7 @@ def test_fewer_questions_are_some_of_them(several):
 
 def test_runs_with_different_prompts_have_different_ids(several, tmp_path):
     study, _ = several
-    small, page = study.fewer(2), tmp_path / "generate" / "direct.md"
+    small, page = study.sample(2), tmp_path / "generate" / "direct.md"
     page.parent.mkdir()
     page.write_text(DIRECT.read_text())
     mine = replace(small, lab=replace(small.lab, prompts=tmp_path))
@@ -221,7 +221,7 @@ def test_a_question_that_failed_stays_without_answer_in_its_run(study):
         }
 
     store = study.lab.client.cache
-    here = replace(study.fewer(2), lab=replace(study.lab, client=Client(store, send=send)))
+    here = replace(study.sample(2), lab=replace(study.lab, client=Client(store, send=send)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Study, "_client", lambda _: here.lab.client)
         before = here.run(direct("elsewhere/model"))
@@ -343,7 +343,7 @@ def test_spider_is_judged_in_its_own_sense(study):
         ],
         "cost": dict.fromkeys(("calls", "input_tokens", "output_tokens", "dollars", "unpriced"), 0),
     }  # fmt: skip
-    from workbench.study.runs import run_tables
+    from workbench.study.run import run_tables
     from workbench.study.solving import QuestionRecords
 
     kept = {question.id: QuestionRecords("k", attempt, {"chosen": 0, "cost": attempt["cost"]})}

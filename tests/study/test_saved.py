@@ -11,7 +11,7 @@ from workbench.report.figures.candidates import unique_solves
 from workbench.report.tables import ResultTable, alone
 from workbench.store import Store
 from workbench.study import open_study
-from workbench.study.analysis.pools import answers
+from workbench.study.measures import answers
 from workbench.study.saved import Saved, read_index
 from workbench.study.trace import trace
 from workbench.systems.baselines import direct

@@ -64,7 +64,7 @@ def down(experiment, tmp_path, monkeypatch):
         client = f"workbench.study.{module}.client_of"
         monkeypatch.setattr(client, lambda store, _, **__: Client(store, send=send))
     with open_study(replace(experiment, model="some/model"), limit=2) as opened:
-        opened.fewer(1).run(direct(opened.model))
+        opened.sample(1).run(direct(opened.model))
         yield opened
 
 

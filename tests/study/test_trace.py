@@ -25,9 +25,9 @@ from workbench.report.figures.schema import columns_left
 from workbench.report.papers import published
 from workbench.report.tables import alone, beside
 from workbench.study import accuracy, open_study
-from workbench.study.analysis.duels import judged
-from workbench.study.analysis.pools import lost
-from workbench.study.analysis.schema_size import pass_at
+from workbench.study.measures import judged
+from workbench.study.measures import lost
+from workbench.study.measures import pass_at
 from workbench.study.trace import trace
 from workbench.systems.baselines import replayed
 from workbench.systems.chase_sql import chase_sql
@@ -161,7 +161,7 @@ def test_a_region_of_a_venn_diagram_is_its_questions_and_no_others(study, run, b
 
 
 def test_a_diagram_of_some_generators_is_about_these(study, behind):
-    three = study.fewer(8).run(replace(WHOLE, select=Majority()), "three")
+    three = study.sample(8).run(replace(WHOLE, select=Majority()), "three")
     two = three.trials[three.trials["generator"] != "query_plan"]
     study.save("two", venn(two, stamp=study.stamp))
     path = study.saved.folder / "two.csv"

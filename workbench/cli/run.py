@@ -78,6 +78,7 @@ def run(
     from workbench.experiment.preview import cost_lines, preview_of, save_preview  # noqa: PLC0415
     from workbench.explore.compare.making import compare  # noqa: PLC0415
     from workbench.study import open_study  # noqa: PLC0415  pandas and matplotlib: a second
+    from workbench.study.measures import notes_on  # noqa: PLC0415
 
     folders = [None if folder == PACKAGED else Path(folder) for folder in prompts or [PACKAGED]]
     own = [folder.name if folder else PACKAGED for folder in folders if folder or len(folders) > 1]
@@ -112,7 +113,9 @@ def run(
         **settings,
     ) as variants:
         study, folder, runs = variants.study, variants.study.saved.folder, [*variants.runs.values()]
-        table = study.save(name, variants.table() if len(runs) > 1 else study.table(*runs))
+        title, note = f"Systems on {study.benchmark.name}", notes_on(runs)
+        alone = study.costs({run.name: run for run in runs}).alone(title, note)
+        table = study.save(name, variants.table() if len(runs) > 1 else alone)
         files = []
         for number, done in enumerate(runs):
             files.append(folder / f"{name}{_numbered(number)}{ANSWERS}")

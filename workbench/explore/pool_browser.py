@@ -6,8 +6,8 @@ from workbench.explore.widgets import Explorer, output, title
 from workbench.explore.widgets.questions import QuestionTable
 from workbench.html.parts import line, view
 from workbench.report.display import pool_html
-from workbench.study.analysis.pools import lost
-from workbench.study.runs import Run
+from workbench.study.measures import lost
+from workbench.study.run import Run
 from workbench.study.study import Study
 
 

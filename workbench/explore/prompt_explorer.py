@@ -23,7 +23,7 @@ from workbench.lab import Lab
 from workbench.systems.system import System
 
 if TYPE_CHECKING:
-    from workbench.study.runs import Run
+    from workbench.study.run import Run
     from workbench.study.study import Study
 
 

@@ -12,7 +12,7 @@ from workbench.explore.compare.outcomes import FAILED, RIGHT, WORDS, WRONG, diff
 from workbench.explore.compare.runs import costs_html
 from workbench.explore.widgets import Explorer, fill, labelled, output, watch
 from workbench.explore.widgets.questions import HeatMap, QuestionTable
-from workbench.study.runs import Run
+from workbench.study.run import Run
 from workbench.study.study import Study
 
 _MESSAGES = 3  # messages that are shown for a question and a kind of error

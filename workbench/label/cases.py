@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.label.taxonomy import Taxonomy
 from workbench.sql.reading import normal_form, normalise_text
-from workbench.study.runs import Run
+from workbench.study.run import Run
 from workbench.study.study import Study
 from workbench.types import Execution, Question, Schema
 

@@ -18,7 +18,7 @@ from workbench.label.store import ADJUDICATOR, Label, LabelStore, label_of
 from workbench.label.taxonomy import Taxonomy, open_taxonomy
 from workbench.sql.counterexample import counterexample
 from workbench.sql.reading import used
-from workbench.study.runs import Run
+from workbench.study.run import Run
 from workbench.study.study import Study
 from workbench.systems.system import prepare
 from workbench.types import Context

@@ -52,6 +52,10 @@ class ResultTable:
     caption: tuple[str, ...]
     frame: pd.DataFrame
 
+    def __getitem__(self, column: str) -> "pd.Series[Any]":
+        """Our values of a column, by the labels of their rows."""
+        return self.frame.set_index(self.frame.columns[0])[column].dropna()
+
     def to_html(self) -> Html:
         """HTML with its own style; every cell, head and line is escaped."""
         texts, words = self._texts()

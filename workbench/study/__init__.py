@@ -8,15 +8,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from workbench.study.opening import open_study
-    from workbench.study.runs import Run, accuracy, across, by_difficulty, cells
-    from workbench.study.study import Study
+    from workbench.study.run import Run, Runs, accuracy
+    from workbench.study.study import Study, open_study
 
-__all__ = ["Run", "Study", "accuracy", "across", "by_difficulty", "cells", "open_study"]
+__all__ = ["Run", "Runs", "Study", "accuracy", "open_study"]
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = {"Study": "study", "open_study": "opening"}.get(name, "runs")
+    module = "study" if name in {"Study", "open_study"} else "run"
     return getattr(import_module(f"{__name__}.{module}"), name)

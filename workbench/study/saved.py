@@ -6,9 +6,9 @@ table as Markdown. The files contain no time and no path, so saving the same num
 
 import fcntl
 import os
-import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +16,14 @@ import orjson
 import pandas as pd
 from matplotlib.figure import Figure
 
-from workbench.canonical import canonical, indented
+from workbench.canonical import indented
 from workbench.errors import BadInputError, StoreError
 from workbench.report import style
 from workbench.report.display import Html
-from workbench.report.stamp import stamped
+from workbench.report.stamp import runs, stamped
 from workbench.report.tables import ResultTable
 from workbench.spreadsheet import plain
-from workbench.store import Store
 from workbench.study.progress import report
-from workbench.systems.system import System
 
 _INDEX = "index.json"
 
@@ -56,35 +54,13 @@ def read_index(folder: Path) -> dict[str, dict[str, Any]]:
     return records
 
 
+@dataclass
 class Saved:
     """The folder of an experiment's figures; the first figure creates it."""
 
-    def __init__(self, folder: Path, store: Store) -> None:
-        self.folder = folder
-        self._store = store
-        self._last_saved = ""
-        self.models_by_run: dict[str, tuple[str, ...]] = {}  # of this study, by the run's id
-        self.similarity_by_run: dict[str, str] = {}
-        self._selections: dict[str, str] = {}  # of each stored run, by the run's id
-        self._run_names: dict[str, str] = {}  # the first name of each run, by the run's id
-
-    def store_run(
-        self,
-        run: str,
-        name: str,
-        benchmark: str,
-        system: System,
-        selections: Sequence[tuple[str, ...]],
-    ) -> None:
-        """Store a run and its selections, each a tuple of key, question, database and difficulty."""
-        self._run_names.setdefault(run, name)
-        selections_text = canonical(selections).decode()
-        if self._selections.get(run) == selections_text or self._store.read_only:
-            return
-        self._selections[run] = selections_text
-        row = (run, name, benchmark, repr(system), selections_text, time.time())
-        with self._store.write() as database:
-            database.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", row)
+    folder: Path
+    names: dict[str, str] = field(default_factory=dict)  # of runs, by their ids
+    last: tuple[str, pd.DataFrame] | None = None
 
     def save(
         self, name: str, shown: Figure | ResultTable, data: pd.DataFrame | None, stamp: object
@@ -94,43 +70,50 @@ class Saved:
             raise BadInputError(
                 f"the name {name!r} is not allowed: use ASCII letters, digits and '_' only"
             )
+        title = table = ""  # the gallery has the papers' titles of figures
+        frame = getattr(shown, "data", pd.DataFrame()) if data is None else data
+        if isinstance(shown, ResultTable):
+            title, table = shown.title, shown.to_markdown()
+            frame = shown.frame if data is None else data
+        ids = sorted(set(runs(frame).split()))
+        record: dict[str, Any] = {
+            "kind": "table" if table else "figure",
+            "title": title,
+            "table": table,
+        }
+        record |= {"stamp": stamped(stamp, frame), "claims": []}
+        record |= {"runs": {run: self.names.get(run, "") for run in ids}}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            frame = getattr(shown, "data", None) if data is None else data
-            if isinstance(shown, ResultTable):
-                kind, title, table = "table", shown.title, shown.to_markdown()
-                frame = shown.frame if frame is None else frame
-            else:
-                kind, title, table = "figure", "", ""  # the gallery has the paper's titles
+            if isinstance(shown, Figure):
                 style.save(shown, self.folder / name)
-            if frame is not None:
-                cells = frame.rename(columns=plain).map(plain)
-                self._write(f"{name}.csv", cells.to_csv(index=False, float_format="%.6g").encode())
-            named = [] if frame is None or "run" not in frame else frame["run"].dropna()
-            ids = sorted({run for cell in named for run in str(cell).split()})
-            runs = {run: self._run_names.get(run, "") for run in ids}
-            record = {"kind": kind, "title": title, "stamp": stamped(stamp, frame), "runs": runs}
-            self._last_saved = name
-            self._write_record(name, record | {"table": table, "claims": []})
-            report(saved=name)
+            cells = frame.rename(columns=plain).map(plain)
+            self._write(f"{name}.csv", cells.to_csv(index=False, float_format="%.6g").encode())
+            self._record(name, record)
         except OSError as error:
             raise StoreError(
-                f"{self.folder}: {error.strerror}; set WORKBENCH_FIGURES to a folder that can be written"
+                f"{self.folder}: {error.strerror}; name a folder that can be written"
             ) from error
+        self.last = name, frame
+        report(saved=name)
 
-    def claim(self, claim: Claim) -> Claim:
-        """Store a claim with the figure or table that was saved last."""
-        if not self._last_saved:
+    def claim(self, text: str, holds: "bool | pd.Series[Any]", of: object, judged: bool) -> Claim:
+        """Store a claim with the figure or table that was saved last, with the numbers that it is about."""
+        if self.last is None:
             raise BadInputError(
                 "a claim belongs to a figure or a table: save the figure or table first"
             )
-        record = read_index(self.folder)[self._last_saved]
-        self._write_record(
-            self._last_saved, record | {"claims": [*record["claims"], asdict(claim)]}
-        )
+        name, frame = self.last
+        if isinstance(holds, pd.Series):
+            if isinstance(of, str) and not of and holds.name in frame:
+                of = frame.set_index(frame.columns[0])[str(holds.name)].reindex(holds.index)
+            judged, holds = judged and len(holds) > 0, bool(holds.all())
+        claim = Claim(text, bool(holds) if judged else None, listed(of))
+        record = read_index(self.folder)[name]
+        self._record(name, record | {"claims": [*record["claims"], asdict(claim)]})
         return claim
 
-    def _write_record(self, name: str, record: dict[str, Any]) -> None:
+    def _record(self, name: str, record: dict[str, Any]) -> None:
         """Put the record into the index, which several notebooks of an experiment write."""
         with (self.folder / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -142,3 +125,17 @@ class Saved:
         draft = self.folder / f".{file}.{os.getpid()}"
         draft.write_bytes(content)
         draft.replace(self.folder / file)
+
+
+def listed(of: object) -> str:
+    """Numbers by their labels, as the sentence below a claim: "w/o fixer -3.8, w/o query plan -0.7"."""
+    if isinstance(of, pd.Series | Mapping):
+        cells = [(style.shown(label), value) for label, value in of.items()]
+        return ", ".join(f"{label} {_number(value)}" for label, value in cells)
+    return str(of)
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, str | Integral):
+        return str(value)
+    return f"{value:,.1f}" if abs(value) >= 1 or not value else f"{value:.2g}"

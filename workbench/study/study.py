@@ -1,30 +1,34 @@
 """An opened experiment: its benchmark and models, the runs of systems, and the folder of its figures."""
 
+import atexit
+import os
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import Self, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from workbench.benchmarks.benchmark import Benchmark, size, some
-from workbench.canonical import content_hash
-from workbench.evaluate.efficiency import By, efficiency
-from workbench.evaluate.judge import judge
-from workbench.evaluate.stats import mean_interval
+from workbench.benchmarks.benchmark import Benchmark, size, some, with_golds
+from workbench.benchmarks.load import open_benchmark
+from workbench.canonical import canonical, content_hash
+from workbench.errors import BadInputError
 from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.llm.money import Budget
-from workbench.llm.parameters import left_out
-from workbench.report.display import Html
+from workbench.llm.parameters import check_model, left_out
+from workbench.prompts.prompt import check_folder
+from workbench.report.display import Html, install
 from workbench.report.stamp import Stamp
-from workbench.report.tables import ResultTable, alone
+from workbench.report.tables import ResultTable
 from workbench.retrieve.named import by_letters, with_retrieval
-from workbench.study.analysis.notes import notes_on
-from workbench.study.experiment import Experiment
+from workbench.sql.executor import Executor
+from workbench.study.experiment import Experiment, experiment_of
 from workbench.study.previewing import EMBEDDED_PARSER, StandIn, preview_questions
 from workbench.study.progress import Progress, report_failed_calls
 from workbench.study.result_cache import (
@@ -34,18 +38,98 @@ from workbench.study.result_cache import (
     prompts_hash,
     system_keys,
 )
-from workbench.study.runs import Run, cells, run_id, run_tables
+from workbench.study.run import Run, Runs, Table, accuracy, costs, run_id, run_tables, table_of
 from workbench.study.saved import Claim, Saved
 from workbench.study.solving import ClusterSolver, prepare_once, selection_of, solve_all
+from workbench.systems import baselines, chase_sql, chess, mac_sql
 from workbench.systems.system import System, rebuilt, with_suspect
 from workbench.types import Context, Limits, Question, Selection, Suspect
 
+if TYPE_CHECKING:
+    import distributed
+
 _Shown = TypeVar("_Shown", Figure, ResultTable)
+ROLES = ("judge", "filtering", "generation", "rest", "small", "open", "tuned")
+
+
+def open_study(
+    experiment: str | Experiment,
+    *,
+    limit: float | None = None,
+    cluster: "str | distributed.Client" = "",
+    **settings: Any,
+) -> "Study":
+    """Open an experiment, by its name or path, or a benchmark by its name, to run systems on it.
+
+    `limit` is a number of questions, spread evenly, or a share of each database's questions, such as 0.1. `settings`
+    replace the experiment's, such as model, root, prompts, dollars, golds or figures. `cluster` is a Dask client, a
+    scheduler's address or file, or "local:" and a number of workers.
+
+    Figures are saved to the folder `figures`, else to one named after the experiment and a given `limit`, so that figures
+    of a few questions never replace those of all questions.
+    """
+    own = experiment_of(experiment) if isinstance(experiment, str) else experiment
+    given = {name: x for name, x in settings.items() if x or (x == 0 and x is not False)}
+    if not isinstance(golds := given.get("golds", {}), Mapping):
+        raise BadInputError(
+            f"golds is {golds!r:.60}: give a file for each name, {{'new': 'new.json'}}"
+        )
+    own = replace(own, **given)
+    if "model" in given:
+        check_model(own.model)
+    if own.prompts:
+        check_folder(own.prompts)
+    benchmark = open_benchmark(own.benchmark, own.root)
+    revised = {name: with_golds(benchmark, file) for name, file in own.golds.items()}
+    questions = some(some(benchmark.questions, own.limit), limit)
+    name = own.name if limit is None else f"{own.name}-{limit}"
+    folder = own.figures or os.environ.get("WORKBENCH_FIGURES") or own.folder / own.output / name
+    preview = preview_questions()
+    with ExitStack() as stack:
+        store = stack.enter_context(Cache())
+        solver = sandbox = None
+        cluster = cluster or own.cluster or os.environ.get("WORKBENCH_CLUSTER", "")
+        if cluster and not preview:
+            from workbench.study.solving.on_cluster import cluster_of  # noqa: PLC0415  Dask, an extra
+
+            solver, sandbox = stack.enter_context(cluster_of(cluster, store))
+        executor = stack.enter_context(Executor(store, sandbox=sandbox))
+        budget = None
+        if own.dollars is not None or own.calls is not None:
+            name = own.budget or os.environ.get("WORKBENCH_BEGAN", "")
+            budget = Budget(own.dollars, calls=own.calls, name=name)
+        opened = some(questions, preview or None)
+        lab = Lab(
+            client_of(store, budget, batch=own.batch),
+            executor,
+            benchmark.database,
+            own.prompts,
+            parameters=own.parameters,
+            limits=Limits(seconds=own.sql_seconds),
+        )
+        total = size(size(own.stands_for or len(benchmark.questions), own.limit), limit)
+        study = Study(
+            own if limit is None else replace(own, limit=limit),
+            replace(benchmark, questions=tuple(opened)),
+            lab,
+            Saved(Path(folder)),
+            budget,
+            stack.pop_all(),
+            solver,
+            total / len(opened) if preview else 0.0,
+            revised,
+        )
+    atexit.register(study.close)
+    install()
+    return study
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Study:
-    """An opened experiment. `benchmark` holds the questions that are asked; `folder` takes the figures."""
+    """An opened experiment. `benchmark` holds the questions that are asked; `saved` takes the figures.
+
+    The models of roles are attributes (`study.judge`): a role that the experiment does not name uses `model`.
+    """
 
     experiment: Experiment
     benchmark: Benchmark
@@ -57,6 +141,13 @@ class Study:
     _question_weight: float = 0.0  # in a preview: how many questions each question stands for
     golds: Mapping[str, Benchmark] = field(default_factory=dict)
     """Benchmarks with revised golds, by which runs are judged, too."""
+    _asked: dict[str, tuple[tuple[str, ...], str]] = field(default_factory=dict)
+    """The models that each run asked, and its similarity, by the run's id."""
+
+    def __getattr__(self, role: str) -> str:
+        if role not in ROLES:
+            raise AttributeError(f"a study has no {role!r}; the roles are {', '.join(ROLES)}")
+        return self.models[role]
 
     @property
     def model(self) -> str:
@@ -65,8 +156,29 @@ class Study:
 
     @property
     def models(self) -> Mapping[str, str]:
-        """The models of roles; a role that the experiment does not name uses `model`."""
+        """The models of roles; those that the experiment names are `in` it."""
         return defaultdict(lambda: self.model, self.experiment.models)
+
+    def chase_sql(self, **hyper: Any) -> System:
+        """CHASE-SQL with the experiment's models; `hyper` are its other parameters."""
+        return chase_sql.chase_sql(self.model, self.judge, filtering=self.filtering, **hyper)
+
+    def chess_ir_cg_ut(self, **hyper: Any) -> System:
+        return chess.chess_ir_cg_ut(self.model, **hyper)
+
+    def chess_ir_ss_cg(self, **hyper: Any) -> System:
+        hyper = {"filtering": self.filtering, "generation": self.generation} | hyper
+        return chess.chess_ir_ss_cg(self.rest, **hyper)
+
+    def mac_sql(self, **hyper: Any) -> System:
+        """MAC-SQL in its prompts for the family of the benchmark."""
+        return mac_sql.mac_sql(self.model, benchmark=self.benchmark.sense, **hyper)
+
+    def zero_shot(self, **hyper: Any) -> System:
+        return baselines.zero_shot(self.model, **hyper)
+
+    def direct(self, **hyper: Any) -> System:
+        return baselines.direct(self.model, **hyper)
 
     @property
     def suspect(self) -> Suspect | None:
@@ -83,28 +195,33 @@ class Study:
 
         `stamp.of(frame)` is the stamp of a frame, with the models that its runs called.
         """
-        sense = "EX (Spider)" if self.benchmark.sense == "spider" else "EX (BIRD)"
-        n = len(self.benchmark.questions)
-        by_run, store = self.saved.models_by_run, self.lab.client.cache
-        models = {self.model, *(model for models in by_run.values() for model in models)}
-        refused = {model: parameters for model in models if (parameters := left_out(store, model))}
+        models = {self.model, *(model for models, _ in self._asked.values() for model in models)}
+        store = self.lab.client.cache
         return Stamp(
             self.model,
             self.benchmark.name,
-            n,
-            sense,
-            dropped=refused,
-            models_by_run=by_run,
-            similarity_by_run=self.saved.similarity_by_run,
+            len(self.benchmark.questions),
+            "EX (Spider)" if self.benchmark.sense == "spider" else "EX (BIRD)",
+            dropped={model: given for model in models if (given := left_out(store, model))},
+            models_by_run={run: models for run, (models, _) in self._asked.items()},
+            similarity_by_run={run: similarity for run, (_, similarity) in self._asked.items()},
         )
 
-    def fewer(self, limit: float | None) -> "Study":
-        """The study with fewer questions: `limit` is their number, or a share of each database's, such as 0.1."""
+    def sample(self, limit: float | None) -> "Study":
+        """The study on some questions: `limit` is their number, or a share of each database's, such as 0.1."""
         questions = self.benchmark.questions
         if self._question_weight:
             total = round(self._question_weight * len(questions))
             return replace(self, _question_weight=size(total, limit) / len(questions))
-        questions = tuple(some(questions, limit))
+        return self._on(tuple(some(questions, limit)))
+
+    def spider(self, limit: float | None = None) -> "Study":
+        """The study on Spider: of the experiment that `spider` names, else its own; without questions on BIRD."""
+        if named := self.experiment.spider:
+            return open_study(named, limit=limit, figures=self.saved.folder)
+        return self.sample(limit) if self.benchmark.sense == "spider" else self._on(())
+
+    def _on(self, questions: tuple[Question, ...]) -> "Study":
         return replace(self, benchmark=replace(self.benchmark, questions=questions))
 
     def with_settings(self, system: System) -> System:
@@ -113,8 +230,15 @@ class Study:
             system = rebuilt(system, lambda step: with_retrieval(step, setting))
         return with_suspect(system, self.suspect) if self.suspect else system
 
-    def run(self, system: System, name: str = "") -> Run:
-        """Run the system on every question; cached results are reused."""
+    @overload
+    def run(self, system: System, name: str = "") -> Run: ...
+    @overload
+    def run(self, system: Mapping[str, System]) -> Runs: ...
+    def run(self, system: System | Mapping[str, System], name: str = "") -> Run | Runs:
+        """Run a system, or each of several by name, on every question; cached results are reused."""
+        if isinstance(system, Mapping):
+            asked = system if self.benchmark.questions else {}
+            return Runs({name: self.run(one, name) for name, one in asked.items()}, self.stamp)
         name = name or system.name
         system = self.with_settings(system)
         lab = replace(self.lab, client=self._client(), system=name)
@@ -127,25 +251,43 @@ class Study:
         self._report(lab)
         run = run_id(input_hash, records)
         own_first = sorted(model_names(system), key=lambda model: (model != self.model, model))
-        self.saved.models_by_run[run] = tuple(own_first)
-        self.saved.similarity_by_run[run] = "letters" if by_letters(system) else ""
-        by_id = {question.id: question for question in self.benchmark.questions}
+        self._asked[run] = tuple(own_first), "letters" if by_letters(system) else ""
         trials, questions = run_tables(run, self.benchmark, records, lab.executor, self.golds)
-        rows = questions[["question_id", "db_id", "difficulty"]].itertuples(index=False, name=None)
-        selections = [(records[question].key, question, *rest) for question, *rest in rows]
-        self.saved.store_run(run, name, self.benchmark.name, system, selections)
+        self._store_run(
+            run, name, system, questions, [records[q].key for q in questions["question_id"]]
+        )
+        by_id = {question.id: question for question in self.benchmark.questions}
 
         def selection(question: str) -> Selection:
             return selection_of(records[question], by_id[question], lab)
 
         return Run(run, name, system, trials, questions, selection, lab.client.ledger.total())
 
-    def table(self, *runs: Run) -> ResultTable:
+    def _store_run(
+        self, run: str, name: str, system: System, questions: pd.DataFrame, keys: list[str]
+    ) -> None:
+        """Store which selection answered each question of the run, for `trace`."""
+        store, names = self.lab.client.cache, self.saved.names
+        if run in names or store.read_only:
+            return
+        names[run] = name
+        about = questions[["question_id", "db_id", "difficulty"]].itertuples(index=False, name=None)
+        selections = canonical([(key, *one) for key, one in zip(keys, about, strict=True)]).decode()
+        row = (run, name, self.benchmark.name, repr(system), selections, time.time())
+        with store.write() as database:
+            database.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def accuracy(self, parts: Mapping[str, Run | pd.DataFrame]) -> Table:
+        """A row for each run, or frame of its questions or trials: EX with its interval."""
+        return table_of(parts, self.stamp, accuracy)
+
+    def costs(self, parts: Mapping[str, Run | pd.DataFrame]) -> Table:
         """A row for each run: EX with its interval, and the calls, tokens and dollars of a question."""
-        rows = pd.DataFrame([run.row() for run in runs])
-        note = "Calls, tokens and dollars are the mean of a question, whether paid now or cached."
-        note = f"{note} {notes_on(runs)}".rstrip()
-        return alone(rows, self.stamp, f"Systems on {self.benchmark.name}", note)
+        return table_of(parts, self.stamp, costs)
+
+    def table(self, rows: pd.DataFrame) -> Table:
+        """Rows of numbers as a table with this study's stamp; the first column names the rows."""
+        return Table.of(rows, self.stamp if "EX" in rows else replace(self.stamp, ex=""))
 
     def stages(self, system: System) -> Iterator[tuple[Question, list[Context]]]:
         """Each question with its context after retrieval and after each step of pruning."""
@@ -164,24 +306,6 @@ class Study:
         if isinstance(lab.client.send, StandIn):
             lab.client.send.report(self._question_weight)
 
-    def verdicts(self, run: Run) -> pd.DataFrame:
-        """The verdicts on every chosen query in every sense: EX as BIRD and Spider define it, EM, Soft-F1."""
-        return judge(self.benchmark, run.answers, self.lab.executor).assign(run=run.id)
-
-    def efficiency(self, run: Run, runs: int = 10, repeats: int = 5) -> dict[str, float]:
-        """Cells of a table: VES of the chosen queries with its interval, in percent; BIRD times 100 runs.
-
-        With the embedded parser it counts SQLite's opcodes, which are the same on every machine, and is named so.
-        """
-        by: By = "opcodes" if self.model.startswith("embedded/") else "time"
-        scored = efficiency(self.benchmark, run.questions, self.lab.executor, by, runs, repeats)
-        # An interval is of values from 0 to 1, and a score has no upper bound: scale by the highest one.
-        top = max(1.0, scored["ves"].max())
-        found = mean_interval((scored["ves"] / top).tolist(), scored["db_id"].tolist())
-        row = {"EX": found.mean, "low": found.low, "high": found.high}
-        name = "VES, opcodes" if by == "opcodes" else "VES"
-        return cells(name, {bound: 100 * top * value for bound, value in row.items()})
-
     def save(
         self, name: str, shown: _Shown, data: pd.DataFrame | None = None, stamp: object = ""
     ) -> _Shown:
@@ -192,10 +316,13 @@ class Study:
         self.saved.save(name, shown, data, stamp or self.stamp)
         return shown
 
-    def claim(self, text: str, holds: bool, detail: str = "") -> Claim:
-        """Store whether a claim of the paper holds, with the last saved figure. A parser's answers judge no claim."""
-        judged = not self.model.startswith("embedded/")
-        return self.saved.claim(Claim(text, bool(holds) if judged else None, detail))
+    def claim(self, text: str, holds: "bool | pd.Series[Any]", of: object = "") -> Claim:
+        """Store whether a claim of the paper holds, with the last saved figure. A parser's answers judge no claim.
+
+        `holds` may have a verdict for each row: the claim holds if all do. `of` are the numbers that the claim is about,
+        by their labels, or a sentence; by default those of the saved column that the verdicts are named after.
+        """
+        return self.saved.claim(text, holds, of, judged=not self.model.startswith("embedded/"))
 
     def close(self) -> None:
         self._resources.close()

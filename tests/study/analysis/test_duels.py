@@ -10,7 +10,7 @@ from workbench.llm.client import Client
 from workbench.llm.money import Tally
 from workbench.llm.scripted import scripted
 from workbench.study import open_study
-from workbench.study.analysis.duels import duels, judged
+from workbench.study.measures import duels, judged
 from workbench.study.progress import counts
 from workbench.systems.chase_sql import Pairwise, chase_sql
 from workbench.systems.select import Majority

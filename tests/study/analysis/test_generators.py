@@ -6,8 +6,8 @@ import pytest
 
 from workbench.report.figures.candidates import TOGETHER, bounds_by_generator
 from workbench.study import open_study
-from workbench.study.analysis.generators import selected_alone
-from workbench.study.experiment import Experiment
+from workbench.study.measures import selected_alone
+from workbench.study.settings import Experiment
 from workbench.systems.chase_sql import chase_sql
 from workbench.systems.select import Majority
 

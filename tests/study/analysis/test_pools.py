@@ -9,8 +9,8 @@ from workbench.errors import BadInputError
 from workbench.evaluate.judge import gold_candidates
 from workbench.report.figures.candidates import bounds_by_generator, venn
 from workbench.study import open_study
-from workbench.study.analysis.pools import answers, lost, predicted
-from workbench.study.experiment import Experiment
+from workbench.study.measures import answers, lost, predicted
+from workbench.study.settings import Experiment
 from workbench.study.trace import trace
 from workbench.systems.baselines import direct, replayed
 from workbench.systems.select import Majority
@@ -31,13 +31,8 @@ def files(tiny, tmp_path):
             json.dumps(wrong if name == "one" else {"0": "SELECT 5 "})
         )
     (folder / "right.json").write_text(json.dumps(golds))
-    return Experiment(
-        "files",
-        benchmark="bird-dev",
-        root=root,
-        predictions=(tmp_path / "predictions",),
-        folder=tmp_path,
-    )
+    options = {"predictions": "predictions"}
+    return Experiment("files", benchmark="bird-dev", root=root, options=options, folder=tmp_path)
 
 
 def test_files_are_a_pool_however_few_questions_are_asked(files):
@@ -56,10 +51,10 @@ def test_files_are_a_pool_however_few_questions_are_asked(files):
 
 
 def test_a_list_names_single_files(files):
-    one = replace(files, predictions=(files.folder / "predictions/right.json",))
+    one = replace(files, options={"predictions": ["predictions/right.json"]})
     with open_study(one, limit=2) as study:
         assert {c.generator for found in predicted(study)[1].values() for c in found} == {"right"}
-    nowhere = replace(files, predictions=(files.folder / "nowhere.json",))
+    nowhere = replace(files, options={"predictions": "nowhere.json"})
     with open_study(nowhere, limit=2) as study, pytest.raises(BadInputError, match="nowhere"):
         predicted(study)
 
@@ -75,9 +70,7 @@ def test_what_the_majority_lost_is_listed_with_who_had_it_right(files):
 
 
 def test_a_pool_without_losses_is_a_table_without_rows(files):
-    with open_study(
-        replace(files, predictions=(files.folder / "predictions/right.json",))
-    ) as study:
+    with open_study(replace(files, options={"predictions": "predictions/right.json"})) as study:
         _, pool = predicted(study)
         found = lost(study.run(replayed("majority", pool, Majority())), study)
     assert found.empty

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from workbench.errors import BadInputError
-from workbench.study.analysis.schema_size import (
+from workbench.study.measures import (
     distinct_columns,
     industrial,
     merged,
@@ -25,7 +25,7 @@ def system(study):
 
 @pytest.fixture
 def few(study):
-    return study.fewer(2)
+    return study.sample(2)
 
 
 def test_the_schema_has_as_many_columns_as_asked_for(study, system):

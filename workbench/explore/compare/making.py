@@ -16,9 +16,8 @@ from workbench.llm.keys import runs_here
 from workbench.llm.parameters import check_model
 from workbench.llm.preview import Preview, preview
 from workbench.prompts.prompt import check_folder
-from workbench.study.opening import open_study
 from workbench.study.result_cache import model_names
-from workbench.study.study import Study
+from workbench.study.study import Study, open_study
 from workbench.systems.system import System, with_model
 
 Folder = str | Path | None

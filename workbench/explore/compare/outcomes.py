@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from workbench.study.runs import Run
+from workbench.study.run import Run
 from workbench.study.study import Study
 
 RIGHT, WRONG, FAILED, ABSENT = "r", "w", "f", "-"

@@ -7,7 +7,7 @@ from workbench.html.parts import Html, table, view
 from workbench.llm.money import dollars
 
 if TYPE_CHECKING:
-    from workbench.study.runs import Run
+    from workbench.study.run import Run
 
 
 def costs_html(runs: Sequence["Run"]) -> Html:

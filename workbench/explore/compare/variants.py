@@ -15,8 +15,8 @@ from workbench.html.parts import Html, details, line, pre, table, view, views
 from workbench.html.tree import Node
 from workbench.report.figures.accuracy import differences
 from workbench.report.tables import ResultTable, alone
-from workbench.study.analysis.notes import notes_on
-from workbench.study.runs import Run
+from workbench.study.measures import notes_on
+from workbench.study.run import Run
 from workbench.study.study import Study
 
 LISTED = 50  # questions on a page without a kernel

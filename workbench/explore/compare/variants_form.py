@@ -65,7 +65,7 @@ class VariantsForm:
         system, folders, models, limit = self._settings()
         prompts = [None if name == PACKAGED else Path(name).expanduser() for name in folders]
         make = partial(with_model, self._systems[system], self._study.model)
-        return studies(self._study.fewer(limit), make, prompts or [None], models), make
+        return studies(self._study.sample(limit), make, prompts or [None], models), make
 
     def _price(self) -> None:
         variants, make = self._variants()

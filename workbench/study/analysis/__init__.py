@@ -1,1 +1,0 @@
-"""Measurements on runs: pairwise judgements, pools of candidates, and schemas of a chosen size."""

@@ -1,0 +1,278 @@
+"""Measures of runs that notebooks draw: a judge's duels, pools of candidates, schemas of a chosen size, VES and EM."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.predictions import candidates, read_predictions
+from workbench.evaluate.around_gold import AroundGold
+from workbench.evaluate.efficiency import efficiency
+from workbench.evaluate.judge import judge
+from workbench.evaluate.stats import mean_interval
+from workbench.report.figures.candidates import TOGETHER
+from workbench.report.figures.frames import question_ids
+from workbench.report.style import shown
+from workbench.study.previewing import preview_questions
+from workbench.study.run import Run, Table, accuracy, cells
+from workbench.study.study import Study
+from workbench.systems.baselines import Proposed
+from workbench.systems.generate import Generate
+from workbench.systems.select import result_of
+from workbench.systems.system import System
+from workbench.types import Candidate, Schema, lower_name
+
+Candidates = dict[str, tuple[Candidate, ...]]
+
+
+def ves(study: Study, runs: Mapping[str, Run], rounds: int = 10, repeats: int = 5) -> Table:
+    """VES of each run with its interval, in percent; BIRD times 100 rounds.
+
+    With the embedded parser it counts SQLite's opcodes, which are the same on every machine, and is named so.
+    """
+    counted = study.model.startswith("embedded/")
+    options: dict[str, Any] = {
+        "by": "opcodes" if counted else "time",
+        "runs": rounds,
+        "repeats": repeats,
+    }
+    rows = []
+    for name, run in runs.items():
+        found = efficiency(study.benchmark, run.questions, study.lab.executor, **options)
+        # An interval is of values from 0 to 1, and a score has no upper bound: scale by the highest one.
+        top = max(1.0, found["ves"].max())
+        row = accuracy(found.assign(ves=found["ves"] / top), name, "ves")
+        row |= {bound: top * row[bound] for bound in ("EX", "low", "high")}
+        rows.append({"system": name} | cells("VES, opcodes" if counted else "VES", row))
+    return study.table(pd.DataFrame(rows))
+
+
+def exact_match(study: Study, runs: Mapping[str, Run]) -> Table:
+    """Spider's exact match of each run, with its interval, in percent."""
+    rows = []
+    for name, run in runs.items():
+        verdicts = judge(study.benchmark, run.answers, study.lab.executor)
+        rows.append({"system": name} | cells("EM", accuracy(verdicts, column="em")))
+    return study.table(pd.DataFrame(rows, columns=["system", "EM", "EM low", "EM high"]))
+
+
+def pass_at(study: Study, runs: Mapping[str, Run], k: int) -> Table:
+    """pass@1 and, of all k candidates of a question, pass@k, with their intervals."""
+    rows = []
+    for name, run in runs.items():
+        row = {"system": name, "n": len(run.questions)} | cells("pass@1", accuracy(run.trials))
+        row |= cells(f"pass@{k}", accuracy(run.oracle))
+        rows.append(row | {"run": run.id, "counted": "all"})
+    return study.table(pd.DataFrame(rows))
+
+
+def prompt_tokens(study: Study, run: Run) -> float:
+    """The mean number of tokens of the prompts that asked for a candidate."""
+    trials = [trial for one in run.selections for trial in one.trials]
+    keys = {key for trial in trials for key in trial.history[0].candidate.call_keys}
+    query = "SELECT key, input_tokens FROM calls WHERE key IN"
+    found = [tokens for _, tokens in study.lab.client.cache.read_keys(query, sorted(keys))]
+    return sum(found) / len(found) if found else 0.0
+
+
+def selected_alone(study: Study, run: Run, step: int = 2) -> Table:
+    """What the selector reaches among the first k candidates of one generator: the third line of CHASE-SQL's figure 2.
+
+    A row for every `step`-th k of each generator, and one for all candidates, with both bounds of the same candidates.
+    """
+    runs: dict[tuple[str, int], Run] = {}
+    generators = run.trials["generator"].unique()
+    for generator, prompted in zip(generators, run.system.generate, strict=True):
+        if isinstance(prompted, Generate):
+            own = run.trials[run.trials["generator"] == generator]
+            for k in [*range(1, prompted.samples, step), prompted.samples]:
+                first = Proposed(candidates(own[own["sample"] < k]))
+                system = replace(run.system, generate=(first,), fix=())
+                name = f"{run.name}, first {k} of {shown(generator)}"
+                runs[generator, k] = study.run(system, name)
+    runs[TOGETHER, int(run.questions["candidates"].max())] = run
+    rows = []
+    for (generator, k), one in runs.items():
+        found = accuracy(one.questions)
+        row = {"generator": generator, "k": k, "n": found["n"]}
+        row |= {"lower bound": accuracy(one.adversary)["EX"]}
+        row |= {"upper bound": accuracy(one.oracle)["EX"]}
+        rows.append(row | {key: found[key] for key in ("EX", "low", "high", "run")})
+    return study.table(pd.DataFrame(rows))
+
+
+def duels(run: Run) -> pd.DataFrame:
+    """The comparisons of a right with a wrong query that a run's judge made (CHASE-SQL, table 5), one row each.
+
+    `first` says which of both was shown first, and `correct` whether the judge preferred the right one. `by_votes` is
+    true if the right query is in the larger group of equal results, or in the first of two of one size.
+    """
+    right = run.trials.groupby("question_id")["correct"].agg(list)
+    about: Any = run.questions.set_index("question_id")[["run", "db_id"]].to_dict("index")
+    rows: list[dict[str, Any]] = []
+    for selection in run.selections:
+        key, trials = selection.question_id, selection.trials
+        sizes = Counter(map(result_of, trials))
+        for met in selection.comparisons:
+            pair = sorted((met.first, met.second), key=lambda i: not right[key][i])
+            if right[key][met.first] == right[key][met.second]:
+                continue
+            good, bad = (trials[index] for index in pair)
+            queries = {"right": good.candidate.sql, "wrong": bad.candidate.sql}
+            lead, first = sizes[result_of(good)] - sizes[result_of(bad)], pair[0] == met.first
+            row = {"first": "right" if first else "wrong", "correct": met.winner == pair[0]}
+            row |= {"question_id": key, "by_votes": lead > -first}
+            rows.append({**about[key], **queries, **row})
+    columns = "run question_id db_id first right wrong correct by_votes"
+    return pd.DataFrame(rows, columns=columns.split())
+
+
+def judged(duels: pd.DataFrame, label: str, column: str = "correct") -> dict[str, Any]:
+    """A row of a table: the percentage of duels that a judge decides correctly.
+
+    `steady` is the percentage of pairs in which the judge prefers the same query in both orders, and `first` the
+    percentage of duels in which it prefers the first query.
+    """
+    if duels.empty:
+        nothing = dict.fromkeys(("accuracy", "low", "high", "steady", "first"), float("nan"))
+        return {"system": label, "duels": 0} | nothing | {"run": ""}
+    by_pair = duels.groupby(["question_id", "right", "wrong"])[column]
+    interval = mean_interval(duels[column].astype(float).tolist(), duels["db_id"].tolist())
+    shares = {
+        "accuracy": interval.mean,
+        "low": interval.low,
+        "high": interval.high,
+        "steady": (by_pair.min() == by_pair.max()).mean(),
+        "first": (duels[column].astype(bool) == (duels["first"] == "right")).mean(),
+    }
+    row = {"system": label, "duels": len(duels)} | {name: 100 * x for name, x in shares.items()}
+    of = {"run": " ".join(duels["run"].unique()), "question_ids": question_ids(duels)}
+    return row | of | {"counted": "all"}
+
+
+def pooled(study: Study) -> tuple[Study, Candidates]:
+    """The candidates in the files that the experiment's `predictions` name, or else the answers of our own systems.
+
+    The returned study names the files or systems in place of its model.
+    """
+    found: Candidates = {}
+    if files := study.experiment.predictions:
+        benchmark = open_benchmark(study.experiment.benchmark, study.experiment.root)
+        read = read_predictions(benchmark, *files)
+        found, model = candidates(read), f"predictions of {read['generator'].nunique()} systems"
+    else:
+        systems = (study.chase_sql(), study.chess_ir_cg_ut(), study.chess_ir_ss_cg())
+        plain = (study.zero_shot(), study.zero_shot(think=False), study.direct())
+        runs = [study.run(system) for system in (*systems, study.mac_sql(), *plain)]
+        for run in runs:
+            for one in run.selections:
+                if one.trial:
+                    own = replace(one.trial.candidate, generator=run.name, sample=0)
+                    found[one.question_id] = (*found.get(one.question_id, ()), own)
+        models = study.stamp.of(pd.DataFrame({"run": [run.id for run in runs]})).models
+        model = f"{models}, the answers of {len(runs)} systems"
+    return replace(study, experiment=replace(study.experiment, model=model)), found
+
+
+def best_first(trials: pd.DataFrame) -> pd.DataFrame:
+    """The candidates, those of the most accurate generator first; of equal ones, by name."""
+    right = (
+        trials.groupby(["generator", "question_id"])["correct"].mean().groupby("generator").mean()
+    )
+    names = right.sort_values(ascending=False, kind="stable").index.tolist()
+    return trials.sort_values("generator", key=lambda own: own.map(names.index), kind="stable")
+
+
+def lost(run: Run, study: Study) -> Table:
+    """A row for each question with a right candidate that was not chosen.
+
+    A row has the chosen query, the right candidate with most votes, and the generators of right candidates. `votes`
+    and `right votes` count the candidates with the same result as the chosen and as the right query.
+    """
+    asked, trials = run.questions, run.trials
+    missed = asked[asked["oracle"].astype(bool) & ~asked["correct"].astype(bool)]
+    sizes = trials[trials["group"] >= 0].groupby(["question_id", "group"])["sql"].transform("size")
+    trials = trials.assign(votes=sizes.reindex(trials.index, fill_value=0))
+    texts = {question.id: question.text for question in study.benchmark.questions}
+    rows = []
+    for key, own in trials[trials["question_id"].isin(missed["question_id"])].groupby(
+        "question_id", sort=False
+    ):
+        right, chosen = own[own["correct"].astype(bool)], own[own["chosen"]]
+        best = right.loc[[right["votes"].idxmax()]].to_dict("records")[0]
+        row = {name: best[name] for name in ("question_id", "db_id", "difficulty")}
+        row |= {"question": texts[str(key)]}
+        row |= {"chosen": "".join(chosen["sql"]), "votes": chosen["votes"].sum()}
+        row |= {"right": best["sql"], "right votes": best["votes"]}
+        row |= {"right by": ", ".join(right["generator"].unique())}
+        rows.append(row | {"run": run.id, "counted": "all"})
+    names = ["question_id", "db_id", "difficulty", "question", "chosen", "votes", "right"]
+    names += ["right votes", "right by", "run", "counted"]
+    return study.table(pd.DataFrame(rows, columns=names))
+
+
+def industrial(study: Study, system: System, columns: int) -> System:
+    """The system on a schema of `columns` columns: those that the gold query needs, and columns of all databases.
+
+    CHESS's synthetic industrial-scale schema (section 4.1.1, figure 3). In a preview without the benchmark's data, the
+    bundled columns are repeated to reach this number.
+    """
+    golds, others = study.benchmark.golds, merged(study)
+    around = AroundGold(system.retrieve, golds, columns, others, repeated=preview_questions() > 0)
+    return replace(system, retrieve=around)
+
+
+def merged(study: Study) -> tuple[Schema, ...]:
+    """The schemas of all databases of the benchmark, and of the one that the experiment names to `train`.
+
+    The paper merges BIRD's dev and train. Of several tables with the same name and columns, only the first is taken.
+    """
+    seen: set[tuple[str, ...]] = set()
+    schemas: list[Schema] = []
+    names = [study.experiment.benchmark, study.experiment.train]
+    for name in dict.fromkeys(filter(None, names)):
+        benchmark = open_benchmark(name, study.experiment.root)
+        lab = replace(study.lab, database=benchmark.database)
+        for path in sorted(benchmark.databases.glob("*/*.sqlite")):
+            schema = lab.schema(path.parent.name)
+            tables = {
+                tuple(
+                    map(lower_name, (table.name, *(column.name for column in table.columns)))
+                ): table
+                for table in schema.tables
+            }
+            fresh = tuple(table for key, table in tables.items() if key not in seen)
+            schemas.append(replace(schema, tables=fresh))
+            seen.update(tables)
+    return tuple(schemas)
+
+
+def distinct_columns(study: Study) -> str:
+    """How many distinct columns the merged schemas have, as a sentence for a caption."""
+    schemas = merged(study)
+    tables = [table for schema in schemas for table in schema.tables]
+    columns = sum(len(table.columns) for table in tables)
+    return f"The columns are drawn from {columns:,} distinct ones in {len(tables)} tables of {len(schemas)} databases"
+
+
+def notes_on(runs: Iterable[Run]) -> str:
+    """Sentences below a table of runs on the same questions: unknown prices, and gold queries that fail."""
+    notes = []
+    for n, run in enumerate(runs):
+        if calls := int(run.questions["unpriced"].sum()):
+            notes.append(
+                f"The price of {calls:,} calls of {run.name} is unknown, and so are its dollars."
+            )
+        for column in map(str, run.questions.filter(like="gold_failed") if n == 0 else ()):
+            failed = run.questions["question_id"][run.questions[column]]
+            by = column.removeprefix("gold_failed").removeprefix(" by ")
+            if len(failed):
+                some = ", ".join(failed[:5]) + ", ..." * (len(failed) > 5)
+                query = f"gold query of {by}" if by else "gold query"
+                notes.append(
+                    f"The {query} of {len(failed)} questions fails ({some}): no answer is right."
+                )
+    return " ".join(notes)
