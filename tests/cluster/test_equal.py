@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from workbench.evaluate.judge import judge
 from workbench.llm.client import Client
 from workbench.study import open_study
 from workbench.study.experiment import Experiment
@@ -24,7 +25,7 @@ def solved(tmp_path, monkeypatch, cached_rows):
         experiment = Experiment("small", folder=tmp_path, model=system.generate[0].model)
         with open_study(experiment, limit=limit, cluster=cluster) as study:
             done = study.run(system)
-            verdicts = study.verdicts(done)
+            verdicts = judge(study.benchmark, done.answers, study.lab.executor)
         return (
             cached_rows(home),
             done.questions.to_json(),

@@ -9,8 +9,7 @@ from workbench.experiment.pieces import pieces
 from workbench.report.figures.candidates import unique_solves
 from workbench.report.stamp import Stamp
 from workbench.report.tables import ResultTable
-from workbench.store import Store
-from workbench.study.saved import Claim, Saved
+from workbench.study.saved import Saved
 
 STAMP = str(Stamp("embedded/parser", "bundled-dev", 3))
 TRIALS = pd.DataFrame(
@@ -27,15 +26,12 @@ TRIALS = pd.DataFrame(
 
 @pytest.fixture
 def folder(tmp_path):
-    with Store() as store:
-        saved = Saved(tmp_path / "figures" / "mine", store)
-        odd = ResultTable(
-            "A <b>title</b> | $x$", (), pd.DataFrame({"system": ["<i>"], "EX": [1.0]})
-        )
-        saved.save("chase_table_10", odd, None, STAMP)
-        saved.save("chase_table_2", odd, None, STAMP)
-        saved.claim(Claim("a < b", holds=None, detail="1_2"))
-        saved.save("mac_figure_6", unique_solves(TRIALS, stamp=STAMP), None, STAMP)
+    saved = Saved(tmp_path / "figures" / "mine")
+    odd = ResultTable("A <b>title</b> | $x$", (), pd.DataFrame({"system": ["<i>"], "EX": [1.0]}))
+    saved.save("chase_table_10", odd, None, STAMP)
+    saved.save("chase_table_2", odd, None, STAMP)
+    saved.claim("a < b", holds=True, of="1_2", judged=False)
+    saved.save("mac_figure_6", unique_solves(TRIALS, stamp=STAMP), None, STAMP)
     return saved.folder
 
 

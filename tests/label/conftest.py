@@ -113,7 +113,9 @@ def opened(tmp_path_factory, tiny):
     ]
     oracle = {key: any(right for *_, right in own) for key, own in ANSWERS.items()}
     questions = pd.DataFrame({"question_id": oracle.keys(), "oracle": oracle.values()})
-    run = SimpleNamespace(trials=pd.DataFrame(trials), questions=questions, system=direct("m/x"))
+    run = SimpleNamespace(
+        id="r", trials=pd.DataFrame(trials), questions=questions, system=direct("m/x")
+    )
     with (
         Cache(tmp_path_factory.mktemp("store") / "lab.sqlite") as cache,
         Executor(cache, workers=1) as executor,

@@ -257,7 +257,7 @@ def test_people_say_what_figures_draw_and_else_the_rules(opened, store):
     first, second, third, _ = cases(study, run, open_taxonomy("MAC-SQL"))
     store.add(starmap(lambda case, who, *names: label_of(case, "MAC-SQL", *names, annotator=who), [(first, "ann", "Other", "Gold Error"), (second, "ann", "Other"), (second, "ben", "Gold Error")]))  # fmt: skip
     store.add([label_of(third, "CHESS", "Vague Question", annotator="ann")])
-    found = errors(study, {run.name: run}, "MAC-SQL")
+    found = errors(study, {"it": run}, "MAC-SQL")
     rows = found[["question_id", "error", "automatic"]].values.tolist()
     assert rows[:3] == [["1", "Other", False], ["1", "Gold Error", False], ["2", "disputed", False]]
     assert rows[3] == ["3", "Schema Linking Error", True]

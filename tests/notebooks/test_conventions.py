@@ -105,7 +105,9 @@ def test_its_cells_are_short(notebook):
 def test_one_cell_holds_its_parameters_as_plain_values(notebook):
     (cell,) = tagged(notebook)
     assert cell is next(c for c in notebook.cells if c.cell_type == "code")
-    given = {n.targets[0].id: ast.literal_eval(n.value) for n in ast.parse(cell.source).body}
+    assignments = ast.parse(cell.source).body
+    assert all(node.lineno == node.end_lineno for node in assignments)
+    given = {n.targets[0].id: ast.literal_eval(n.value) for n in assignments}
     assert given["experiment"] == "embedded"
     assert given["limit"] is None
 
@@ -128,9 +130,36 @@ def test_its_opening_names_a_table_or_a_figure_of_a_paper(drawing):
     assert re.search(r"\b(tables?|figures?|sections?|appendix)\s+[A-Z]?\.?\d", opening)
 
 
-def test_chase_sql_takes_the_model_that_the_experiment_names_for_filtering(drawing):
-    for call in called(drawing, "chase_sql"):
-        assert "filtering" in {keyword.arg for keyword in call.keywords}, ast.unparse(call)
+def test_it_ends_with_a_sentence(drawing):
+    last = drawing.cells[-1]
+    assert last.cell_type == "markdown"
+    assert last.source.endswith(".")
+    assert not last.source.startswith("#")
+
+
+def test_it_is_short(drawing):
+    lines = [
+        line
+        for cell in drawing.cells
+        if cell.cell_type == "code"
+        for line in cell.source.splitlines()
+    ]
+    assert sum(bool(line.strip()) for line in lines) <= 45
+
+
+def test_a_cell_shows_one_object_at_its_end(drawing):
+    for tree in code(drawing)[1:]:
+        assert not [node for node in tree.body[:-1] if isinstance(node, ast.Expr)]
+    assert not [n for n in nodes(drawing, ast.Name) if n.id in {"display", "print"}]
+
+
+def test_it_leaves_surgery_on_frames_to_the_package(drawing):
+    names = {node.attr for node in nodes(drawing, ast.Attribute)}
+    assert not names & {"merge", "pivot", "pivot_table", "melt", "apply", "iterrows", "itertuples"}
+
+
+def test_it_does_not_ask_which_benchmark_it_is_on(drawing):
+    assert not [node for node in nodes(drawing, ast.Attribute) if node.attr == "sense"]
 
 
 def test_imports_stand_first(notebook):

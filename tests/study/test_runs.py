@@ -14,8 +14,10 @@ from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.llm.faults import Refusal
 from workbench.sql.executor import Executor
-from workbench.study import Study, accuracy, across, by_difficulty, open_study
+from workbench.study import Study, accuracy, open_study
+from workbench.study.measures import notes_on
 from workbench.study.result_cache import model_names, system_keys
+from workbench.study.run import across, by_part, run_tables
 from workbench.study.trace import candidates
 from workbench.systems.baselines import direct
 from workbench.systems.chase_sql import Ranker, chase_sql
@@ -92,7 +94,7 @@ def test_each_difficulty_has_its_accuracy_and_interval_the_easiest_first(several
     _, run = several
     asked = run.questions
     mixed = asked.assign(difficulty=["hard", "", "easy", "hard", "medium", "easy", "hard", ""])
-    row = by_difficulty(replace(run, questions=mixed), "it")
+    row = by_part(mixed, "it")
     levels = ("easy", "medium", "hard", "all")
     columns = [part for name in levels for part in (name, f"{name} low", f"{name} high")]
     assert list(row) == ["system", "n", *columns, "run"]
@@ -113,17 +115,6 @@ def test_accuracies_across_a_column_stand_side_by_side_with_their_intervals():
     assert wide["system"].tolist() == ["b", "a"]
     assert wide.loc[0, ["5", "25 low", "25", "run"]].tolist() == [20.0, 10.0, 21.0, "r1 r2"]
     assert wide["25"].isna().tolist() == [False, True]
-
-
-def test_efficiency_has_its_interval(several):
-    study, run = several
-    row = study.efficiency(run)
-    assert list(row) == ["VES, opcodes", "VES, opcodes low", "VES, opcodes high"]
-    value, low, high = row.values()
-    assert 0 <= low < value < high
-    gold = {q.id: study.benchmark.golds[q.id].sql for q in study.benchmark.questions}
-    asked = run.questions.assign(sql=run.questions["question_id"].map(gold), correct=True)
-    assert study.efficiency(replace(run, questions=asked))["VES, opcodes"] == pytest.approx(100)
 
 
 def test_a_question_counts_once_however_many_candidates_it_has(several):
@@ -318,11 +309,10 @@ def test_the_dollars_of_calls_of_unknown_price_are_unknown_and_not_nothing(study
     monkeypatch.setattr(Study, "_client", lambda _: client)
     unknown, free = study.run(direct("openai/of-my-own"), "mine"), study.run(direct(), "free")
     assert unknown.row()["calls"] == 1.0
-    table = study.table(unknown, free)
-    assert table.frame["dollars"].isna().tolist() == [True, False]
-    said = "The price of 6 calls of mine is unknown, and so are its dollars."
-    assert said in " ".join(table.caption)
-    assert "nan" not in table.to_markdown().lower()
+    rows = study.costs({"mine": unknown, "free": free})
+    assert rows["dollars"].isna().tolist() == [True, False]
+    assert "The price of 6 calls of mine is unknown" in notes_on([unknown, free])
+    assert "nan" not in rows.alone("Rows").to_markdown().lower()
 
 
 def test_every_model_of_a_system_is_found():
@@ -343,7 +333,6 @@ def test_spider_is_judged_in_its_own_sense(study):
         ],
         "cost": dict.fromkeys(("calls", "input_tokens", "output_tokens", "dollars", "unpriced"), 0),
     }  # fmt: skip
-    from workbench.study.run import run_tables
     from workbench.study.solving import QuestionRecords
 
     kept = {question.id: QuestionRecords("k", attempt, {"chosen": 0, "cost": attempt["cost"]})}

@@ -60,9 +60,8 @@ def down(experiment, tmp_path, monkeypatch):
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("WORKBENCH_PROGRESS", str(tmp_path / "progress"))
     send = scripted([ANSWER, Refusal("rejected", "no such thing today")], otherwise=ANSWER)
-    for module in ("study", "opening"):
-        client = f"workbench.study.{module}.client_of"
-        monkeypatch.setattr(client, lambda store, _, **__: Client(store, send=send))
+    client = "workbench.study.study.client_of"
+    monkeypatch.setattr(client, lambda store, *_: Client(store, send=send))
     with open_study(replace(experiment, model="some/model"), limit=2) as opened:
         opened.sample(1).run(direct(opened.model))
         yield opened

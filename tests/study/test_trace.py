@@ -25,9 +25,7 @@ from workbench.report.figures.schema import columns_left
 from workbench.report.papers import published
 from workbench.report.tables import alone, beside
 from workbench.study import accuracy, open_study
-from workbench.study.measures import judged
-from workbench.study.measures import lost
-from workbench.study.measures import pass_at
+from workbench.study.measures import judged, lost, pass_at
 from workbench.study.trace import trace
 from workbench.systems.baselines import replayed
 from workbench.systems.chase_sql import chase_sql
@@ -115,8 +113,8 @@ def test_an_accuracy_comes_from_what_was_chosen(study, run, behind):
 
 
 def test_one_candidate_and_the_bounds_come_from_all_of_them(study, run, behind):
-    rows = [accuracy(run.trials), accuracy(run.questions, "", "oracle")]
-    rows += [accuracy(run.questions, "", "adversary"), accuracy(run.questions)]
+    rows = [accuracy(run.trials), accuracy(run.oracle)]
+    rows += [accuracy(run.adversary), accuracy(run.questions)]
     rows_behind = list(behind(table(study, *rows)))
     means = [found.groupby("question_id")["correct"] for _, found in rows_behind]
     again = [means[0].mean(), means[1].any(), means[2].all(), means[3].first()]
@@ -132,7 +130,7 @@ def test_what_the_reader_of_a_table_sees_leaves_out_what_leads_back(study, run):
 
 
 def test_pass_at_1_and_k_come_from_all_candidates(study, run, behind):
-    ((row, found),) = behind(table(study, pass_at(run)))
+    ((row, found),) = behind(pass_at(study, {"": run}, 4).alone("Rows"))
     questions = found.groupby("question_id")["correct"]
     assert (share(questions.mean()), share(questions.any())) == (
         near(row["pass@1"]),

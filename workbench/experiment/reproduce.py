@@ -5,7 +5,6 @@ files are unchanged is not run again. The calls of a stopped notebook are cached
 """
 
 import os
-import re
 import subprocess
 import sys
 import time
@@ -115,7 +114,6 @@ def plan(experiment: Experiment, only: Sequence[str] = (), limit: int | None = N
             f"{', '.join(experiment.notebooks) or 'none'}"
         )
     shared_inputs = shared_inputs_hash(experiment)
-    source = ""
     jobs = []
     for notebook, notebook_parameters in experiment.notebooks.items():
         path = folder / f"{notebook}.ipynb"
@@ -123,7 +121,6 @@ def plan(experiment: Experiment, only: Sequence[str] = (), limit: int | None = N
             raise BadInputError(
                 f"{experiment.name} names the notebook {notebook}, and there is no {path}"
             )
-        source += path.read_text(encoding="utf-8")
         limited = {} if limit is None else {"limit": limit}
         parameters = {"experiment": experiment_name, **notebook_parameters, **limited}
         check_parameters(path, parameters)
@@ -132,12 +129,6 @@ def plan(experiment: Experiment, only: Sequence[str] = (), limit: int | None = N
         key = notebook_key(shared_inputs, path, parameters)
         output = notebook_path(experiment, limit, notebook)
         jobs.append(Job(notebook, path, parameters, key, output))
-    uses_all_models = "study.experiment.models" in source  # a function picks from them
-    for role in () if uses_all_models else experiment.models:
-        if not re.search(rf"""["']{re.escape(role)}\\?["']""", source):
-            raise BadInputError(
-                f"{experiment.path}: models: no notebook uses the role {role}; correct the name, or leave it out"
-            )
     return jobs
 
 

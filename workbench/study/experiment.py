@@ -25,12 +25,13 @@ from pydantic.dataclasses import dataclass
 
 from workbench.benchmarks.benchmark import check_limit
 from workbench.benchmarks.load import BENCHMARKS, benchmark_name
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, one_of
 from workbench.llm.parameters import ROLES, check_given, check_model
 from workbench.types import Limits, Suspect
 from workbench.yamlfile import read_yaml
 
 NO_MODEL = "none"
+MODEL_ROLES = (*ROLES, "small", "open", "tuned")  # the last three have rows of their own in tables
 _PACKAGE = Path(__file__).parents[1]
 _PATHS = ("root", "prompts", "codes")
 _BENCHMARKS = ("benchmark", "train", "subset")
@@ -101,6 +102,8 @@ class Experiment:
     cache: Path | None = None
 
     def __post_init__(self) -> None:
+        for role in self.models:
+            one_of(MODEL_ROLES, role=role)
         check_given(self.parameters)
         named = {self.model, *self.models.values(), *self.judges, *ROLES, str(self.retrieval)}
         for owner in self.parameters:

@@ -17,7 +17,7 @@ from workbench.report.figures.candidates import TOGETHER
 from workbench.report.figures.frames import question_ids
 from workbench.report.style import shown
 from workbench.study.previewing import preview_questions
-from workbench.study.run import Run, Table, accuracy, cells
+from workbench.study.run import BY_GOLD, FAILED_BY_GOLD, Run, Table, accuracy, cells
 from workbench.study.study import Study
 from workbench.systems.baselines import Proposed
 from workbench.systems.generate import Generate
@@ -186,7 +186,7 @@ def best_first(trials: pd.DataFrame) -> pd.DataFrame:
     return trials.sort_values("generator", key=lambda own: own.map(names.index), kind="stable")
 
 
-def lost(run: Run, study: Study) -> Table:
+def lost(run: Run, study: Study) -> pd.DataFrame:
     """A row for each question with a right candidate that was not chosen.
 
     A row has the chosen query, the right candidate with most votes, and the generators of right candidates. `votes`
@@ -211,7 +211,7 @@ def lost(run: Run, study: Study) -> Table:
         rows.append(row | {"run": run.id, "counted": "all"})
     names = ["question_id", "db_id", "difficulty", "question", "chosen", "votes", "right"]
     names += ["right votes", "right by", "run", "counted"]
-    return study.table(pd.DataFrame(rows, columns=names))
+    return pd.DataFrame(rows, columns=names)
 
 
 def industrial(study: Study, system: System, columns: int) -> System:
@@ -260,19 +260,22 @@ def distinct_columns(study: Study) -> str:
 
 def notes_on(runs: Iterable[Run]) -> str:
     """Sentences below a table of runs on the same questions: unknown prices, and gold queries that fail."""
-    notes = []
-    for n, run in enumerate(runs):
+    notes, several = [], list(runs)
+    for run in several:
         if calls := int(run.questions["unpriced"].sum()):
-            notes.append(
-                f"The price of {calls:,} calls of {run.name} is unknown, and so are its dollars."
-            )
-        for column in map(str, run.questions.filter(like="gold_failed") if n == 0 else ()):
-            failed = run.questions["question_id"][run.questions[column]]
-            by = column.removeprefix("gold_failed").removeprefix(" by ")
-            if len(failed):
-                some = ", ".join(failed[:5]) + ", ..." * (len(failed) > 5)
-                query = f"gold query of {by}" if by else "gold query"
-                notes.append(
-                    f"The {query} of {len(failed)} questions fails ({some}): no answer is right."
-                )
+            said = f"{calls:,} call{'s' * (calls > 1)} of {run.name}"
+            notes.append(f"The price of {said} is unknown, and so are its dollars.")
+    asked = several[0].questions
+    fails = [(f"{len(asked)} questions", asked["gold_failed"])]
+    for column in asked.columns[asked.columns.str.startswith(BY_GOLD)]:
+        name, revised = column.removeprefix(BY_GOLD), asked[column].count()
+        fails.append((f"{revised} questions of {name}", asked[FAILED_BY_GOLD + name]))
+        if revised < len(asked):
+            of = f"{revised} of the {len(asked)} questions"
+            notes.append(f"{name} has {of}: its EX and change are of these.")
+    for among, failed in fails:
+        if ids := asked["question_id"][failed].tolist():
+            some = ", ".join(ids[:5]) + ", ..." * (len(ids) > 5)
+            fault = f"The gold query of {len(ids)} of {among} fails ({some})"
+            notes.append(f"{fault}: no answer to them is right.")
     return " ".join(notes)

@@ -28,7 +28,7 @@ from workbench.report.stamp import Stamp
 from workbench.report.tables import ResultTable
 from workbench.retrieve.named import by_letters, with_retrieval
 from workbench.sql.executor import Executor
-from workbench.study.experiment import Experiment, experiment_of
+from workbench.study.experiment import MODEL_ROLES, Experiment, experiment_of
 from workbench.study.previewing import EMBEDDED_PARSER, StandIn, preview_questions
 from workbench.study.progress import Progress, report_failed_calls
 from workbench.study.result_cache import (
@@ -42,6 +42,7 @@ from workbench.study.run import Run, Runs, Table, accuracy, costs, run_id, run_t
 from workbench.study.saved import Claim, Saved
 from workbench.study.solving import ClusterSolver, prepare_once, selection_of, solve_all
 from workbench.systems import baselines, chase_sql, chess, mac_sql
+from workbench.systems.cheaper import cheaper
 from workbench.systems.system import System, rebuilt, with_suspect
 from workbench.types import Context, Limits, Question, Selection, Suspect
 
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     import distributed
 
 _Shown = TypeVar("_Shown", Figure, ResultTable)
-ROLES = ("judge", "filtering", "generation", "rest", "small", "open", "tuned")
 
 
 def open_study(
@@ -100,7 +100,7 @@ def open_study(
             budget = Budget(own.dollars, calls=own.calls, name=name)
         opened = some(questions, preview or None)
         lab = Lab(
-            client_of(store, budget, batch=own.batch),
+            client_of(store, budget, own),
             executor,
             benchmark.database,
             own.prompts,
@@ -145,8 +145,8 @@ class Study:
     """The models that each run asked, and its similarity, by the run's id."""
 
     def __getattr__(self, role: str) -> str:
-        if role not in ROLES:
-            raise AttributeError(f"a study has no {role!r}; the roles are {', '.join(ROLES)}")
+        if role not in MODEL_ROLES:
+            raise AttributeError(f"a study has no {role!r}; its roles: {', '.join(MODEL_ROLES)}")
         return self.models[role]
 
     @property
@@ -225,9 +225,11 @@ class Study:
         return replace(self, benchmark=replace(self.benchmark, questions=questions))
 
     def with_settings(self, system: System) -> System:
-        """The system with the experiment's `retrieval` and `suspect`, as `run` runs it."""
+        """The system with the experiment's `retrieval`, `cheaper` and `suspect`, as `run` runs it."""
         if setting := self.experiment.retrieval:
             system = rebuilt(system, lambda step: with_retrieval(step, setting))
+        if self.experiment.cheaper:
+            system = cheaper(system, self.models.get("filtering", ""))
         return with_suspect(system, self.suspect) if self.suspect else system
 
     @overload
@@ -342,7 +344,7 @@ class Study:
 
     def _client(self) -> Client:
         """A client with a ledger of its own."""
-        return client_of(self.lab.client.cache, self._budget, batch=self.experiment.batch)
+        return client_of(self.lab.client.cache, self._budget, self.experiment)
 
     def _input_hash(self, system: System) -> str:
         """A hash of the system and of its input: models, parameters, prompts, questions and gold queries."""
@@ -360,9 +362,9 @@ class Study:
         return content_hash("run", inputs).removeprefix("run:")[:12]
 
 
-def client_of(store: Cache, budget: Budget | None, *, batch: bool = False) -> Client:
+def client_of(store: Cache, budget: Budget | None, experiment: Experiment) -> Client:
     """A client that calls the models, or in a preview the embedded parser."""
     if preview_questions():
         # The address is part of a call's key, so the parser's replies do not pass for the models'.
         return Client(store, send=StandIn(), api_base="http://stand-in.invalid")
-    return Client(store, budget=budget, batch=batch)
+    return Client(store, budget=budget, batch=experiment.batch, offline=experiment.offline)

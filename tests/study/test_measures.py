@@ -1,0 +1,180 @@
+"""What notebooks measure: pools, losses, a judge's duels, large schemas, VES and EM."""
+
+import json
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from workbench.errors import BadInputError
+from workbench.evaluate.judge import gold_candidates
+from workbench.report.figures.candidates import TOGETHER, bounds_by_generator
+from workbench.study import open_study
+from workbench.study.experiment import Experiment
+from workbench.study.measures import (
+    best_first,
+    distinct_columns,
+    duels,
+    exact_match,
+    industrial,
+    judged,
+    lost,
+    merged,
+    pass_at,
+    pooled,
+    prompt_tokens,
+    selected_alone,
+    ves,
+)
+from workbench.systems.baselines import replayed
+from workbench.systems.chase_sql import Pairwise, chase_sql
+from workbench.systems.chess import chess_ir_cg_ut
+from workbench.systems.select import Majority
+from workbench.systems.system import prepare
+
+WHOLE = chase_sql(samples=3, temperature=1.5)
+TWO = replace(WHOLE, generate=WHOLE.generate[:2], select=Pairwise(WHOLE.select.model, by="result"))
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("measured")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKBENCH_HOME", str(folder / "home"))
+        with open_study("embedded", limit=10, figures=folder) as study:
+            yield study
+
+
+@pytest.fixture(scope="module")
+def run(opened):
+    return opened.run(TWO, "whole")
+
+
+@pytest.fixture
+def files(tiny, tmp_path):
+    """An experiment on the tiny BIRD, and three systems' files: one all right, two alike on question 0."""
+    root, folder = tiny.write_bird(tmp_path / "bird"), tmp_path / "predictions"
+    folder.mkdir()
+    golds = {str(number): sql for number, sql in enumerate(tiny.gold)}
+    found = {"one": golds | {"0": "SELECT 5"}, "other": {"0": "SELECT 5 "}, "right": golds}
+    for name, queries in found.items():
+        (folder / f"{name}.json").write_text(json.dumps(queries))
+    return Experiment(
+        "files", benchmark="bird-dev", root=root, predictions=(folder,), folder=tmp_path
+    )
+
+
+def test_files_are_a_pool_however_few_questions_are_asked(files):
+    with open_study(files, limit=3) as study:
+        renamed, pool = pooled(study)
+        assert str(renamed.stamp) == "predictions of 3 systems on bird-dev, N = 3, EX (BIRD)"
+        run = renamed.run(replayed("majority", pool, Majority()))
+        assert run.id == study.run(replayed("majority", pool, Majority())).id
+    right = run.trials.groupby("generator")["correct"].sum()
+    assert right.to_dict() == {"one": 2, "other": 0, "right": 3}
+    assert best_first(run.trials)["generator"].unique().tolist() == ["right", "one", "other"]
+    assert run.questions["calls"].sum() == 0
+
+
+def test_a_file_of_predictions_that_is_not_there_is_refused(files):
+    nowhere = replace(files, predictions=(files.folder / "nowhere.json",))
+    with open_study(nowhere, limit=2) as study, pytest.raises(BadInputError, match="nowhere"):
+        pooled(study)
+
+
+def test_without_files_the_pool_is_our_own_systems_with_their_calls(opened):
+    few = opened.sample(2)
+    renamed, pool = pooled(few)
+    assert "the answers of 7 systems" in str(renamed.stamp)
+    run = renamed.run(replayed("majority", pool, Majority()))
+    assert run.trials["generator"].nunique() == 7
+    assert all(one.call_keys for found in pool.values() for one in found if one.sql)
+
+
+def test_what_the_majority_lost_is_listed_with_who_had_it_right(files):
+    with open_study(files) as study:
+        _, pool = pooled(study)
+        (row,) = lost(study.run(replayed("majority", pool, Majority())), study).to_dict("records")
+        gold = study.run(replayed("gold", gold_candidates(study.benchmark), Majority()))
+        assert lost(gold, study).empty
+        assert gold.row()["EX"] == 100
+    assert (row["question_id"], row["question"]) == ("0", "zoo, question 0?")
+    assert (row["chosen"].strip(), row["votes"], row["right votes"]) == ("SELECT 5", 2, 1)
+    assert (row["right"], row["right by"]) == ("SELECT count(*) FROM animal", "right")
+
+
+def test_the_selector_ends_between_the_bounds_of_each_generators_candidates(opened, run):
+    rows = selected_alone(opened, run)
+    asked = list(zip(rows["generator"], rows["k"], strict=True))
+    of_each = [(who, k) for who in ("divide_and_conquer", "query_plan") for k in (1, 3)]
+    assert asked == [*of_each, (TOGETHER, 6)]
+    assert rows["EX"].between(rows["lower bound"], rows["upper bound"]).all()
+    shown = bounds_by_generator(run.trials, rows, stamp="a test").data.dropna(subset="selected")
+    assert set(shown["generator"]) == {"divide_and_conquer", "query_plan", TOGETHER}
+
+
+def test_each_pair_of_a_right_and_a_wrong_result_meets_in_both_orders(run):
+    found = duels(run)
+    assert not found.empty
+    assert set(found.groupby(["question_id", "right", "wrong"])["first"].agg(set).map(len)) == {2}
+    right = run.trials.set_index(["question_id", "sql"])["correct"].to_dict()
+    assert all(right[pair] for pair in zip(found["question_id"], found["right"], strict=True))
+    assert not any(right[pair] for pair in zip(found["question_id"], found["wrong"], strict=True))
+
+
+@pytest.mark.parametrize("place", ["right", "wrong"])
+def test_who_likes_a_place_is_right_in_half_of_the_duels(run, place):
+    found = duels(run)
+    row = judged(found.assign(correct=found["first"] == place), "judge")
+    first = 100 if place == "right" else 0
+    assert (row["accuracy"], row["steady"], row["first"]) == (50, 0, first)
+    nothing = judged(found[:0], "judge")
+    assert nothing["duels"] == 0
+    assert pd.isna(nothing["accuracy"])
+
+
+def test_votes_judge_for_the_larger_group():
+    rows = [("right", True), ("wrong", True), ("right", True), ("wrong", False)]
+    frame = pd.DataFrame(rows, columns=["first", "by_votes"]).assign(
+        run="r", question_id="1", db_id="d", right="x", wrong=["y", "y", "z", "z"], correct=False
+    )
+    row = judged(frame, "votes", "by_votes")
+    assert (row["duels"], row["accuracy"], row["steady"]) == (4, 75, 50)
+
+
+def test_a_schema_has_as_many_columns_as_asked_for_and_none_twice(opened):
+    assert "765 distinct ones in 80 tables of 8 databases" in distinct_columns(opened)
+    system = replace(chess_ir_cg_ut(candidates=2), fix=())
+    question = opened.benchmark.questions[0]
+    for size in (130, 765):
+        context = prepare(industrial(opened, system, size), question, opened.lab)
+        assert len(context.schema.columns()) == size
+    names = {(t.name, *(c.name for c in t.columns)) for s in merged(opened) for t in s.tables}
+    assert len(names) == 80
+    with pytest.raises(BadInputError, match="columns is 4,337, but"):
+        prepare(industrial(opened, system, 4337), question, opened.lab)
+
+
+def test_prompts_of_larger_schemas_have_more_tokens(opened):
+    few, system = opened.sample(2), replace(chess_ir_cg_ut(candidates=2), fix=())
+    assert industrial(opened, system, 130) == industrial(few, system, 130)
+    small, large = (few.run(industrial(few, system, size)) for size in (0, 130))
+    assert 0 < 2 * prompt_tokens(few, small) < prompt_tokens(few, large)
+
+
+def test_pass_at_1_is_the_mean_candidate_and_pass_at_k_any_right_one(opened, run):
+    (row,) = pass_at(opened, {"whole": run}, 6).to_dict("records")
+    assert row["pass@1"] == pytest.approx(100 * run.trials["correct"].mean())
+    assert row["pass@6"] == pytest.approx(100 * run.questions["oracle"].mean())
+
+
+def test_gold_has_a_ves_and_an_exact_match_of_100(tiny, tmp_path):
+    spider = Experiment(
+        "s", benchmark="spider-dev", root=tiny.write_spider(tmp_path / "spider"), folder=tmp_path
+    )
+    with open_study(spider) as study:
+        gold = study.run(replayed("gold", gold_candidates(study.benchmark), Majority()))
+        (row,) = ves(study, {"gold": gold}).to_dict("records")
+        assert row["VES, opcodes low"] < row["VES, opcodes"] == pytest.approx(100)
+        assert exact_match(study, {"gold": gold})["EM"]["gold"] == 100
+        assert exact_match(study, {}).empty
