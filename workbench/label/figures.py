@@ -13,7 +13,7 @@ from workbench.label.cases import cases
 from workbench.label.rules import suggested
 from workbench.label.store import LabelStore
 from workbench.label.taxonomy import open_taxonomy
-from workbench.report.figures.frames import question_ids
+from workbench.report.stamp import question_ids
 from workbench.report.style import UNLABELLED
 from workbench.report.tables import ResultTable
 from workbench.study.run import Run, Table

@@ -14,7 +14,7 @@ from workbench.evaluate.efficiency import efficiency
 from workbench.evaluate.judge import judge
 from workbench.evaluate.stats import mean_interval
 from workbench.report.figures.candidates import TOGETHER
-from workbench.report.figures.frames import question_ids
+from workbench.report.stamp import question_ids
 from workbench.report.style import shown
 from workbench.study.previewing import preview_questions
 from workbench.study.run import BY_GOLD, FAILED_BY_GOLD, Run, Table, accuracy, cells
