@@ -61,12 +61,6 @@ def test_a_change_of_a_text_changes_its_folders_hash(folder: Path, name: str) ->
     assert folder_hash(folder, {"out"}) != before
 
 
-def test_a_file_with_a_new_name_changes_its_folders_hash(folder: Path) -> None:
-    before = folder_hash(folder)
-    (folder / "b" / "c.md").rename(folder / "b" / "d.md")
-    assert folder_hash(folder) != before
-
-
 @pytest.mark.parametrize("name", ["out/d.py", "a.pyc", "b/picture.png"])
 def test_entries_left_out_and_files_that_are_no_texts_do_not_count(folder: Path, name: str) -> None:
     before = folder_hash(folder, {"out"})

@@ -79,7 +79,7 @@ def test_ask_sets_parameters_of_a_role(workbench, server):
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ("temprature=0", "there is no parameter 'temprature'; there is temperature"),
+        ("temprature=0", "there is no parameter 'temprature'; there is"),
         ("judging:seed=1", "give them by a model, like openai/gpt-4o, or by a role"),
         ("seed", "'seed' is not NAME=VALUE or ROLE:NAME=VALUE"),
     ],

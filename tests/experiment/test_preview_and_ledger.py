@@ -7,7 +7,7 @@ from workbench.experiment.preview import cost_lines, preview_work, save_preview
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.llm.money import Tally
-from workbench.llm.preview import Row, together
+from workbench.llm.preview import Preview, Row
 from workbench.study import open_study, solving, study
 from workbench.study.previewing import stand_in
 from workbench.systems.chase_sql import chase_sql
@@ -67,6 +67,6 @@ def test_what_a_run_came_to_stands_beside_its_preview(tmp_path):
     assert "$0.0500" in alone
     assert cost_lines(path, Tally()).endswith("which cost nothing; all answers were cached")
     row = Row("p", MODEL, calls=5, input=6500, low=0.0078, high=0.053)
-    save_preview(together([row]), path)
+    save_preview(Preview((row,)), path)
     assert "5 calls, about 6,500 tokens in, $0.0078 to $0.0530" in cost_lines(path, paid)
     assert "$0.0039 to $0.0265 in batches" in cost_lines(path, paid, batch=True)

@@ -1,15 +1,8 @@
 """OpenAI's files and batches, for the server of these tests: `with Server() as server: Files(server)`.
 
-A batch is answered when it has been looked at `looks` times. `asked` counts how often each body stood in a
-batch and `paid` how often one was answered. `plan` holds what the next looks at finished batches meet:
-
-- "expired": every third request has no answer, as time has run out;
-- "errors": every third request failed, and stands in the file of errors;
-- "cut": the file of results ends in the middle, once;
-- "invalid": the batch failed before it began, as its second request is wrong;
-- "enqueued": the batch failed before it began, as too much waits already.
-
-`lost` holds what the next requests to create a batch meet: "before" and "after" it is made, the connection ends.
+A batch is answered when it has been looked at `looks` times. `asked` counts how often each body stood
+in a batch and `paid` how often one was answered. `plan` holds what becomes of the next batches: in one
+that is "expired" or has "errors" every third request has no answer, and an "invalid" one never began.
 """
 
 import json
@@ -28,14 +21,12 @@ class Files:
     def __init__(self, server: Server, *, looks: int = 1) -> None:
         self.looks = looks
         self.plan: deque[str] = deque()
-        self.lost: deque[str] = deque()
         self.asked: Counter[str] = Counter()
         self.paid: Counter[str] = Counter()
         self.files: dict[str, bytes] = {}
         self.batches: dict[str, dict[str, Any]] = {}
         self.bodies: list[dict[str, Any]] = []
         self._looked: Counter[str] = Counter()
-        self._whole: dict[str, bytes] = {}  # files that are cut off until they are read again
         self._lock = threading.Lock()
         self._random = random.Random(1)
         server.files = self
@@ -49,9 +40,7 @@ class Files:
                 case "POST", ["files"]:
                     return self._upload(raw)
                 case "GET", ["files", name, "content"] if name in self.files:
-                    found = self.files[name]
-                    self.files[name] = self._whole.pop(name, found)
-                    return 200, found
+                    return 200, self.files[name]
                 case "POST", ["batches"]:
                     return self._create(json.loads(raw))
                 case "GET", ["batches"]:
@@ -70,10 +59,7 @@ class Files:
         made = {"id": name, "object": "file", "bytes": 1, "created_at": 1, "filename": name}
         return 200, json.dumps(made | {"purpose": "batch", "status": "processed"}).encode()
 
-    def _create(self, body: Mapping[str, Any]) -> tuple[int, bytes] | None:
-        lost = self.lost.popleft() if self.lost else ""
-        if lost == "before":
-            return None
+    def _create(self, body: Mapping[str, Any]) -> tuple[int, bytes]:
         name = f"batch-{len(self.batches)}"
         self.batches[name] = {
             "id": name, "object": "batch", "endpoint": "/v1/chat/completions", "completion_window": "24h",
@@ -84,7 +70,7 @@ class Files:
         self.asked.update(json.dumps(item["body"], sort_keys=True) for item in items)
         self.bodies += [item["body"] for item in items]
         self.batches[name]["request_counts"] = {"total": len(items), "completed": 0, "failed": 0}
-        return None if lost else (200, json.dumps(self.batches[name]).encode())
+        return 200, json.dumps(self.batches[name]).encode()
 
     def _items(self, name: str) -> list[dict[str, Any]]:
         lines = self.files[self.batches[name]["input_file_id"]].splitlines()
@@ -96,13 +82,8 @@ class Files:
         if batch["status"] != "in_progress" or self._looked[name] < self.looks:
             return
         fault = self.plan.popleft() if self.plan else ""
-        if fault in {"invalid", "enqueued"}:
-            code, message, line = {
-                "invalid": ("invalid_request", "this parameter is wrong", 2),
-                "enqueued": ("token_limit_exceeded", "Enqueued token limit reached", None),
-            }[fault]
-            batch |= {"status": "failed"}
-            batch["errors"] = {"data": [{"code": code, "message": message, "line": line}]}
+        if fault == "invalid":
+            batch |= {"status": "failed", "errors": {"data": [{"message": "a wrong parameter"}]}}
             return
         answered, failed = [], []
         for number, item in enumerate(self._items(name)):
@@ -126,9 +107,3 @@ class Files:
             if lines:
                 batch[f"{kind}_file_id"] = f"{kind}-{name}"
                 self.files[f"{kind}-{name}"] = b"".join(lines)
-        if fault == "cut" and answered:
-            whole = self.files[f"output-{name}"]
-            self._whole[f"output-{name}"], self.files[f"output-{name}"] = (
-                whole,
-                whole[: len(whole) // 2],
-            )

@@ -20,7 +20,7 @@ from workbench.experiment.manifest import preview_path, read_preview
 from workbench.experiment.reproduce import Job, plan, run
 from workbench.llm.cache import Cache
 from workbench.llm.money import Tally, dollars
-from workbench.llm.preview import Preview, Row, estimate, together
+from workbench.llm.preview import Preview, Row, estimate
 from workbench.store import Store, home
 from workbench.study import open_study
 from workbench.study.experiment import Experiment
@@ -47,7 +47,7 @@ def preview_experiment(
             if jobs
             else f"{experiment.name} names no notebooks"
         )
-    total = together(estimates)
+    total = Preview(tuple(estimates))
     save_preview(total, preview_path(experiment))
     return total, [f"{job.name}: {job.error}" for job in jobs if job.state == "failed"]
 
@@ -64,7 +64,7 @@ def preview_work(work: Callable[[], object], questions: int, store: Store) -> Pr
             os.environ.clear()
             os.environ.update(before)
         estimates = _estimates(store, map(orjson.loads, progress_file.read_bytes().splitlines()))
-    return together(estimates)
+    return Preview(tuple(estimates))
 
 
 def preview_of(

@@ -19,6 +19,7 @@ from weakref import WeakSet
 
 from workbench.errors import BudgetError, CacheMissError, ProviderError, StoppedError, StoreError
 from workbench.llm import keys, money
+from workbench.llm import send as http
 from workbench.llm.batch import Batches
 from workbench.llm.cache import Cache, insert
 from workbench.llm.faults import Refusal, error_in, pause, refusal
@@ -28,18 +29,7 @@ from workbench.llm.locks import Locks
 from workbench.llm.money import Budget, Ledger, Statement
 from workbench.llm.parameters import check
 from workbench.llm.preview import Preview, preview
-from workbench.llm.send import (
-    CALL,
-    Call,
-    Send,
-    answer_here,
-    asked,
-    called,
-    completion,
-    dropped,
-    litellm,
-    send,
-)  # fmt: skip
+from workbench.llm.send import Call, Send, send
 from workbench.types import Completion, Request
 
 _loops: dict[int, asyncio.AbstractEventLoop] = {}  # by process: a forked one has no threads
@@ -70,12 +60,14 @@ class Client:
         messages = [{"role": "user", "content": "How many rows has t?"}]
         client.complete_many([wb.Request("direct", "openai/gpt-4o-mini", messages)])
 
-    `api_base` is an address, or one for each model; by default the environment's PROVIDER_API_BASE.
-    With `offline`, a request that is not cached raises CacheMissError. With `refresh`, every
-    request is asked once more. At most `at_once` calls per model are under way, and fewer where its
-    provider takes fewer. `retries` is how many failures are followed by another try, and `timeout`
-    the seconds that a reply may take. With `batch`, calls are sent in batches, at half the price,
-    where LiteLLM has batches of their provider in OpenAI's form. `send` makes one call.
+    api_base: an address, or one for each model; by default the environment's PROVIDER_API_BASE.
+    offline: a request that is not cached raises CacheMissError.
+    refresh: every request is asked once more.
+    at_once: the most calls of a model under way; fewer where its provider takes fewer.
+    retries: how many failures are followed by another try.
+    timeout: the seconds that a reply may take.
+    batch: calls are sent in batches, at half the price, where their provider has OpenAI's.
+    send: makes one call.
     """
 
     def __init__(
@@ -149,9 +141,8 @@ class Client:
         if self.offline:
             name, first = next(iter(calls.items()))
             raise CacheMissError(
-                f"offline, and {len(calls):,} of {total:,} requests have no answer in "
-                f"{self.cache.path}; the first: prompt {first.prompt!r}, question "
-                f"{first.question!r}, {name}; ask without `offline`, or merge a cache that has them"
+                f"offline, and {len(calls):,} of {total:,} requests are not in {self.cache.path}; the "
+                f"first: prompt {first.prompt!r}, question {first.question!r}, {name}; merge a cache"
             )
         for request in calls.values():
             check(request)
@@ -169,8 +160,8 @@ class Client:
         found, rows = {}, []
         try:
             for name, request in calls.items():
-                began, reply = time.time(), answer_here(request)
-                answer = found[name] = replace(completion(request, name, reply), cost=0.0)
+                began, reply = time.time(), http.answer_here(request)
+                answer = found[name] = replace(http.completion(request, name, reply), cost=0.0)
                 rows.append(self._row(request, answer, reply, began))
                 self.ledger.add(request, answer)
         finally:
@@ -181,7 +172,7 @@ class Client:
         return found
 
     def _row(self, request: Request, answer: Completion, reply: Reply, began: float) -> Statement:
-        left_out = dropped.get(asked(request), "") if dropped else ""
+        left_out = http.dropped.get(http.asked(request), "") if http.dropped else ""
         return insert(request, answer, self.endpoint(request.model), reply, began, left_out)
 
     def _wait(self, future: "futures.Future[dict[str, Completion]]") -> dict[str, Completion]:
@@ -204,11 +195,9 @@ class Client:
         """
         self._halted = WeakSet(threading.enumerate())
         self._halted.discard(threading.current_thread())
-        count = asyncio.run_coroutine_threadsafe(self._stop(), _loop()).result()
-        if count:
+        if count := asyncio.run_coroutine_threadsafe(self._stop(), _loop()).result():
             replies = "1 reply" if count == 1 else f"{count:,} replies"
-            told = f"waiting for {replies} under way; Ctrl-C again leaves them"
-            print(told, file=sys.stderr, flush=True)
+            print(f"waiting for {replies} under way; Ctrl-C again leaves them", file=sys.stderr)
         yield
         self._halted = WeakSet()
 
@@ -261,9 +250,9 @@ class Client:
             return (f"{waits:,} paid replies wait in memory: make space and run the same again in "
                     "this process; ending the process loses them")  # fmt: skip
         sums = self.ledger.total()
-        return (f"{sums.calls + sums.hits:,} answers of this run are cached "
-                f"({money.dollars(sums.cost, sums.unpriced)} paid now): fix this and run the same "
-                "again to ask only for the others")  # fmt: skip
+        kept = f"{sums.calls + sums.hits:,} answers of this run are cached"
+        paid = f"({money.dollars(sums.cost, sums.unpriced)} paid now)"
+        return f"{kept} {paid}: run the same again to ask only for the others"
 
     async def _make(self, call: Call, key: str, request: Request) -> Completion:
         """Make one call: limited, locked against other processes, repeated while that may help."""
@@ -307,17 +296,17 @@ class Client:
             return await self._answer(call, key, request)
         amount = await self._reserve(request)
         call.posted, call.response = False, None
-        CALL.set(call)
+        http.CALL.set(call)
         began, cost, paid, statements = time.time(), None, False, []
         try:
             if not call.waiting:
                 raise asyncio.CancelledError
             call.posted = self.send is not send  # else LiteLLM's HTTP client says so
             url, _ = self._url(request.model)
-            wait = called(self.send, request, url, self.timeout)
+            wait = http.called(self.send, request, url, self.timeout)
             reply = await asyncio.wait_for(wait, self.timeout)
             paid, cost = True, reply.get("cost")
-            answer = completion(request, key, reply)
+            answer = http.completion(request, key, reply)
             if answer.fault != "empty":
                 statements.append(self._row(request, answer, reply, began))
             elif call.response and (found := error_in(call.response)):
@@ -339,7 +328,7 @@ class Client:
             return 0.0
         most, reserve = None, self.budget.reserve
         if self.budget.dollars is not None:
-            most = money.most(request, await asyncio.to_thread(litellm))
+            most = money.most(request, await asyncio.to_thread(http.litellm))
             most = most / 2 if batch and most else most
         while True:
             freed = self.budget.freed

@@ -1,8 +1,7 @@
 """Why a provider gave no reply: LiteLLM's exceptions, sorted by what the run should do.
 
 They are sorted by type, and then by the words of the server: providers say "out of credit", "wrong
-key" and "no such model" under several statuses. Gemini says "You exceeded your current quota" of a
-limit per minute, too, and then names a delay.
+key" and "no such model" under several statuses.
 """
 
 import math
@@ -72,9 +71,8 @@ def refusal(error: Exception, posted: bool, response: Any) -> Refusal:
         where = response.headers.get("location", "")
         text = f"the server redirects to {where}, and a key follows no redirect: give that address"
         return Refusal("rejected", text, fatal=True)
-    name, text = type(error).__name__, str(error).removeprefix("litellm.")
-    text = text.partition("Traceback (")[0].replace(f"{name}: {name}: ", f"{name}: ")
-    source = response or getattr(error, "response", None)
+    name, source = type(error).__name__, response or getattr(error, "response", None)
+    text = str(error).partition("Traceback (")[0].replace(f"{name}: {name}: ", f"{name}: ")
     wait = wait_in(getattr(source, "headers", None) or {}, text)
     if posted and not status and name in _SERVER and not _unconnected(error):
         return Refusal("connection", text, again=True, wait=wait, paid=True)

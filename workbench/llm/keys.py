@@ -1,7 +1,6 @@
 """The keys of model calls, and the models that run in this process.
 
-A key hashes everything that a reply depends on and nothing else: the endpoint, the model, the
-messages, every parameter and the sample, but no time-out and no API key.
+A key hashes everything that a reply depends on and nothing else: no time-out and no API key.
 """
 
 import os
@@ -63,10 +62,10 @@ def _installed() -> Mapping[str, str]:
 
 def endpoint(model: str, url: str) -> str:
     """The endpoint in keys: the server's address, or the version of a model of this process."""
-    if not (here := runs_here(model)):
-        return public(url)
-    version = here[1]
-    return version if isinstance(version, str) else f"{version(model)} {public(url)}".strip()
+    here = runs_here(model)
+    version = here[1] if here else ""
+    named = version(model) if callable(version) else version
+    return f"{named} {public(url)}".strip() if callable(version) or not here else named
 
 
 def address(model: str, given: str = "") -> str:

@@ -62,19 +62,12 @@ class Tally:
     cached_unpriced: int = 0
 
     def add(self, answer: Completion) -> None:
-        cost, unpriced = answer.cost or 0.0, answer.cost is None
-        if answer.cached:
-            self.hits += 1
-            self.cached_input_tokens += answer.input_tokens
-            self.cached_output_tokens += answer.output_tokens
-            self.cached_cost += cost
-            self.cached_unpriced += unpriced
-        else:
-            self.calls += 1
-            self.input_tokens += answer.input_tokens
-            self.output_tokens += answer.output_tokens
-            self.cost += cost
-            self.unpriced += unpriced
+        now = "cached_" if answer.cached else ""
+        counts = {"hits" if now else "calls": 1, f"{now}input_tokens": answer.input_tokens,
+                  f"{now}output_tokens": answer.output_tokens, f"{now}cost": answer.cost or 0.0,
+                  f"{now}unpriced": answer.cost is None}  # fmt: skip
+        for name, number in counts.items():
+            setattr(self, name, getattr(self, name) + number)
 
 
 class Ledger:
@@ -117,20 +110,18 @@ class Ledger:
             return replace(self._questions[question])
 
     def __str__(self) -> str:
-        sums = self.total()
-        paid = f": {dollars(sums.cost, sums.unpriced)}"
-        paid = paid if sums.cost or sums.unpriced else ", which cost nothing"
-        earlier = f" (originally {dollars(sums.cached_cost, sums.cached_unpriced)})"
-        earlier = earlier if sums.cached_cost or sums.cached_unpriced else ""
-        lines = [
-            f"{sums.calls:,} calls{paid}",
-            f"{sums.input_tokens:,} tokens in, {sums.output_tokens:,} out",
-            f"{sums.hits:,} cached answers{earlier}",
-        ]
+        sums, lines = self.total(), []
+        for kind, number, cost, unpriced in (
+            ("calls", sums.calls, sums.cost, sums.unpriced),
+            ("cached answers", sums.hits, sums.cached_cost, sums.cached_unpriced),
+        ):
+            free = ", which cost nothing" * bool(number)
+            price = f": {dollars(cost, unpriced)}" if cost or unpriced else free
+            lines.append(f"{number:,} {kind}{price}")
+        lines.append(f"{sums.input_tokens:,} tokens in, {sums.output_tokens:,} out")
         for title, counts in (("sent again after", self.retried), ("without answer", self.failed)):
-            if counts:
-                named = (f"{name} {number:,}" for name, number in sorted(counts.items()))
-                lines.append(f"{title}: {', '.join(named)}")
+            named = ", ".join(f"{name} {number:,}" for name, number in sorted(counts.items()))
+            lines += [f"{title}: {named}"] * bool(named)
         return "\n".join(lines)
 
 
@@ -164,13 +155,14 @@ class Budget:
     @property
     def spent(self) -> float:
         """The dollars spent so far under a limit."""
-        return float(self._row()[0])
+        return float(self._row[0])
 
     @property
     def made(self) -> int:
         """The number of calls made so far under a limit."""
-        return int(self._row()[1])
+        return int(self._row[1])
 
+    @property
     def _row(self) -> tuple[Any, ...]:
         select = "SELECT spent, made, reserved FROM budgets WHERE name = ?"
         rows = self._store.read(select, [self.name]) if self._store else []
@@ -183,10 +175,8 @@ class Budget:
         It waits while calls of this process under way may leave room; else raises BudgetError.
         """
         if self.dollars is not None and most is None:
-            raise BudgetError(
-                f"no price is known for {request.model}, so a budget of ${self.dollars:,.2f} cannot "
-                "be kept: give the budget as a number of calls (--calls)"
-            )
+            told = "so dollars cannot be limited: give the budget as a number of calls (--calls)"
+            raise BudgetError(f"no price is known for {request.model}, {told}")
         with self._lock:
             self._store, kind = store, (request.model, request.prompt)
             known = self._costs[kind]
@@ -225,14 +215,11 @@ class Budget:
         self.freed = asyncio.Event()
 
     def _refusal(self, amount: float) -> str:
-        spent, made, reserved = self._row()
+        spent, made, reserved = self._row
         if self.calls is not None and made >= self.calls:
             return f"the budget of {self.calls:,} calls is used up: allow more (--calls)"
-        return (
-            f"the budget of {dollars(self.dollars or 0)} is reached: ${spent:,.4f} are spent, "
-            f"${reserved:,.4f} reserved, and the next call may cost ${amount:,.4f}; a lower "
-            "max_tokens (--parameter) lets it cost less"
-        )
+        return (f"the budget of {dollars(self.dollars or 0)} is reached: ${spent:,.4f} are spent, "
+                f"${reserved:,.4f} reserved, and the next call may cost ${amount:,.4f}")  # fmt: skip
 
 
 @functools.cache

@@ -1,11 +1,11 @@
 """The parameters of calls: those of models and roles, and how long a reply may be.
 
 `max_tokens` is the number of tokens into which the answer fits, as the prompt's file states it, and
-more for a model that thinks before it answers. A user's own limit takes its place. A parameter that
-a model does not take is left out when the call is sent, and stays in its key.
+more for a model that thinks before it answers. A parameter that a model does not take is left out
+when the call is sent, and stays in its key.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,15 +17,13 @@ from workbench.types import Request
 ROLES = ("generation", "filtering", "judge", "rest")
 LIMITS = ("max_tokens", "max_completion_tokens")  # two names of the limit on a reply's tokens
 _THOUGHT = 8_192  # tokens of thinking where no parameter limits them
-_NUMBERS = {
-    "temperature", "top_p", "top_k", "min_p", "seed", "frequency_penalty", "presence_penalty",
-    "repetition_penalty", "top_logprobs", "dimensions", "num_ctx", *LIMITS,
-}  # fmt: skip
-_KNOWN = _NUMBERS | {
-    "embedding", "encoding_format", "extra_body", "keep_alive", "logit_bias", "logprobs",
-    "modalities", "prediction", "prompt_cache_key", "reasoning_effort", "response_format",
-    "safety_settings", "service_tier", "stop", "store", "thinking", "tool_choice", "tools", "user",
-    "verbosity",
+_KNOWN = {
+    "dimensions", "embedding", "encoding_format", "extra_body", "frequency_penalty", "keep_alive",
+    "logit_bias", "logprobs", "max_completion_tokens", "max_tokens", "min_p", "modalities",
+    "num_ctx", "prediction", "presence_penalty", "prompt_cache_key", "reasoning_effort",
+    "repetition_penalty", "response_format", "safety_settings", "seed", "service_tier", "stop",
+    "store", "temperature", "thinking", "tool_choice", "tools", "top_k", "top_logprobs", "top_p",
+    "user", "verbosity",
 }  # fmt: skip
 _SECRET = ("key", "secret", "password", "credentials", "headers", "_token")
 
@@ -44,36 +42,22 @@ def check_model(name: str) -> None:
 
 
 def _check_parameters(parameters: Mapping[str, Any]) -> None:
-    for name in _inside(parameters):
-        if name.endswith(_SECRET) and name not in _KNOWN:
-            raise BadInputError(
-                f"parameter {name!r} may be a secret: keys come from the environment"
-            )
-    for name, value in parameters.items():
+    for name in parameters:
         if name not in _KNOWN:
             raise BadInputError(
-                f"there is no generation parameter {name!r}, but {', '.join(sorted(_KNOWN))}; what "
+                f"there is no parameter {name!r}; there is {', '.join(sorted(_KNOWN))}; what "
                 f'only one server knows goes into extra_body, as extra_body={{"{name}": ...}}'
             )
-        if name in _NUMBERS and value is not None and type(value) not in {int, float}:
-            raise BadInputError(f"parameter {name} is {value!r}: it is a number, or null")
-
-
-def _inside(parameters: Mapping[str, Any]) -> Iterator[str]:
-    for name, value in parameters.items():
-        yield name
-        if isinstance(value, Mapping) and name != "response_format":  # a schema has its own names
-            yield from _inside(value)
+    if secret := next((n for n in parameters.get("extra_body") or () if n.endswith(_SECRET)), ""):
+        raise BadInputError(f"{secret!r} may be a secret: keys come from the environment")
 
 
 def check_given(given: Mapping[str, Mapping[str, Any]]) -> None:
     """Raise BadInputError for parameters of neither a model nor a role, and for refused ones."""
     for owner, parameters in given.items():
         if "/" not in owner and owner not in ROLES:
-            raise BadInputError(
-                f"parameters of {owner!r}, which is neither PROVIDER/MODEL nor a role: give them by a "
-                f"model, like openai/gpt-4o, or by a role: {', '.join(ROLES)}"
-            )
+            form = "give them by a model, like openai/gpt-4o, or by a role"
+            raise BadInputError(f"parameters of {owner!r}: {form}: {', '.join(ROLES)}")
         if not isinstance(parameters, Mapping):
             form = "give values by name, as {'temperature': 0}"
             raise BadInputError(f"parameters of {owner!r} are {parameters!r:.60}: {form}")

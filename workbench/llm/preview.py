@@ -3,9 +3,9 @@
 The length of a reply is the mean of the cached ones of its prompt and model, else a rule of thumb.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING
 
 from workbench.llm.money import dollars, longest, price
@@ -39,10 +39,6 @@ class Row:
     high: float = 0.0
     megabytes: float = 0.0
 
-    def __add__(self, other: "Row") -> "Row":
-        names = [field.name for field in fields(self)[2:]]
-        return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in names})
-
 
 @dataclass(frozen=True, slots=True)
 class Preview:
@@ -52,48 +48,45 @@ class Preview:
 
     @property
     def together(self) -> Row:
-        return sum(self.rows, Row("together", ""))
+        counts = [field.name for field in fields(Row)[2:]]
+        sums = (sum(getattr(row, name) for row in self.rows) for name in counts)
+        return Row("together", "", *sums)
 
     def table(self) -> str:
         """A line for each prompt and model, the dearest first, and one for all."""
         import pandas as pd  # noqa: PLC0415  takes long to import
 
         rows = (*sorted(self.rows, key=lambda row: -row.high), self.together)
-        return pd.DataFrame(map(asdict, rows)).round(4).to_string(index=False)
+        return str(pd.DataFrame(map(asdict, rows)).round(4).to_string(index=False))
 
     def __str__(self) -> str:
         sums = self.together
-        return (
-            f"{sums.calls + sums.cached:,} requests: {sums.cached:,} cached, {sums.calls:,} to make; "
-            f"{dollars(sums.low)} to {dollars(sums.high, sums.unpriced)}; "
-            f"the cache grows by {sums.megabytes:,.1f} MB"
-        )
+        asked = f"{sums.calls + sums.cached:,} requests: {sums.cached:,} cached, {sums.calls:,} to"
+        cost = f"{dollars(sums.low)} to {dollars(sums.high, sums.unpriced)}"
+        return f"{asked} make; {cost}; the cache grows by {sums.megabytes:,.1f} MB"
 
 
 def preview(client: "Client", requests: Iterable[Request]) -> Preview:
     """What these requests would ask and cost; those that are cached cost nothing."""
     keyed = [(client.key(request), request) for request in requests]
     seen = set(client.cache.get_many([key for key, _ in keyed]))
-    cached: Counter[tuple[str, str]] = Counter()
-    new: dict[tuple[str, str], list[Request]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[tuple[Request, bool]]] = defaultdict(list)
     for key, request in keyed:
-        kind = (request.prompt, request.model)
-        cached[kind] += key in seen
-        new[kind] += [request] * (key not in seen)
+        groups[request.prompt, request.model].append((request, key in seen))
         seen.add(key)
-    rows = [Row(*kind, cached=number) for kind, number in cached.items()]
-    for asked in filter(None, new.values()):
-        letters = sum(len(str(part.get("content"))) for one in asked for part in one.messages)
-        tokens = letters / _LETTERS / len(asked)
-        rows.append(estimate(client.cache, asked[0], tokens, len(asked), 0))
-    return together(rows)
+    rows = []
+    for group in groups.values():
+        new = [request for request, cached in group if not cached]
+        letters = sum(len(str(part.get("content"))) for one in new for part in one.messages)
+        tokens = letters / _LETTERS / max(1, len(new))
+        rows.append(estimate(client.cache, group[0][0], tokens, len(new), len(group) - len(new)))
+    return Preview(tuple(rows))
 
 
 def estimate(store: Store, request: Request, tokens: float, calls: int, cached: int) -> Row:
     """The row of so many calls like this request, each with about so many tokens of input."""
-    named = Row(request.prompt, request.model, cached=cached)
     if not calls:
-        return named
+        return Row(request.prompt, request.model, cached=cached)
     select = "SELECT avg(output_tokens) FROM calls WHERE prompt = ? AND model = ?"
     mean = store.read(select, [request.prompt, request.model])[0][0]
     written = tuple(end * mean for end in _AROUND) if mean else _REPLY
@@ -102,17 +95,6 @@ def estimate(store: Store, request: Request, tokens: float, calls: int, cached: 
         for around, length in zip(_AROUND, written, strict=True)
     ]
     low, high = (calls * (end or 0.0) for end in ends)
-    read = calls * _AROUND[1] * tokens
+    read, unpriced = calls * _AROUND[1] * tokens, calls * (ends[0] is None)
     size = (_LETTERS * read + calls * _ROW) / 1e6
-    unpriced = calls * (ends[0] is None)
-    return replace(named, calls=calls, unpriced=unpriced, input=read, low=low, high=high,
-                   megabytes=size)  # fmt: skip
-
-
-def together(rows: Iterable[Row]) -> Preview:
-    """The preview with these rows, added up for each prompt and model."""
-    found: dict[tuple[str, str], Row] = {}
-    for row in rows:
-        kind = (row.prompt, row.model)
-        found[kind] = found[kind] + row if kind in found else row
-    return Preview(tuple(found.values()))
+    return Row(request.prompt, request.model, calls, cached, unpriced, read, low, high, size)
