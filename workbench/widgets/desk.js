@@ -22,8 +22,8 @@ const desk = (() => {
     if (at >= 0) all()[at]?.focus({ preventScroll: true });
   }
 
-  const PATHS = { right: 'M3 8.5 6.5 12 13 4.5', wrong: 'M4 4l8 8M12 4l-8 8', differ: 'M3 6h10M3 10h10M10.5 3l-5 10', none: 'M5 8h6', lost: 'M8 2.5a5.5 5.5 0 0 0 0 11zM8 2.5a5.5 5.5 0 0 1 0 11', note: 'M3 5h10M3 8h10M3 11h6' };
-  const MEAN = { right: 'right', wrong: 'wrong', differ: 'differs', none: 'not run', lost: 'lost: a right candidate was there', note: 'note' };
+  const PATHS = { right: 'M3 8.5 6.5 12 13 4.5', done: 'M3 8.5 6.5 12 13 4.5', wrong: 'M4 4l8 8M12 4l-8 8', differ: 'M3 6h10M3 10h10M10.5 3l-5 10', none: 'M5 8h6', lost: 'M8 2.5a5.5 5.5 0 0 0 0 11zM8 2.5a5.5 5.5 0 0 1 0 11', note: 'M3 5h10M3 8h10M3 11h6' };
+  const MEAN = { right: 'right', done: 'made', wrong: 'wrong', differ: 'differs', none: 'not run', lost: 'lost: a right candidate was there', note: 'note' };
   /** The mark of a verdict: shape and colour together, named for screen readers. */
   function mark(kind) {
     const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg'), path = document.createElementNS(svg.namespaceURI, 'path');

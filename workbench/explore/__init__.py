@@ -1,1 +1,0 @@
-"""Widgets for looking at prompts, pools of candidates, and cached model calls."""

@@ -1,1 +1,0 @@
-"""Texts, runs and variants of a system, compared."""

@@ -1,1 +1,0 @@
-"""One call of a system: recorded from the cache, shown as sent, edited, asked and judged."""

@@ -1,0 +1,1 @@
+"""The prompt explorer and the comparison of variants, on one page: `wb.explore` and `wb.compare`."""

@@ -1,0 +1,262 @@
+"""Variants side by side on the same questions: systems, runs, prompts or models, each against the first.
+
+Questions on which variants disagree come first, and each opens its queries, replies and results.
+"""
+
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import traitlets
+
+from workbench.errors import BadInputError
+from workbench.explorer.recording import Call, amount, cost, record
+from workbench.lab import Lab
+from workbench.llm.keys import runs_here
+from workbench.llm.parameters import check_model
+from workbench.prompts.prompt import Prompt, check_folder
+from workbench.report.figures.accuracy import differences
+from workbench.report.tables import ResultTable, alone
+from workbench.study.analysis.notes import notes_on
+from workbench.study.opening import open_study
+from workbench.study.result_cache import model_names
+from workbench.study.runs import Run
+from workbench.study.study import Study
+from workbench.systems.baselines import direct
+from workbench.systems.generate import Generate
+from workbench.systems.system import System, rebuilt, with_model
+from workbench.types import Question
+from workbench.widgets.data import pair, result, shown
+from workbench.widgets.desk import Desk, script
+
+Variant = System | Run | Prompt | Path | str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """Runs on the same questions; the first is the base. As the last line of a cell it shows the grid.
+
+    Each row of the grid is a question, and opens the variants' queries, replies and results.
+    """
+
+    study: Study
+    runs: Mapping[str, Run]
+    notes: Mapping[str, str] = field(default_factory=dict)  # what a variant changes
+
+    @property
+    def table(self) -> ResultTable:
+        """A row for each variant: EX, the difference from the base with its interval and p, calls and dollars."""
+        rows = pd.DataFrame([run.row(name) for name, run in self.runs.items()])
+        if len(self.runs) > 1:
+            names = {"low": "difference low", "high": "difference high", "p_value": "p"}
+            kept = ["system", "difference", *names, "won", "lost"]
+            rows = rows.merge(self._paired()[kept].rename(columns=names), on="system", how="left")
+            rows = rows.astype({"won": "Int64", "lost": "Int64"})  # the base has neither
+        note = f"Differences are those from {next(iter(self.runs))} on the same questions, in points of EX."
+        notes = " ".join(filter(None, [note, notes_on(self.runs.values())]))
+        return alone(rows, self.study.stamp, "Variants side by side", notes)
+
+    @property
+    def questions(self) -> ResultTable:
+        """A row for each question and a verdict for each variant; those on which they disagree come first."""
+        verdicts = pd.DataFrame(
+            {n: run.questions.set_index("question_id")["correct"] for n, run in self.runs.items()}
+        ).astype(bool)
+        flips = verdicts.any(axis=1) & ~verdicts.all(axis=1)
+        texts = {question.id: question.text for question in self.study.benchmark.questions}
+        found = verdicts.replace({True: "right", False: "wrong"})
+        found.insert(0, "question", verdicts.index.map(texts))
+        found.insert(1, "flips", flips)
+        found = found.sort_values("flips", ascending=False, kind="stable").reset_index()
+        return alone(found, self.study.stamp, "Questions by variants")
+
+    def _paired(self) -> pd.DataFrame:
+        asked = [run.questions.assign(system=name) for name, run in self.runs.items()]
+        return differences(pd.concat(asked))
+
+    def grid(self) -> dict[str, Any]:
+        """What the page shows of it, but for the rows that are opened."""
+        paired: Mapping[Any, Any] = {}
+        if len(self.runs) > 1:
+            paired = self._paired().set_index("system").to_dict("index")
+        by = "clustered " if any("clustered low" in one for one in paired.values()) else ""
+        heads: list[dict[str, Any]] = []
+        cells: dict[str, dict[str, list[Any]]] = {}
+        for name, run in self.runs.items():
+            head: dict[str, Any] = {"name": shown(name), "note": shown(self.notes.get(name, ""))}
+            head["ex"] = 100 * float(run.questions["correct"].mean())
+            if one := paired.get(name):
+                ends = [one[f"{by}{end}"] for end in ("low", "high")]
+                head |= {"difference": one["difference"], "ends": ends, "p": one["p_value"]}
+                head |= {"won": one["won"], "lost": one["lost"]}
+            heads.append(head)
+            answers = run.questions[["question_id", "correct", "sql"]].itertuples(index=False)
+            cells[name] = {key: [bool(right), shown(sql, 400)] for key, right, sql in answers}
+        rows = [
+            {"id": one.id, "db": shown(one.db_id), "question": shown(one.text, 600)}
+            | {"cells": [of[one.id] for of in cells.values()]}
+            for one in self.study.benchmark.questions
+            if all(one.id in of for of in cells.values())
+        ]
+        return {"heads": heads, "rows": rows, "by": "by database" if by else "over questions"}
+
+    def opened(self, key: str) -> dict[str, Any]:
+        """A question's gold, and each variant's query, result and reply."""
+        (question,) = (one for one in self.study.benchmark.questions if one.id == key)
+        lab, gold = self.study.lab, self.study.benchmark.golds[key].sql
+        cells = []
+        for run in self.runs.values():
+            trial = run.selection(key).trial
+            reply = trial.candidate.reasoning if trial else ""
+            found = answer(lab, question, gold, trial.candidate.sql if trial else "")
+            cells.append(found | {"reply": shown(reply, 20_000)})
+        ran = result(lab.run(question, gold))
+        return {"gold": shown(gold, 20_000), "goldResult": ran, "cells": cells}
+
+    def price(self, count: int) -> str:
+        """The cost of running all variants on more questions, by what a question cost so far."""
+        more = count - len(next(iter(self.runs.values())).questions)
+        models = {model for run in self.runs.values() for model in model_names(run.system)}
+        costs = pd.concat([run.questions[["dollars", "unpriced"]] for run in self.runs.values()])
+        one, unpriced = costs["dollars"].mean() * len(self.runs), costs["unpriced"].sum()
+        return "free" if all(map(runs_here, models)) else amount(0, more * one, unpriced)
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        page = Grid(grid=self.grid())
+        page.found = self
+        return page._repr_mimebundle_(**options)
+
+    def _repr_html_(self) -> str:
+        return self.table.to_html()
+
+
+class Grid(Desk):
+    """The page of a comparison; without systems in `setup` it stands in a cell of its own."""
+
+    _esm = script(Path(__file__).with_name("view.js"))
+    setup: Any = traitlets.Dict().tag(sync=True)
+    grid: Any = traitlets.Dict().tag(sync=True)
+    found: Comparison | None = None
+
+    def do_open(self, key: str) -> dict[str, Any]:
+        """A row of the comparison in full."""
+        if self.found is None:
+            raise BadInputError("nothing is compared yet")
+        return self.found.opened(key)
+
+
+def answer(lab: Lab, question: Question, gold: str, sql: str) -> dict[str, Any]:
+    """A query, its result, and its parts beside gold's; or that there is none."""
+    if not sql:
+        none = {"columns": [], "rows": [], "total": 0, "error": "no SQL"}
+        return {"sql": "", "result": none, "pair": []}
+    aligned = pair(gold, sql, lab.schema(question.db_id))
+    return {"sql": shown(sql, 20_000), "result": result(lab.run(question, sql)), "pair": aligned}
+
+
+def compare(
+    *variants: Variant,
+    study: Study | None = None,
+    benchmark: str = "bundled-dev",
+    limit: float | None = None,
+    **settings: Any,
+) -> Comparison:
+    """Run variants on the same questions, each against the first.
+
+    A variant is a system, a run, a `Prompt` from a cell, a folder of prompts (a `Path`) or a model's name; the last
+    three change the first system, which is `direct` if none is given. Beside runs, all answer the runs' questions. Without a `study`, one of the `benchmark` is
+    opened with `settings`, those of `open_study`. The cost of new calls is printed before they are made.
+    """
+    if not variants:
+        raise BadInputError("nothing to compare: give systems, runs, prompts or models")
+    systems = [one if isinstance(one, System) else one.system
+               for one in variants if isinstance(one, System | Run)]  # fmt: skip
+    with ExitStack() as stack:
+        if study is None:
+            own = (
+                model_names(systems[0]) if systems else {v for v in variants if isinstance(v, str)}
+            )
+            settings = {"model": min(own, default=""), **settings}
+            study = stack.enter_context(open_study(benchmark, limit=limit, **settings))
+        elif limit is not None:
+            study = study.fewer(limit)
+        for run in (one for one in variants if isinstance(one, Run)):  # all on its questions
+            ids = set(run.questions["question_id"])
+            asked = tuple(one for one in study.benchmark.questions if one.id in ids)
+            study = replace(study, benchmark=replace(study.benchmark, questions=asked))
+        base = systems[0] if systems else direct(study.model)
+        runs: dict[str, Run] = {}
+        for one in variants:
+            if isinstance(one, Run):
+                runs[unused(one.name, runs)] = one
+                continue
+            name, system, prompts = _made(one, base, study.model)
+            name, part = unused(name, runs), with_prompts(study, prompts)
+            if not all(map(runs_here, model_names(system))):
+                print(f"{name}: {asked_anew(part, system)}", file=sys.stderr)
+            runs[name] = part.run(system, name)
+        stack.pop_all()  # the caller closes the study
+    return Comparison(study, runs)
+
+
+def _made(variant: Variant, base: System, model: str) -> tuple[str, System, Path | None]:
+    """The name of a variant, its system, and its folder of prompts."""
+    own = sorted(model_names(base)) or [model]
+    match variant:
+        case System():
+            return variant.name, variant, None
+        case Prompt():
+            system = with_prompt(base, variant)
+            if system == base:
+                system = replace(base, generate=(Generate(variant, own[0]),))
+            return variant.name.rpartition("/")[2], system, None
+        case Path():
+            check_folder(variant.expanduser())
+            return variant.name, base, variant.expanduser()
+        case str() if "/" in variant:
+            check_model(variant)
+            if len(own) > 1:
+                raise BadInputError(f"{base.name} asks {' and '.join(own)}: give a system for each")
+            return variant, with_model(base, own[0], variant), None
+    raise BadInputError(
+        f"{variant!r:.60} is no variant: give a system, a run, a Prompt, a Path of a folder of prompts, or a model's"
+        " name such as openai/gpt-4o-mini"
+    )
+
+
+def with_prompt(system: System, prompt: Prompt) -> System:
+    """The system with this prompt in place of its own one of the same name."""
+
+    def swapped(step: Any) -> Any:
+        if isinstance(step, Prompt) and step.name == prompt.name:
+            return prompt
+        same = getattr(step, "prompt", None) == prompt.name
+        return replace(step, prompt=prompt) if same else step
+
+    return rebuilt(system, swapped)
+
+
+def with_prompts(study: Study, folder: Path | None) -> Study:
+    """The study with a folder of prompts in place of its own."""
+    return replace(study, lab=replace(study.lab, prompts=folder)) if folder else study
+
+
+def unused(name: str, taken: Mapping[str, object]) -> str:
+    """The name, with a number if it is taken."""
+    numbered = (f"{name} {number}" for number in range(2, len(taken) + 3))
+    return name if name not in taken else next(one for one in numbered if one not in taken)
+
+
+def asked_anew(study: Study, system: System) -> str:
+    """The questions that need new calls, and what the first of these calls cost; others may follow."""
+    made, questions = study.with_settings(system), study.benchmark.questions
+    missing: list[list[Call]] = [record(made, one, study.lab).missing for one in questions]
+    first = [call for calls in missing for call in calls]
+    return (
+        f"{sum(map(bool, missing)):,} of {len(questions):,} questions need new calls; the first"
+        f" {len(first):,} cost {cost(study.lab.client, first) if first else 'nothing'}"
+    )

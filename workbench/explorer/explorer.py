@@ -1,0 +1,371 @@
+"""The prompt explorer: a question's calls as they are sent, to be edited, priced, run, and kept as variants."""
+
+import re
+import shutil
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from workbench.benchmarks.benchmark import Benchmark
+from workbench.canonical import content_hash
+from workbench.current_question import CURRENT, CurrentQuestion
+from workbench.errors import BadInputError
+from workbench.evaluate.ex import ex_verdicts
+from workbench.explorer.compare import Comparison, Grid, answer, unused, with_prompt, with_prompts
+from workbench.explorer.recording import (
+    Call,
+    Edit,
+    cost,
+    edited,
+    parts,
+    record,
+    sql_in,
+    template,
+    text,
+)
+from workbench.llm.keys import runs_here
+from workbench.prompts.prompt import Prompt, names
+from workbench.report.display import group_numbers
+from workbench.store import home
+from workbench.study.result_cache import model_names, system_keys
+from workbench.study.runs import Run, run_tables
+from workbench.study.solving import cached_records
+from workbench.study.study import Study
+from workbench.systems.system import System, rebuilt
+from workbench.types import Trial
+from workbench.widgets.data import pair, result, shown
+
+COUNTS = (20, 50, 200)  # questions on which variants run, one press after another
+STEPS = ("retrieve", "prune", "generate", "fix", "select")
+_LONG = 200_000  # characters of a part of a prompt that are sent
+
+
+def explore(
+    study: Study,
+    *systems: System | Run,
+    benchmarks: Sequence[Benchmark] = (),
+    current: CurrentQuestion | None = None,
+) -> "Explorer":
+    """A widget that shows what systems send for a question, and compares what becomes of edited prompts.
+
+    Questions come from the study, and from more `benchmarks`. What is cached costs nothing, and the buttons say what
+    the rest costs. Views with the same `current` show the same question.
+    """
+    if not systems:
+        raise BadInputError("no system is given: name one, as in wb.explore(study, wb.direct())")
+    return Explorer(study, systems, benchmarks, current)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A column of the comparison: a system of the explorer, or a variant of one with its prompts."""
+
+    system: System
+    note: str = ""
+    prompts: Path | None = None
+
+
+class Explorer(Grid):
+    """`rows` has the questions with their outcomes, `detail` the chosen one with its calls, `grid` the comparison."""
+
+    def __init__(
+        self,
+        study: Study,
+        systems: Sequence[System | Run],
+        benchmarks: Sequence[Benchmark] = (),
+        current: CurrentQuestion | None = None,
+    ) -> None:
+        others = [replace(study, benchmark=one, lab=replace(study.lab, database=one.database))
+                  for one in benchmarks if one.name != study.benchmark.name]  # fmt: skip
+        self._studies = {one.benchmark.name: one for one in (study, *others)}
+        self._systems: dict[str, System] = {}
+        for one in systems:
+            name = unused(one.name, self._systems)
+            self._systems[name] = one.system if isinstance(one, Run) else one
+        self._columns: dict[str, Kept] = {}
+        self._prompt = ""  # of the call that is shown: the next question opens at the same one
+        self._current = current or CURRENT
+        super().__init__()
+        self.do_list(study.benchmark.name, next(iter(self._systems)))
+        self._current.observe(lambda _: self._follow(), names="picked")
+
+    def _follow(self) -> None:
+        """Show the question that another view picked, if it is one of this study."""
+        benchmark, key = self._current.picked
+        shown_now = (self.study.benchmark.name, self._recorded.question.id)
+        if (benchmark, key) != shown_now and benchmark == shown_now[0] and key in self._questions:
+            self.send({"go": key})
+
+    # ---- what the page asks for
+
+    def do_list(self, benchmark: str, system: str) -> None:
+        """List a benchmark's questions with what is known of a system's answers, and show one."""
+        self.study, self.name = self._studies[benchmark], system
+        self.system = self.study.with_settings(self._systems[system])
+        self._questions = {one.id: one for one in self.study.benchmark.questions}
+        known, golds = self._cached_outcomes(), self.study.benchmark.golds
+        self.rows = [
+            {"id": key, "db": shown(one.db_id), "difficulty": shown(golds[key].difficulty)}
+            | {"question": shown(one.text, 600), "status": known.get(key, "none")}
+            for key, one in self._questions.items()
+        ]
+        models = {*model_names(self.system), *self.study.models.values(), self.study.model}
+        self.setup = {"systems": [*self._systems], "benchmarks": [*self._studies]} | {
+            "system": system, "benchmark": benchmark, "models": sorted(models)}  # fmt: skip
+        picked, before = self._current.picked, self.detail.get("id", "")
+        wanted = picked[1] if picked[0] == benchmark else before
+        self.do_choose(wanted if wanted in self._questions else next(iter(self._questions)))
+
+    def do_choose(self, key: str, *, pay: bool = False) -> None:
+        """Show a question; with `pay`, make the calls that are missing."""
+        question, lab, benchmark = self._questions[key], self.study.lab, self.study.benchmark
+        self._recorded = found = record(self.system, question, lab, pay=pay)
+        sql = found.selection.sql if found.selection else ""
+        asked = list({sql, *found.queries.values()} - {""})
+        verdicts = ex_verdicts(benchmark, [(key, one) for one in asked], lab.executor, lab.limits)
+        self._right = dict(zip(asked, verdicts, strict=True))
+        first = next((n for n, call in enumerate(found.calls) if call.verb == "generate"), 0)
+        same = (n for n, call in enumerate(found.calls) if call.request.prompt == self._prompt)
+        gold, status = benchmark.golds[key], self._status(sql) if found.selection else "none"
+        self.detail = {
+            "id": key, "db": shown(question.db_id), "difficulty": shown(gold.difficulty),
+            "question": shown(question.text, 4_000), "hint": shown(question.evidence, 4_000),
+            "gold": shown(gold.sql, 20_000), "goldResult": result(lab.run(question, gold.sql)),
+            "answer": self._answer(sql) | {"status": status}, "steps": self._steps(),
+            "calls": self._calls(), "found": self._found(), "pool": self._pool(),
+            "call": self._told(next(same, first)) if found.calls else None,
+        }  # fmt: skip
+        self._current.picked = (benchmark.name, key)
+
+    def do_call(self, key: str, n: int) -> dict[str, Any]:
+        """A call with its template, the data that it shows, and its cached reply."""
+        self._prompt = self._call(key, n).request.prompt
+        return self._told(n)
+
+    def _told(self, n: int) -> dict[str, Any]:
+        call = self._recorded.calls[n]
+        request, prompt = call.request, self._template(call)
+        data = [[shown(name), shown(str(value), _LONG), name in prompt.variables]
+                for name, value in call.data.items()]  # fmt: skip
+        about = {"n": n, "prompt": shown(request.prompt), "model": shown(request.model)}
+        about |= {"temperature": request.parameters.get("temperature"), "rate": call.rate}
+        return about | {"source": prompt.source, "data": data} | self._replied(call)
+
+    def do_render(self, key: str, n: int, edit: Edit) -> dict[str, Any]:
+        """The prompt as an edit makes it, its price, and that of the edit on more questions."""
+        call, was = self._edited(key, n, edit), self._call(key, n)
+        name, calls = was.request.prompt, self._recorded.calls
+        first = min(k for k, one in enumerate(calls) if one.request.prompt == name)
+        anew = [call if one.request.prompt == name else one for one in calls[first:]]
+        count = min(COUNTS[0], len(self._questions))
+        client, told = self.study.lab.client, parts(call.request)
+        sizes = [round(len(body) * was.rate) for _, _, body in told]
+        return {
+            "parts": [[role, shown(title), shown(body, _LONG), size]
+                      for (role, title, body), size in zip(told, sizes, strict=True)],
+            "tokens": round(len(text(call.request)) * was.rate), "price": cost(client, [call]),
+            "count": count, "many": cost(client, anew, count),
+        }  # fmt: skip
+
+    def do_run(self, key: str, n: int, edit: Edit) -> dict[str, Any]:
+        """The reply to an edited call, its query and result, and the verdicts before and now."""
+        call, before = self._edited(key, n, edit), self._replied(self._call(key, n))
+        question, lab = self._recorded.question, self.study.lab
+        reply = lab.client.complete(call.request)
+        if reply.fault:
+            raise BadInputError(f"{call.request.model} did not answer: {reply.error}")
+        proposes = self._call(key, n).reply is None or before["sql"]
+        sql = sql_in(reply.text) if proposes and call.verb in {"generate", "fix"} else ""
+        pairs = [(question.id, sql)] if sql else []
+        for verdict in ex_verdicts(self.study.benchmark, pairs, lab.executor, lab.limits):
+            self._right[sql] = verdict
+        found = self._replied(replace(call, reply=reply), sql)
+        if before["sql"] and not sql:
+            found["status"] = "wrong"
+        paid = "cached" if reply.cached else "" if reply.cost is None else f"${reply.cost:.4f}"
+        schema = lab.schema(question.db_id)
+        return found | {
+            "paid": "" if runs_here(call.request.model) else paid, "was": before["status"],
+            "pairBefore": pair(before["sql"], sql, schema) if before["sql"] and sql else [],
+        }  # fmt: skip
+
+    def do_keep(self, edits: Mapping[str, Edit]) -> None:
+        """Keep edits, by the name of their prompts, as a variant of the system, to be compared with it."""
+        lab, system, notes = self.study.lab, self._systems[self.name], []
+        told = content_hash("variant", [self.name, str(lab.prompts), edits])[-12:]
+        folder = home() / "variants" / ".unsaved" / told
+        if lab.prompts:
+            shutil.copytree(lab.prompts, folder, dirs_exist_ok=True)
+        for prompt, edit in edits.items():
+            was = template(self.system, prompt, lab)
+            now = Prompt(edit.get("source", was.source), prompt)
+            system = system if prompt in names() else with_prompt(system, now)
+            _write(folder / f"{prompt}.md", now.source)
+            given = {part: edit[part] for part in ("model", "temperature") if part in edit}
+            before, system = system, rebuilt(system, partial(_with, prompt=prompt, given=given))
+            if given and before == system:
+                raise BadInputError(f"no step of {self.name} has the model of {prompt} alone")
+            notes.append(" ".join([prompt, *map(str, given.values())]))
+        self._columns.setdefault(self.name, Kept(self._systems[self.name]))
+        name = f"v{1 + sum(one.prompts is not None for one in self._columns.values())}"
+        self._columns[unused(name, self._columns)] = Kept(system, "; ".join(notes), folder)
+
+    def do_compare(self, count: int = COUNTS[0], add: str = "") -> None:
+        """Run what is kept on so many questions, evenly spread: with a system to `add`; without any, all systems."""
+        for name in [add] if add else [] if self._columns else self._systems:
+            self._columns[name] = Kept(self._systems[name])
+        runs, most = {}, len(self.study.benchmark.questions)
+        few = self.study.fewer(min(count, most))
+        for name, one in self._columns.items():
+            runs[name] = with_prompts(few, one.prompts).run(one.system, name)
+        notes = {name: one.note for name, one in self._columns.items()}
+        self.found = found = Comparison(few, runs, notes)
+        more = next((n for n in (*COUNTS, most) if len(few.benchmark.questions) < n <= most), 0)
+        self.grid = found.grid() | {
+            "more": more, "price": found.price(more) if more else "",
+            "add": [name for name in self._systems if name not in self._columns],
+            "variants": sum(one.prompts is not None for one in self._columns.values()),
+        }  # fmt: skip
+
+    def do_save(self, name: str) -> str:
+        """Save the variants under the workbench's home: a folder of prompts each, with an experiment beside it."""
+        folder = home() / "variants" / name
+        if not re.fullmatch(r"\w[\w.-]*", name) or folder.exists():
+            raise BadInputError(f"{name!r} is taken or no name: give letters, digits, _ and -")
+        experiment = self.study.experiment
+        kept = [(name, one, one.prompts) for name, one in self._columns.items() if one.prompts]
+        for variant, one, prompts in kept:
+            shutil.copytree(prompts, folder / variant)
+            settings = {"about": f"{one.system.name}, {variant}: {one.note}", "prompts": variant}
+            settings |= {"benchmark": experiment.benchmark, "model": self.study.model}
+            settings |= {"root": str(experiment.root)} if experiment.root else {}
+            _write(folder / f"{variant}.yaml", yaml.safe_dump(settings, sort_keys=False))
+        names_ = ", ".join(variant for variant, *_ in kept)
+        return f"{folder}: {names_}, each a folder of prompts with an experiment"
+
+    # ---- what is said of the recorded question
+
+    def _call(self, key: str, n: int) -> Call:
+        """A call of the question that the page shows; a page that is behind is told so."""
+        if key != self._recorded.question.id or n >= len(self._recorded.calls):
+            raise BadInputError("another question is shown by now")
+        return self._recorded.calls[n]
+
+    def _edited(self, key: str, n: int, edit: Edit) -> Call:
+        call = self._call(key, n)
+        return edited(call, self._template(call), edit)
+
+    def _template(self, call: Call) -> Prompt:
+        return template(self.system, call.request.prompt, self.study.lab)
+
+    def _replied(self, call: Call, sql: str | None = None) -> dict[str, Any]:
+        """A call's reply, the query in it with its result, and the verdict."""
+        if sql is None:
+            sql = self._recorded.queries.get(call.reply.key, "") if call.reply else ""
+        said, status = call.reply, self._status(sql) if sql else "none"
+        about = {"status": status, "cached": said is not None}
+        about |= {"reply": shown(said.text, _LONG) if said else ""}
+        return self._answer(sql) | about | {"replyTokens": said.output_tokens if said else 0}
+
+    def _answer(self, sql: str) -> dict[str, Any]:
+        question = self._recorded.question
+        gold = self.study.benchmark.golds[question.id].sql
+        return answer(self.study.lab, question, gold, sql)
+
+    def _status(self, sql: str) -> str:
+        return "right" if self._right.get(sql) else "wrong"
+
+    def _steps(self) -> list[dict[str, Any]]:
+        """The system's steps with their numbers of calls, and the price of those that are missing."""
+        found, reached = [], True
+        for verb in STEPS:
+            calls = [call for call in self._recorded.calls if call.verb == verb]
+            missing = [call for call in self._recorded.missing if call.verb == verb]
+            if calls or getattr(self.system, verb):
+                price = cost(self.study.lab.client, missing) if missing else ""
+                about = {"name": verb, "calls": len(calls), "missing": len(missing)}
+                found.append(about | {"price": price, "reached": reached})
+            reached = reached and not missing
+        return found
+
+    def _calls(self) -> list[list[str]]:
+        """Prompt, label and status of each call."""
+        queries, same = self._recorded.queries, defaultdict(list)
+        for call in self._recorded.calls:
+            same[call.request.prompt].append(call)
+        labels = {name: iter(_apart(calls)) for name, calls in same.items()}
+        found = []
+        for call in self._recorded.calls:
+            sql = queries.get(call.reply.key, "") if call.reply else ""
+            status = self._status(sql) if sql else "done" if call.reply else "none"
+            name = call.request.prompt
+            found.append([shown(name), shown(next(labels[name]), 80), status])
+        return found
+
+    def _found(self) -> dict[str, Any]:
+        """The values that retrieval found, and the columns that pruning kept of each table."""
+        first, *_, last = self._recorded.contexts * 2 or (None,) * 2
+        if first is None or last is None:
+            return {"values": [], "kept": []}
+        values = [shown(f"{v.table}.{v.column}: {v.value}") for v in first.values]
+        left = set(last.schema.columns())
+        tables = [[shown(t.name), [[shown(c.name), (t.name, c.name) in left] for c in t.columns]]
+                  for t in first.schema.tables]  # fmt: skip
+        return {"values": values, "kept": [] if last is first else tables}
+
+    def _pool(self) -> list[dict[str, Any]]:
+        """The candidates by result, the largest group first; those without a result last."""
+        selection = self._recorded.selection
+        trials, chosen = (selection.trials, selection.trial) if selection else ((), None)
+        groups: dict[int, list[Trial]] = defaultdict(list)
+        prints = [t.execution.fingerprint if t.execution else "" for t in trials]
+        for trial, group in zip(trials, group_numbers(prints), strict=True):
+            groups[group].append(trial)
+        found = []
+        for group, own in sorted(groups.items(), key=lambda pair: (pair[0] < 0, pair[0])):
+            ran, queries = own[0].execution, dict.fromkeys(trial.candidate.sql for trial in own)
+            rows = f"{ran.row_count:,} rows" if ran and group >= 0 else "no result"
+            found.append({
+                "size": len(own), "status": self._status(own[0].candidate.sql), "rows": rows,
+                "chosen": any(trial is chosen for trial in own),
+                "queries": [shown(sql or "no SQL", 4_000) for sql in queries],
+            })  # fmt: skip
+        return found
+
+    def _cached_outcomes(self) -> dict[str, str]:
+        """Right, lost (a right candidate was there) or wrong, of the questions whose results are cached."""
+        study, questions = self.study, self.study.benchmark.questions
+        keys = system_keys(self.system, study.lab).of_questions(questions, study.lab)
+        records = cached_records(study.lab.client.cache, keys)
+        solved = tuple(one for one in questions if one.id in records)
+        if not solved:
+            return {}
+        few = replace(study.benchmark, questions=solved)
+        _, rows = run_tables("", few, records, study.lab.executor)
+        told = rows[["question_id", "correct", "oracle"]].itertuples(index=False)
+        return {key: "right" if ok else "lost" if some else "wrong" for key, ok, some in told}
+
+
+def _apart(calls: Sequence[Call]) -> list[str]:
+    """What tells calls of one prompt apart: the first line of a text that differs in all of them, else numbers."""
+    for name in calls[0].data if all(call.request.sample == 0 for call in calls[1:]) else ():
+        lines = [str(c.data.get(name)).partition("\n")[0].rpartition(": ")[2] for c in calls]
+        if len(set(lines)) == len(calls) > 1:
+            return lines
+    return [str(n) for n in range(1, len(calls) + 1)]
+
+
+def _with(step: Any, prompt: str, given: Mapping[str, Any]) -> Any:
+    """The step with another model or temperature, if it asks that prompt."""
+    own = getattr(step, "prompt", None)
+    return replace(step, **given) if prompt in (own, getattr(own, "name", None)) else step
+
+
+def _write(path: Path, content: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content, encoding="utf-8")

@@ -1,0 +1,192 @@
+"""The calls that a system makes for a question, recorded from the cache; and edits of a call.
+
+The system itself runs, with a client that serves cached replies alone and stops at the first call that is not cached. So
+what is shown cannot drift from what is sent, and costs nothing. A prompt is rendered from the data that its step was
+given, which comes from the context alone, so that gold cannot get into it.
+"""
+
+import copy
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from workbench import replies
+from workbench.errors import CacheMissError
+from workbench.lab import Lab
+from workbench.llm.client import Client
+from workbench.llm.keys import runs_here
+from workbench.llm.money import Ledger
+from workbench.llm.preview import estimate, preview
+from workbench.prompts.prompt import Prompt, load, sections
+from workbench.systems.system import System, rebuilt, select, stages, trials_of
+from workbench.types import Completion, Context, Question, Request, Selection
+
+Edit = Mapping[str, Any]  # source, model, temperature, data: what is not there is not changed
+RATE = 1 / 4  # tokens for a character of English, where no call was counted
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request, the data that its prompt shows, and its cached reply."""
+
+    request: Request
+    data: Mapping[str, Any]
+    reply: Completion | None = None
+
+    @property
+    def verb(self) -> str:
+        """The part of the system that makes the call: its prompt's folder."""
+        return self.request.prompt.partition("/")[0]
+
+    @property
+    def rate(self) -> float:
+        """Tokens for a character of the prompt, as the provider counted them."""
+        counted = self.reply.input_tokens if self.reply else 0
+        return counted / max(1, len(text(self.request))) or RATE
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """The calls of a system for a question, in their order, with the context after each stage.
+
+    `contexts` has the context after retrieval and after each pruning step. Where calls are missing in the cache,
+    `calls` ends with them, and there is no selection.
+    """
+
+    question: Question
+    calls: tuple[Call, ...]
+    contexts: tuple[Context, ...]
+    selection: Selection | None
+
+    @property
+    def missing(self) -> list[Call]:
+        return [] if self.selection else [call for call in self.calls if call.reply is None]
+
+    @property
+    def queries(self) -> dict[str, str]:
+        """The query that a reply proposes or repairs, by the call's key."""
+        if self.selection is None:
+            replies = [c.reply for c in self.calls if c.reply and c.verb in {"generate", "fix"}]
+            return {reply.key: sql_in(reply.text) for reply in replies}
+        return {
+            key: trial.candidate.sql
+            for last in self.selection.trials
+            for trial in reversed(last.history)  # a repair names the calls before it, too
+            for key in trial.candidate.call_keys
+        }
+
+
+def record(system: System, question: Question, lab: Lab, *, pay: bool = False) -> Recording:
+    """Run a system on a question from the cache; with `pay`, the calls that are not cached are made."""
+    seen: list[tuple[Request, Mapping[str, Any]]] = []
+    client = lab.client if pay else _offline(lab.client)
+    watched = replace(lab, client=client, watch=lambda *call: seen.append(call))
+    contexts: list[Context] = []
+    selection = None
+    with suppress(CacheMissError):
+        for context in stages(system, question, watched):
+            contexts.append(context)  # noqa: PERF402  contexts before a miss are kept
+        selection = select(system, context, watched, trials_of(system, context, watched))
+    found = client.cache.get_many([client.key(request) for request, _ in seen])
+    calls = [Call(request, data, found.get(client.key(request))) for request, data in seen]
+    calls = [_read(watched, call) for call in calls]
+    return Recording(question, tuple(calls), tuple(contexts), selection)
+
+
+def _read(lab: Lab, call: Call) -> Call:
+    """The call whose reply the system read: the one with more room, if the first reply was cut off."""
+    longer = call.reply and lab.longer(call.request, call.reply)
+    reply = longer and lab.client.cached(longer)
+    return Call(longer, call.data, reply) if longer and reply else call
+
+
+def _offline(client: Client) -> Client:
+    offline = copy.copy(client)
+    offline.offline, offline.refresh = True, False
+    offline.ledger = Ledger()  # looking at cached calls is not counted as their use
+    return offline
+
+
+def template(system: System, name: str, lab: Lab) -> Prompt:
+    """The prompt of that name which the system asks: one of its own, from a cell, or a file's."""
+    own: dict[str, Prompt] = {}
+
+    def note(step: Any) -> Any:
+        if isinstance(step, Prompt):
+            own[step.name] = step
+        return step
+
+    rebuilt(system, note)
+    return own.get(name) or load(name, lab.prompts)
+
+
+def edited(call: Call, prompt: Prompt, edit: Edit) -> Call:
+    """The call with another source, model or temperature, or with other texts in its data."""
+    request, data = call.request, {**call.data, **edit.get("data", {})}
+    if edit.keys() & {"source", "data"}:
+        made = Prompt(edit.get("source", prompt.source), prompt.name)
+        request = replace(request, messages=made.messages(**data))
+    if "temperature" in edit:
+        parameters = {**request.parameters, "temperature": edit["temperature"]}
+        request = replace(request, parameters=parameters)
+    return Call(replace(request, model=edit.get("model", request.model)), data)
+
+
+def text(request: Request) -> str:
+    """The messages as one text, with a heading for each role."""
+    return "\n".join(f"# {role}\n{body}" for role, body in _messages(request))
+
+
+def parts(request: Request) -> list[tuple[str, str, str]]:
+    """Role, title and text of each section of the prompt."""
+    return [
+        (role, title, body) for role, said in _messages(request) for title, body in sections(said)
+    ]
+
+
+def _messages(request: Request) -> list[tuple[str, str]]:
+    found = []
+    for message in request.messages:
+        content = message.get("content", "")
+        said = content if isinstance(content, str) else "".join(part["text"] for part in content)
+        found.append((str(message["role"]).capitalize(), said))
+    return found
+
+
+@lru_cache(maxsize=1000)
+def sql_in(reply: str) -> str:
+    """The query in a reply, "" without one."""
+    for read in (replies.sql_object, replies.last_sql):
+        with suppress(replies.Unread):
+            return read(reply)
+    return ""
+
+
+def cost(client: Client, calls: list[Call], times: int = 0) -> str:
+    """What these calls would cost, in the words of a button: cached, free, or a range of dollars.
+
+    With `times`, it is the cost of so many calls like each of them, none of which is cached.
+    """
+    if not times and all(client.cached(call.request) for call in calls):
+        return "cached"
+    asked = [call for call in calls if not runs_here(call.request.model)]
+    if not asked:
+        return "free"
+    if not times:
+        sums = preview(client, [call.request for call in asked]).together
+        return amount(sums.low, sums.high, sums.unpriced)
+    rows = [
+        estimate(client.cache, one.request, one.rate * len(text(one.request)), times, 0)
+        for one in asked
+    ]
+    return amount(*(sum(getattr(row, end) for row in rows) for end in ("low", "high", "unpriced")))
+
+
+def amount(low: float, high: float, unpriced: float = 0) -> str:
+    """A range of dollars in two significant digits."""
+    if unpriced:
+        return "price unknown"
+    ends = [f"{end:.2f}" if end >= 1 else f"{end:.2g}" for end in (low, high)]
+    return f"${ends[1]}" if ends[0] == ends[1] else f"${ends[0]} to {ends[1]}"
