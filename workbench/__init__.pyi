@@ -14,12 +14,10 @@ from workbench.evaluate.linking import linking_by_stage as linking_by_stage
 from workbench.evaluate.linking import literals as literals
 from workbench.evaluate.stats import holm as holm
 from workbench.experiment.preview import preview_of as preview_of
-from workbench.explore.cache_browser import CacheBrowser as CacheBrowser
-from workbench.explore.compare.making import compare as compare
-from workbench.explore.compare.variants import Variants as Variants
-from workbench.explore.pool_browser import PoolBrowser as PoolBrowser
-from workbench.explore.prompt_explorer import PromptExplorer as PromptExplorer
-from workbench.explore.run_browser import RunBrowser as RunBrowser
+from workbench.explorer.compare import Comparison as Comparison
+from workbench.explorer.compare import compare as compare
+from workbench.explorer.explorer import Explorer as Explorer
+from workbench.explorer.explorer import explore as explore
 from workbench.lab import Lab as Lab
 from workbench.label import labels as labels
 from workbench.llm.cache import Cache as Cache

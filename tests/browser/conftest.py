@@ -14,7 +14,7 @@ import pytest
 
 from tests.browser.desk import ROOT, Desk
 
-PATIENCE = 300_000  # milliseconds: bounds a hang, and is longer than any wait on a busy machine
+PATIENCE = 90_000  # milliseconds: bounds a hang, and is longer than any wait on a busy machine
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 QUIET = (
     "--no-sandbox",
@@ -153,3 +153,16 @@ def sit_down(chromium, lab_url, desk_folder):
 def desk(request, sit_down):
     with sit_down(request.node.name) as desk:
         yield desk
+
+
+@pytest.fixture
+def page(chromium):
+    """A page that asks no server, and on which no script fails."""
+    with chromium.new_context(viewport={"width": 1280, "height": 800}) as context:
+        page, wrong = context.new_page(), []
+        page.on("pageerror", lambda error: wrong.append(error.message))
+        page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)  # fmt: skip
+        page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda request: wrong.append(request.url))
+        yield page
+        assert wrong == []

@@ -1,34 +1,15 @@
-"""Run in a notebook's cell: widgets and records in which every text that comes from elsewhere is the same."""
+"""Cases and an explorer in which every text that comes from elsewhere is the same."""
 
 import json
-import re
 import sqlite3
-import tempfile
 from contextlib import closing
-from pathlib import Path
-from types import SimpleNamespace
 
-import ipywidgets
-import pandas as pd
-from IPython.display import display
-
-from workbench.benchmarks.load import open_benchmark
-from workbench.explore.cache_browser import CacheBrowser
-from workbench.explore.pool_browser import PoolBrowser
-from workbench.explore.prompt_explorer import PromptExplorer
-from workbench.explore.run_browser import RunBrowser
-from workbench.lab import Lab
+import workbench as wb
+from workbench.current_question import CurrentQuestion
 from workbench.label.cases import Case
-from workbench.label.labeller import Labeller
-from workbench.label.store import LabelStore, label_of
-from workbench.label.taxonomy import open_taxonomy
-from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.llm.scripted import scripted
-from workbench.report.display import install
-from workbench.sql.executor import Executor
 from workbench.sql.schema_text import quote
-from workbench.systems.baselines import direct
 from workbench.types import (
     Candidate,
     Column,
@@ -42,7 +23,21 @@ from workbench.types import (
     ValueMatch,
 )
 
-install()
+HOSTILE = (
+    "<script>alert(1); fetch('http://example.org/a')</script>",
+    "<img src=http://example.org/b onerror=alert(2)>",
+    '"><svg/onload=alert(3)>',
+    "' autofocus onfocus='alert(4)",
+    "</textarea></option></select></pre></td></table></details></section><h1>out</h1>",
+    "<iframe srcdoc='<script>parent.alert(5)</script>'></iframe>",
+    "<style>@import 'http://example.org/c'; * { display: none }</style><!--",
+    "<base href=http://example.org/><link rel=stylesheet href=http://example.org/d>",
+    "&lt;img src=x onerror=alert(6)&gt; &#60;b&#62; &amp;",
+    "$x^2$ $$\\href{javascript:alert(7)}{y}$$ \\(z\\) \\begin{align}w\\end{align}",
+    "[click](javascript:alert(8)) ![](http://example.org/e) **bold** # `code`",
+    "{{ 7 * 7 }}{% raw %}${alert(9)}<%= 1 %>",
+    "a\x00\x1b[31m\u202eb\u2028c\ufeff",
+)
 
 
 def pieces(text):
@@ -64,23 +59,12 @@ def case(text):
     return Case(context.question, text, text, text, text, right, failed, context.schema)
 
 
-def labeller(text, folder):
-    """Two annotators dispute the case, with notes."""
-    store = LabelStore(folder / "labels.sqlite")
-    kinds = open_taxonomy("MAC-SQL")
-    for who, name in ((f"{text} ann", "Other"), (f"{text} ben", "Gold Error")):
-        store.add([label_of(case(text), kinds.name, name, annotator=who, note=text)])
-    study = SimpleNamespace(benchmark=SimpleNamespace(name="hostile"), lab=None)
-    return Labeller(study, None, [case(text)], kinds, store, f"{text} ann")
-
-
-def explorers(text, folder):
-    """All four, on a database that holds the text as table, column and value; the edited call was run."""
-    plain_text = text.replace("\x00", "0")
-    name, value = quote(plain_text), plain_text.replace("'", "''")
-    database_folder = folder / "dev_databases/zoo"
-    database_folder.mkdir(parents=True)
-    with closing(sqlite3.connect(database_folder / "zoo.sqlite")) as database:
+def explorer(text, folder, patch):
+    """An explorer whose database, question, hint, reply and variant are the text; its call was made."""
+    plain = text.replace("\x00", "0")
+    name, value = quote(plain), plain.replace("'", "''")
+    (folder / "dev_databases/zoo").mkdir(parents=True)
+    with closing(sqlite3.connect(folder / "dev_databases/zoo/zoo.sqlite")) as database:
         database.execute(f"CREATE TABLE {name}({name} TEXT)")
         database.execute(f"INSERT INTO {name} VALUES ('{value}')")
         database.commit()
@@ -88,47 +72,10 @@ def explorers(text, folder):
     item = {"question_id": 0, "db_id": "zoo", "question": text, "evidence": text}
     item |= {"SQL": f"{sql} WHERE {name} <> '{value}'", "difficulty": text}
     (folder / "dev.json").write_text(json.dumps([item]))
-    benchmark = open_benchmark("bird-dev", folder)
-    store = Cache(folder / "lab.sqlite")
+    patch.setenv("WORKBENCH_HOME", str(folder / "home"))
     model = scripted(otherwise=f"{text}\n```sql\n{sql}\n```")
-    lab = Lab(Client(store, send=model), Executor(store, workers=1), benchmark.database)
-    study = SimpleNamespace(lab=lab, benchmark=benchmark)
-    asked = {"question_id": "0", "db_id": "zoo", "difficulty": text, "sql": text}
-    asked |= {"status": "error", "problem": text, "calls": 1, "input_tokens": 1}
-    asked |= {"output_tokens": 1, "dollars": 0.0, "unpriced": 0}
-    row = pd.DataFrame([asked | {"correct": False, "oracle": True, "generator": text}])
-    run = SimpleNamespace(
-        name=text,
-        id=text,
-        questions=row,
-        trials=pd.concat(
-            [row.assign(group=0, chosen=True), row.assign(group=1, chosen=False, correct=True)],
-            ignore_index=True,
-        ),
-        selection=lambda _: pieces(text)[1],
-    )
-    explorer = PromptExplorer(study, {"zero-shot": direct("m/x")}, run=run)
-    explorer._record(pay=True)
-    explorer.editor.source.value += re.sub(
-        "[{\u2028]", "(", text
-    )  # neither template nor a new line
-    explorer._run()
-    runs = RunBrowser(study, run)
-    runs.table.show(text, [text], [["0", text]])
-    return [explorer.box, PoolBrowser(study, run).box, runs.box, CacheBrowser(study).box]
-
-
-def show_widgets(given):
-    for text in given:
-        folder = Path(tempfile.mkdtemp())
-        display(ipywidgets.VBox([labeller(text, folder), *explorers(text, folder)]))
-
-
-def show_records(given):
-    for text in given:
-        context, selection = pieces(text)
-        labels = LabelStore(Path(tempfile.mkdtemp()) / "labels.sqlite")
-        labels.add([label_of(case(text), text, text, annotator=text, note=text)])
-        display(context)
-        display(selection)
-        display(labels.frame().assign(at="", id="").rename(columns={"at": text}))
+    patch.setitem(Client.__init__.__kwdefaults__, "send", model)
+    study = wb.open_study("bird-dev", root=folder, model="openai/gpt-4o-mini")
+    widget = wb.explore(study, wb.direct(study.model), current=CurrentQuestion())
+    widget.do_choose("0", pay=True)
+    return widget

@@ -6,9 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from tests.browser.desk import PICTURES
-from tests.browser.hostile import case, pieces
+from tests.browser.hostile import HOSTILE, case, pieces
 from tests.browser.page import mount
-from tests.browser.test_hostile import HOSTILE
 from workbench.label.cases import Case
 from workbench.label.labeller import Labeller
 from workbench.label.store import LabelStore, label_of
@@ -31,19 +30,6 @@ def labeller(folder, shown, taxonomy="CHASE-SQL", annotator="ann"):
     study = SimpleNamespace(benchmark=SimpleNamespace(name="page"), lab=None)
     store = LabelStore(folder / "labels.sqlite")
     return Labeller(study, None, shown, open_taxonomy(taxonomy), store, annotator)
-
-
-@pytest.fixture
-def page(chromium):
-    """A page that asks no server, and on which no script fails."""
-    with chromium.new_context(viewport={"width": 1280, "height": 800}) as context:
-        page, wrong = context.new_page(), []
-        page.on("pageerror", lambda error: wrong.append(error.message))
-        page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)  # fmt: skip
-        page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
-        page.on("request", lambda request: wrong.append(request.url))
-        yield page
-        assert wrong == []
 
 
 def picture(page, name):

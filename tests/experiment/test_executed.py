@@ -5,7 +5,6 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from workbench.experiment.executed import write_executed
-from workbench.html.parts import note
 
 
 @pytest.fixture
@@ -25,7 +24,7 @@ def write(tmp_path):
             ),
             new_code_cell("draw()", outputs=[new_output("display_data", image)]),
             new_code_cell(
-                "x", outputs=[new_output("execute_result", {"text/html": str(note("two"))})]
+                "x", outputs=[new_output("execute_result", {"text/html": "<p>two</p>"})]
             ),
         ]
         executed = tmp_path / "run.ipynb"

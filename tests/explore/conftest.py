@@ -1,90 +1,36 @@
-"""A tiny benchmark, a model with scripted replies, and a system that makes one call for each question."""
+"""A study of twelve questions about three tables, whose remote model is played by this process."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
-import ipywidgets as w
-import pandas as pd
 import pytest
 
-from workbench.benchmarks.load import open_benchmark
-from workbench.current_question import CURRENT, CurrentQuestion
-from workbench.lab import Lab
-from workbench.llm.cache import Cache
+import workbench as wb
+from workbench.current_question import CurrentQuestion
 from workbench.llm.client import Client
-from workbench.llm.scripted import scripted
-from workbench.sql.executor import Executor
-from workbench.systems.baselines import direct
+from workbench.llm.scripted import reply_with
 
-RIGHT = "```sql\nSELECT count(*) FROM animal\n```"
+RIGHT, WRONG = "```sql\nSELECT count(*) FROM animal\n```", "```sql\nSELECT legs FROM animal\n```"
 
 
 @pytest.fixture
-def zoo(tmp_path, tiny, sandbox):
-    """`lab`, `benchmark` (four questions about one table), `system`, and the `model` with its history."""
+def zoo(tmp_path, tiny, monkeypatch):
+    """The model counts animals, which is right for question 0 alone; told to be brief, it is wrong there, too."""
+    asked = []
+
+    async def send(request, *_):
+        asked.append(request)
+        text = WRONG if "Be brief." in str(request.messages) else RIGHT
+        return reply_with(text, "stop", 100, 10) | {"cost": 0.01}
+
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    monkeypatch.setitem(Client.__init__.__kwdefaults__, "send", send)
     root = tiny.write_bird(tmp_path / "bird")
-    with Cache(tmp_path / "lab.sqlite") as store:
-        executor = Executor(store, sandbox=sandbox)
-        whole = open_benchmark("bird-dev", root)
-        benchmark = replace(whole, questions=whole.questions[:4])
-        model = scripted(otherwise=RIGHT)
-        lab = Lab(Client(store, send=model), executor, benchmark.database)
-        yield SimpleNamespace(
-            lab=lab,
-            benchmark=benchmark,
-            questions=benchmark.questions,
-            system=direct("m/x"),
-            model=model,
-        )
+    study = wb.open_study("bird-dev", root=root, model="openai/gpt-4o-mini")
+    yield SimpleNamespace(study=study, lab=study.lab, system=wb.direct(study.model), asked=asked,
+                          benchmark=study.benchmark, questions=study.benchmark.questions)  # fmt: skip
+    study.close()
 
 
 @pytest.fixture
-def outcomes():
-    """A run's two tables: question 0 is right, 1 was lost in the selection, 2 had no right candidate."""
-    questions = pd.DataFrame(
-        {
-            "question_id": ["0", "1", "2"],
-            "db_id": "zoo",
-            "difficulty": "simple",
-            "sql": ["SELECT 1", "SELECT 2", "SELECT 3"],
-            "correct": [True, False, False],
-            "oracle": [True, True, False],
-        }
-    )
-    trials = pd.DataFrame(
-        {
-            "question_id": ["0", "1", "1", "2"],
-            "db_id": "zoo",
-            "difficulty": "simple",
-            "group": [0, 0, 1, 0],
-            "generator": ["a", "a", "b", "a"],
-            "sql": ["SELECT 1", "SELECT 2", "SELECT 2 + 0", "SELECT 3"],
-            "correct": [True, False, True, False],
-            "chosen": [True, True, False, True],
-        }
-    )
-    return SimpleNamespace(id="run", questions=questions, trials=trials)
-
-
-@pytest.fixture
-def press():
-    """`press(explorer, kind)` clicks the explorer's button of that class, without a browser."""
-
-    def click(explorer, kind):
-        waiting = [explorer.box]
-        while waiting:
-            widget = waiting.pop()
-            if kind in widget._dom_classes and isinstance(widget, w.Button):
-                widget.click()
-                return
-            waiting += getattr(widget, "children", ())
-        raise AssertionError(f"no button {kind}")
-
-    return click
-
-
-@pytest.fixture(autouse=True)
-def _no_question_of_another_test():
-    """The views of a test share a question with each other only."""
-    CURRENT.unobserve_all()
-    CURRENT.picked = CurrentQuestion().picked
+def explorer(zoo):
+    return wb.explore(zoo.study, zoo.system, current=CurrentQuestion())

@@ -1,51 +1,56 @@
-"""Two texts show their lines that differ; runs what they cost."""
+"""From an idea in a cell to a paired table; and what is compared: systems, runs, prompts, models."""
 
-from types import SimpleNamespace
+from dataclasses import replace
+from pathlib import Path
 
-import pandas as pd
+import pytest
 
-from workbench.explore.compare.runs import costs_html
-from workbench.explore.compare.texts import text_diff
+import workbench as wb
+from workbench.errors import BadInputError
 
-
-def run(*correct, name="system"):
-    ids = [str(number) for number in range(len(correct))]
-    questions = pd.DataFrame(
-        {
-            "question_id": ids,
-            "sql": [f"SELECT {name} {key}" for key in ids],
-            "correct": correct,
-            "calls": 2,
-            "input_tokens": 100,
-            "output_tokens": 10,
-            "dollars": 0.25,
-            "unpriced": 0,
-        }
-    )
-    return SimpleNamespace(name=name, id=f"id of {name}", questions=questions)
+OWN = wb.Prompt("# User\nBe brief. {{ question }}")
 
 
-def test_lines_that_differ_have_a_sign():
-    page = text_diff("one\ntwo\nthree", "one\n2\nthree")
-    assert '<tr class="minus"><td>-</td><td>two</td></tr>' in page
-    assert '<tr class="plus"><td>+</td><td>2</td></tr>' in page
-    assert "<tr><td></td><td>one</td></tr>" in page
+def test_an_idea_in_a_cell_comes_to_a_paired_table_in_three_statements(zoo, capsys):
+    mine = wb.Generate(OWN, zoo.study.model)
+    idea = replace(zoo.system, name="brief", generate=(mine,))
+    found = wb.compare(zoo.system, idea, study=zoo.study)
+    row = found.table.frame.set_index("system").loc["brief"]
+    assert (row["won"], row["lost"], row["p"], row["n"]) == (0, 1, 1.0, 12)
+    assert row["difference low"] < row["difference"] < row["difference high"]
+    first = found.questions.frame.iloc[0]
+    assert (first["question_id"], first[zoo.system.name], first["brief"]) == ("0", "right", "wrong")
+    assert list(found.questions.frame["flips"]) == [True, *[False] * 11]
+    assert "12 of 12 questions need new calls; the first 12 cost $" in capsys.readouterr().err
+    assert {"text/html", "application/vnd.jupyter.widget-view+json"} & {*found._repr_mimebundle_()[0]}  # fmt: skip
 
 
-def test_equal_texts_are_called_equal():
-    assert "The two are equal." in text_diff("one", "one")
+def test_runs_prompts_folders_and_models_are_variants(zoo, tmp_path):
+    (tmp_path / "mine/generate").mkdir(parents=True)
+    (tmp_path / "mine/generate/direct.md").write_text(OWN.source)
+    run = zoo.study.run(zoo.system)
+    found = wb.compare(run, zoo.system, OWN, tmp_path / "mine", "openai/gpt-4o", study=zoo.study)
+    assert list(found.runs) == [run.name, f"{run.name} 2", "own", "mine", "openai/gpt-4o"]
+    assert [one.questions["correct"].sum() for one in found.runs.values()] == [1, 1, 0, 0, 1]
+    assert {one.model for one in zoo.asked} == {"openai/gpt-4o-mini", "openai/gpt-4o"}
 
 
-def test_far_lines_that_are_equal_are_left_out():
-    lines = [f"line {number}" for number in range(50)]
-    page = text_diff("\n".join([*lines, "old"]), "\n".join([*lines, "new"]))
-    assert "line 49" in page
-    assert "line 20" not in page
+def test_systems_beside_runs_answer_the_questions_of_the_runs(zoo):
+    few = zoo.study.fewer(3).run(zoo.system)
+    found = wb.compare(few, OWN, study=zoo.study)
+    assert found.table.frame["n"].tolist() == [3, 3]
 
 
-def test_runs_say_what_each_would_cost():
-    page = costs_html([run(True, False, name="old"), run(True, True, name="new")])
-    assert "<td>new</td><td>id of new</td><td>4</td><td>200</td><td>20</td><td>$0.5000</td>" in page
-    priced = run(True, name="mixed")
-    priced.questions["unpriced"] = 3
-    assert "<td>$0.2500 and 3 calls of unknown price</td>" in costs_html([priced])
+@pytest.mark.parametrize(
+    ("variants", "fault"),
+    [
+        ((), "nothing to compare"),
+        ((3,), "3 is no variant"),
+        (("direct",), "'direct' is no variant"),
+        ((Path("nowhere"),), "nowhere"),
+    ],
+)
+def test_what_is_no_variant_is_refused(zoo, variants, fault):
+    with pytest.raises(BadInputError, match=fault):
+        wb.compare(*variants, study=zoo.study)
+    assert zoo.asked == []

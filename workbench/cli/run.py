@@ -76,7 +76,7 @@ def run(
     """
     from workbench.benchmarks.predictions import ANSWERS, write_predictions  # noqa: PLC0415  pandas
     from workbench.experiment.preview import cost_lines, preview_of, save_preview  # noqa: PLC0415
-    from workbench.explore.compare.making import compare  # noqa: PLC0415
+    from workbench.explorer.compare import Comparison, of_prompts  # noqa: PLC0415
     from workbench.study import open_study  # noqa: PLC0415  pandas and matplotlib: a second
     from workbench.study.measures import notes_on  # noqa: PLC0415
 
@@ -103,25 +103,19 @@ def run(
             "estimated from a few questions, which the embedded model answers: another may need more fixes, or fewer"
         )
         return
-    with compare(
-        lambda model: make_system(system, model, judge, filtering),
-        prompts=folders,
-        models=[model],
-        benchmark=benchmark,
-        golds=golds,
-        cluster=cluster,
-        **settings,
-    ) as variants:
-        study, folder, runs = variants.study, variants.study.saved.folder, [*variants.runs.values()]
+    with open_study(benchmark, model=model, golds=golds, cluster=cluster, **settings) as study:
+        made = make_system(system, study.model, judge, filtering)
+        variants = Comparison(study, of_prompts(study, made, folders))
+        folder, runs = study.saved.folder, [*variants.runs.values()]
         title, note = f"Systems on {study.benchmark.name}", notes_on(runs)
         alone = study.costs({run.name: run for run in runs}).alone(title, note)
-        table = study.save(name, variants.table() if len(runs) > 1 else alone)
+        table = study.save(name, variants.table if len(runs) > 1 else alone)
         files = []
         for number, done in enumerate(runs):
             files.append(folder / f"{name}{_numbered(number)}{ANSWERS}")
             write_predictions(files[-1], done.answers)
         if len(runs) > 1:
-            study.save(f"{name}_questions", variants.questions())
+            study.save(f"{name}_questions", variants.questions)
     print(table.to_markdown())
     of = [(f"--{name}", settings[name]) for name in ("root", "limit") if settings[name]]
     of += [("--gold", f"{gold}={file}") for gold, file in golds.items()]

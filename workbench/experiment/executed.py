@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.html.parts import without_style
-
 _SAVED = re.compile(r"""\.save\(\s*["'](\w+)["']""")
 _KEPT = {"kernelspec", "language_info"}  # of a notebook's metadata
 _IMAGES = {"image/png", "image/svg+xml"}
@@ -39,7 +37,7 @@ def write_executed(notebook: str, executed: Path, figures: Path) -> Path:
 
 
 def _linked(output: Mapping[str, Any], saved: Sequence[str]) -> dict[str, Any]:
-    """The output with a link to the saved figure in place of its image, and without the workbench's style sheet."""
+    """The output with a link to the saved figure in place of its image; a table as HTML alone."""
     data = dict(output["data"])
     if _IMAGES & data.keys():
         name = saved[-1] if saved else ""
@@ -47,5 +45,5 @@ def _linked(output: Mapping[str, Any], saved: Sequence[str]) -> dict[str, Any]:
             "text/markdown": f"![{name}]({name}.png)" if name else "a figure that was not saved"
         }
     elif "text/html" in data:
-        data = {"text/html": without_style("".join(data["text/html"]))}
+        data = {"text/html": "".join(data["text/html"])}
     return {**output, "data": data, "metadata": {}}

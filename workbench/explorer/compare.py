@@ -4,7 +4,7 @@ Questions on which variants disagree come first, and each opens its queries, rep
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from workbench.explorer.recording import Call, amount, cost, record
 from workbench.lab import Lab
 from workbench.llm.keys import runs_here
 from workbench.llm.parameters import check_model
-from workbench.prompts.prompt import Prompt, check_folder
+from workbench.prompts.prompt import PACKAGED, Prompt, check_folder
 from workbench.report.figures.accuracy import differences
 from workbench.report.tables import ResultTable, alone
 from workbench.study.analysis.notes import notes_on
@@ -195,12 +195,28 @@ def compare(
                 runs[unused(one.name, runs)] = one
                 continue
             name, system, prompts = _made(one, base, study.model)
-            name, part = unused(name, runs), with_prompts(study, prompts)
-            if not all(map(runs_here, model_names(system))):
-                print(f"{name}: {asked_anew(part, system)}", file=sys.stderr)
-            runs[name] = part.run(system, name)
+            name = unused(name, runs)
+            runs[name] = _run(with_prompts(study, prompts), system, name)
         stack.pop_all()  # the caller closes the study
     return Comparison(study, runs)
+
+
+def of_prompts(study: Study, system: System, folders: Sequence[Path | None]) -> dict[str, Run]:
+    """The system's run with each folder of prompts; None stands for the study's own."""
+    named: dict[str, Path | None] = {}
+    for folder in folders:
+        if folder:
+            check_folder(folder)
+        one = system.name if len(folders) == 1 else folder.name if folder else PACKAGED
+        named[unused(one, named)] = folder
+    return {name: _run(with_prompts(study, folder), system, name) for name, folder in named.items()}
+
+
+def _run(study: Study, system: System, name: str) -> Run:
+    """The run, after a line on its new calls if they cost anything."""
+    if not all(map(runs_here, model_names(system))):
+        print(f"{name}: {asked_anew(study, system)}", file=sys.stderr)
+    return study.run(system, name)
 
 
 def _made(variant: Variant, base: System, model: str) -> tuple[str, System, Path | None]:

@@ -185,8 +185,9 @@ def cost(client: Client, calls: list[Call], times: int = 0) -> str:
 
 
 def amount(low: float, high: float, unpriced: float = 0) -> str:
-    """A range of dollars in two significant digits."""
+    """A range of dollars with as many digits as its higher end needs."""
     if unpriced:
         return "price unknown"
-    ends = [f"{end:.2f}" if end >= 1 else f"{end:.2g}" for end in (low, high)]
+    digits = 2 if high >= 0.1 else 3 if high >= 0.01 else 4
+    ends = [f"{end:.{digits}f}" for end in (low, high)]
     return f"${ends[1]}" if ends[0] == ends[1] else f"${ends[0]} to {ends[1]}"

@@ -244,7 +244,7 @@ function render({ model, el }) {
   }
 
   // ---- what opens above the page
-  function pop(what) { if (!what && box.pop.contains(document.activeElement)) (state.view === 'prompt' ? box.list : box.grid).focus({ preventScroll: true }); state.pop = state.pop === what ? null : what; state.said = ''; drawTrace(); drawPop(); if (state.pop) (box.pop.querySelector('input') ?? box.pop.querySelector('button'))?.focus({ preventScroll: true }); }
+  function pop(what) { if (!what && box.pop.contains(document.activeElement)) (state.view === 'prompt' ? box.list : box.grid).focus({ preventScroll: true }); state.pop = state.pop === what ? null : what; state.said = ''; drawTrace(); drawPop(); if (state.pop) (box.pop.querySelector('input, [data-first]') ?? box.pop.querySelector('button'))?.focus({ preventScroll: true }); }
   function drawPop() {
     const what = state.pop, step = detail.steps?.find(one => one.name === what);
     box.pop.hidden = !what || alone;
@@ -265,7 +265,7 @@ function render({ model, el }) {
         h('textarea', { rows: '6', 'aria-label': name, oninput: event => { const to = { ...edit().data, [name]: event.target.value }; if (to[name] === text) delete to[name]; change('data', to); }, value: own ?? text }));
     }));
     const missing = step.missing > 0 && h('div', { style: 'margin-bottom:12px' }, h('p', {}, `${step.missing} call${step.missing > 1 ? 's are' : ' is'} not in the cache. Later calls depend on the replies.`),
-      h('button', { style: 'margin-top:8px', onclick: pay, disabled: !!state.busy }, h('b', {}, 'Ask what is missing'), h('span', { class: 'dim' }, step.price)));
+      h('button', { style: 'margin-top:8px', 'data-first': true, onclick: pay, disabled: !!state.busy }, h('b', {}, 'Ask what is missing'), h('span', { class: 'dim' }, step.price)));
     const prompts = new Map(), { values, kept } = detail.found, stays = new Set(kept.flatMap(([t, columns]) => columns.filter(one => one[1]).map(one => `${t}.${one[0]}`)));
     detail.calls.forEach(([prompt, label, status], n) => { if (prompt.split('/')[0] === what) prompts.set(prompt, [...prompts.get(prompt) ?? [], [label, status, n]]); });
     const button = ([label, status, n], text) => h('button', { class: `col ${status === 'right' || stays.has(label) ? 'kept' : status === 'wrong' ? 'lesser' : ''}`, 'aria-pressed': String(n === call()?.n), title: `Open the call ${label}`, onclick: () => show(n) },

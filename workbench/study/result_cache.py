@@ -35,7 +35,7 @@ _UNREACHABLE = {
     "report",
     "study",
     "label",
-    "explore",
+    "explorer",
     "experiment",
     "cli",
 }
