@@ -207,7 +207,7 @@ def of_prompts(study: Study, system: System, folders: Sequence[Path | None]) -> 
     for folder in folders:
         if folder:
             check_folder(folder)
-        one = system.name if len(folders) == 1 else folder.name if folder else PACKAGED
+        one = system.name if len(folders) == 1 else folder.name if folder else f"{PACKAGED} prompts"
         named[unused(one, named)] = folder
     return {name: _run(with_prompts(study, folder), system, name) for name, folder in named.items()}
 
