@@ -26,7 +26,7 @@ def study(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_HOME", str(tmp_path_factory.mktemp("explorer")))
         with wb.open_study("embedded") as study:
-            study.fewer(20).run(wb.zero_shot(study.model))
+            study.sample(20).run(wb.zero_shot(study.model))
             yield study
 
 
@@ -152,9 +152,9 @@ def test_questions_and_comparisons_come_at_once(page, study, widget):
     assert len(found["rows"]) == 50
     assert time.monotonic() - began < 2
     chase = wb.chase_sql(study.model)
-    study.fewer(2).run(chase)
+    study.sample(2).run(chase)
     big = wb.explore(study, chase, current=CurrentQuestion())
-    last, took = study.fewer(2).benchmark.questions[-1].id, []
+    last, took = study.sample(2).benchmark.questions[-1].id, []
     for _ in range(5):
         began = time.monotonic()
         big.do_choose(last)

@@ -17,7 +17,7 @@ def test_an_idea_in_a_cell_comes_to_a_paired_table_in_three_statements(zoo, caps
     found = wb.compare(zoo.system, idea, study=zoo.study)
     row = found.table.frame.set_index("system").loc["brief"]
     assert (row["won"], row["lost"], row["p"], row["n"]) == (0, 1, 1.0, 12)
-    assert row["difference low"] < row["difference"] < row["difference high"]
+    assert row["change low"] < row["change"] < row["change high"]
     first = found.questions.frame.iloc[0]
     assert (first["question_id"], first[zoo.system.name], first["brief"]) == ("0", "right", "wrong")
     assert list(found.questions.frame["flips"]) == [True, *[False] * 11]
@@ -36,7 +36,7 @@ def test_runs_prompts_folders_and_models_are_variants(zoo, tmp_path):
 
 
 def test_systems_beside_runs_answer_the_questions_of_the_runs(zoo):
-    few = zoo.study.fewer(3).run(zoo.system)
+    few = zoo.study.sample(3).run(zoo.system)
     found = wb.compare(few, OWN, study=zoo.study)
     assert found.table.frame["n"].tolist() == [3, 3]
 

@@ -21,11 +21,10 @@ from workbench.llm.parameters import check_model
 from workbench.prompts.prompt import PACKAGED, Prompt, check_folder
 from workbench.report.figures.accuracy import differences
 from workbench.report.tables import ResultTable, alone
-from workbench.study.analysis.notes import notes_on
-from workbench.study.opening import open_study
+from workbench.study.measures import notes_on
 from workbench.study.result_cache import model_names
-from workbench.study.runs import Run
-from workbench.study.study import Study
+from workbench.study.run import Run, Runs
+from workbench.study.study import Study, open_study
 from workbench.systems.baselines import direct
 from workbench.systems.generate import Generate
 from workbench.systems.system import System, rebuilt, with_model
@@ -50,15 +49,16 @@ class Comparison:
     @property
     def table(self) -> ResultTable:
         """A row for each variant: EX, the difference from the base with its interval and p, calls and dollars."""
-        rows = pd.DataFrame([run.row(name) for name, run in self.runs.items()])
-        if len(self.runs) > 1:
-            names = {"low": "difference low", "high": "difference high", "p_value": "p"}
-            kept = ["system", "difference", *names, "won", "lost"]
-            rows = rows.merge(self._paired()[kept].rename(columns=names), on="system", how="left")
-            rows = rows.astype({"won": "Int64", "lost": "Int64"})  # the base has neither
-        note = f"Differences are those from {next(iter(self.runs))} on the same questions, in points of EX."
+        runs, base = Runs(self.runs, self.study.stamp), next(iter(self.runs))
+        rows = runs.costs(against=base if len(runs) > 1 else "")
+        if len(runs) > 1:
+            found = differences(runs.questions).set_index("system").reindex(rows.index)
+            rows.insert(8, "p", found["p_value"])
+            for place, name in enumerate(("won", "lost")):
+                rows.insert(9 + place, name, found[name].astype("Int64"))  # the base has neither
+        note = f"Changes are those from {base} on the same questions, in points of EX."
         notes = " ".join(filter(None, [note, notes_on(self.runs.values())]))
-        return alone(rows, self.study.stamp, "Variants side by side", notes)
+        return rows.alone("Variants side by side", notes)
 
     @property
     def questions(self) -> ResultTable:
@@ -74,15 +74,12 @@ class Comparison:
         found = found.sort_values("flips", ascending=False, kind="stable").reset_index()
         return alone(found, self.study.stamp, "Questions by variants")
 
-    def _paired(self) -> pd.DataFrame:
-        asked = [run.questions.assign(system=name) for name, run in self.runs.items()]
-        return differences(pd.concat(asked))
-
     def grid(self) -> dict[str, Any]:
         """What the page shows of it, but for the rows that are opened."""
         paired: Mapping[Any, Any] = {}
         if len(self.runs) > 1:
-            paired = self._paired().set_index("system").to_dict("index")
+            asked = Runs(self.runs, self.study.stamp).questions
+            paired = differences(asked).set_index("system").to_dict("index")
         by = "clustered " if any("clustered low" in one for one in paired.values()) else ""
         heads: list[dict[str, Any]] = []
         cells: dict[str, dict[str, list[Any]]] = {}
@@ -183,7 +180,7 @@ def compare(
             settings = {"model": min(own, default=""), **settings}
             study = stack.enter_context(open_study(benchmark, limit=limit, **settings))
         elif limit is not None:
-            study = study.fewer(limit)
+            study = study.sample(limit)
         for run in (one for one in variants if isinstance(one, Run)):  # all on its questions
             ids = set(run.questions["question_id"])
             asked = tuple(one for one in study.benchmark.questions if one.id in ids)

@@ -33,7 +33,7 @@ from workbench.prompts.prompt import Prompt, names
 from workbench.report.display import group_numbers
 from workbench.store import home
 from workbench.study.result_cache import model_names, system_keys
-from workbench.study.runs import Run, run_tables
+from workbench.study.run import Run, run_tables
 from workbench.study.solving import cached_records
 from workbench.study.study import Study
 from workbench.systems.system import System, rebuilt
@@ -220,7 +220,7 @@ class Explorer(Grid):
         for name in [add] if add else [] if self._columns else self._systems:
             self._columns[name] = Kept(self._systems[name])
         runs, most = {}, len(self.study.benchmark.questions)
-        few = self.study.fewer(min(count, most))
+        few = self.study.sample(min(count, most))
         for name, one in self._columns.items():
             runs[name] = with_prompts(few, one.prompts).run(one.system, name)
         notes = {name: one.note for name, one in self._columns.items()}
