@@ -1,8 +1,6 @@
 """`workbench evaluate`: judge prediction files."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +14,6 @@ from workbench.errors import BadInputError
 from workbench.llm.cache import Cache
 from workbench.spreadsheet import plain
 from workbench.sql.executor import Executor
-from workbench.sql.sandbox import Sandbox
 from workbench.types import Limits
 
 if TYPE_CHECKING:
@@ -82,7 +79,6 @@ _SHOWN = 5  # failed gold queries that are listed; further ones are only counted
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write every verdict, to a file that ends in .jsonl or .csv.",
 )
-@options.cluster
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; numbers in percent.")
 def evaluate(
     benchmark: str,
@@ -100,7 +96,6 @@ def evaluate(
     keep_distinct: bool,
     seconds: float,
     verdicts: Path | None,
-    cluster: str,
     as_json: bool,
 ) -> None:
     """Judge files of predictions.
@@ -132,8 +127,7 @@ def evaluate(
     tables: dict[str, pd.DataFrame] = {}
     with (
         Cache() as store,
-        _sandbox(cluster, store) as sandbox,
-        Executor(store, sandbox=sandbox) as executor,
+        Executor(store) as executor,
         options.progress_bar("queries") as progress,
     ):
         picked = _majority(judged, given, executor, store) if pool else given.head(0)
@@ -203,19 +197,6 @@ def evaluate(
             f"  right only here ({len(one.won)}): {' '.join(one.won)}\n"
             f"  right only there ({len(one.lost)}): {' '.join(one.lost)}"
         )
-
-
-@contextmanager
-def _sandbox(cluster: str, store: Cache) -> "Iterator[Sandbox | None]":
-    """The sandbox that runs queries on the cluster; None without a cluster."""
-    if not cluster:
-        yield None
-        return
-    from workbench.cluster.jobs.sql import ClusterSandbox  # noqa: PLC0415
-    from workbench.cluster.opening import open_cluster  # noqa: PLC0415  Dask, an extra
-
-    with open_cluster(cluster) as opened:
-        yield ClusterSandbox(opened, store)
 
 
 def _majority(

@@ -102,10 +102,10 @@ def _shared(cluster: str) -> Iterator[str]:
     if not cluster:
         yield ""
         return
-    from workbench.cluster.opening import open_cluster  # noqa: PLC0415  Dask, an extra
+    from workbench.cluster.pool import open_pool  # noqa: PLC0415  Dask, an extra
 
-    with open_cluster(cluster) as opened:
-        yield opened.scheduler
+    with open_pool(cluster) as client:
+        yield str(client.scheduler.address)
 
 
 @click.command()

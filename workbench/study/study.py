@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
@@ -87,13 +88,14 @@ def open_study(
     preview = preview_questions()
     with ExitStack() as stack:
         store = stack.enter_context(Cache())
-        solver = sandbox = None
+        solver = None
         cluster = cluster or own.cluster or os.environ.get("WORKBENCH_CLUSTER", "")
         if cluster and not preview:
-            from workbench.study.solving.on_cluster import cluster_of  # noqa: PLC0415  Dask, an extra
+            from workbench.cluster.pool import open_pool  # noqa: PLC0415  Dask, an extra
+            from workbench.study.on_cluster import solve_on  # noqa: PLC0415
 
-            solver, sandbox = stack.enter_context(cluster_of(cluster, store))
-        executor = stack.enter_context(Executor(store, sandbox=sandbox))
+            solver = partial(solve_on, stack.enter_context(open_pool(cluster)))
+        executor = stack.enter_context(Executor(store))
         budget = None
         if own.dollars is not None or own.calls is not None:
             name = own.budget or os.environ.get("WORKBENCH_BEGAN", "")

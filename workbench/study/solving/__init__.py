@@ -43,8 +43,7 @@ class QuestionRecords:
 
 
 ClusterSolver = Callable[
-    [System, ResultKeys, Sequence[Question], Lab, Callable[[], object]],
-    Iterator[dict[str, QuestionRecords]],
+    [System, ResultKeys, Sequence[Question], Lab], Iterator[tuple[str, QuestionRecords]]
 ]
 
 
@@ -84,8 +83,9 @@ def solve_all(
         start = os.getpid() * 7919 % len(unsolved)  # far from where another process begins
         rotated = unsolved[start:] + unsolved[:start]
         if cluster_solver:
-            for solved in cluster_solver(system, result_keys, rotated, lab, report):
-                records |= solved
+            for id_, solved in cluster_solver(system, result_keys, rotated, lab):
+                records[id_] = solved
+                report()
         else:
             lab.each(solve, rotated, 2 if in_process else lab.client.at_once, report)
         unsolved = [question for question in unsolved if question.id not in records]

@@ -1,1 +1,0 @@
-"""The code that runs on a worker of a cluster."""

@@ -1,0 +1,60 @@
+"""Solve questions on a cluster; a chunk is a few questions about one database.
+
+This process locks the questions, as it does when it solves them itself: notebooks that share a cluster solve each once.
+"""
+
+import math
+import threading
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import distributed
+
+from workbench.cluster.pool import each
+from workbench.lab import Lab
+from workbench.llm.keys import runs_here
+from workbench.llm.locks import Locks
+from workbench.study.result_cache import ResultKeys, model_names
+from workbench.study.solving import QuestionRecords, lock_name, solve_once
+from workbench.systems.system import System
+from workbench.types import Question
+
+
+def solve_chunk(
+    questions: Sequence[Question], lab: Lab, system: System, keys: ResultKeys
+) -> dict[str, QuestionRecords | None]:
+    # A process opens each file of locks once and for all, so chunks share one; no two threads do.
+    locks = Locks(lab.client.cache.path.parents[1] / str(threading.get_ident()))
+    solve = partial(solve_once, system, keys, lab, locks)
+    found = lab.each(solve, questions)
+    return {question.id: records for question, records in zip(questions, found, strict=True)}
+
+
+def solve_on(
+    client: distributed.Client,
+    system: System,
+    keys: ResultKeys,
+    questions: Sequence[Question],
+    lab: Lab,
+) -> Iterator[tuple[str, QuestionRecords]]:
+    """The id and the records of each question that no other process solves."""
+    computed = all(map(runs_here, model_names(system)))
+    share = len(questions) / max(1, sum(client.nthreads().values()))
+    # Chunks that compute are small, so that all workers end at about the same time; others wait for models together.
+    size = math.ceil(min(4, share / 4) if computed else min(16, share))
+    locks = Locks(lab.client.cache.path)
+    mine = {q.id: q for q in questions if locks.acquire(lock_name(q))}
+    try:
+        chunks: dict[str, list[Question]] = {}
+        for db_id in dict.fromkeys(question.db_id for question in mine.values()):
+            about = [question for question in mine.values() if question.db_id == db_id]
+            for part in (about[n : n + size] for n in range(0, len(about), size)):
+                chunks[f"{system.name}, {db_id} {' '.join(q.id for q in part)}"] = part
+        solve = partial(solve_chunk, system=system, keys=keys)
+        for _, found in each(client, solve, chunks, lab):
+            for id_, records in found.items():
+                yield id_, records
+                locks.release(lock_name(mine[id_]))
+    finally:
+        for question in mine.values():
+            locks.release(lock_name(question))
