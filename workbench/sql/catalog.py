@@ -4,7 +4,6 @@ The files differ in encoding, in the case of names, in their headers and in whet
 rows are used; each row or file that does not fit the database adds a line to `Schema.skipped`.
 """
 
-import codecs
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -36,35 +35,34 @@ def describe(schema: Schema, folder: Path) -> Schema:
         else:
             described[name] = path.name
             try:
-                tables[name] = _described(tables[name], list(_rows(path)), path.name, notes)
+                tables[name], found = _described(tables[name], list(_rows(path)))
+                notes += [f"{path.name}: {note}" for note in found]
             except OSError as error:
                 notes.append(f"{path.name}: {error.strerror}")
     skipped = schema.skipped + tuple(map(one_line, notes))
     return replace(schema, tables=tuple(tables.values()), skipped=skipped)
 
 
-def _described(table: Table, rows: list[dict[str, str]], file: str, notes: list[str]) -> Table:
-    """The table with the descriptions of the rows; `notes` gets a line for each row that does not fit."""
-    if not rows:
-        notes.append(f"{file}: no rows in the file")
-    elif "original_column_name" not in rows[0]:
-        notes.append(f"{file}: no column original_column_name among {', '.join(rows[0])}")
-        rows = []
+def _described(table: Table, rows: list[dict[str, str]]) -> tuple[Table, list[str]]:
+    """The table with the descriptions of the rows, and a note for each row that does not fit."""
+    notes = [] if rows else ["no rows in the file"]
+    if rows and "original_column_name" not in rows[0]:
+        return table, [f"no column original_column_name among {', '.join(rows[0])}"]
     columns = {column.name: column for column in table.columns}
     seen: set[str] = set()
     for row in rows:
-        name = _find(row["original_column_name"], columns)
+        original = row["original_column_name"]
+        name = _find(original, columns)
         if name is None:
-            original = row["original_column_name"]
-            notes.append(f"{file}: table {table.name} has no column {original!r}")
+            notes.append(f"table {table.name} has no column {original!r}")
         elif name in seen:
-            notes.append(f"{file}: column {name} is described twice; the first is kept")
+            notes.append(f"column {name} is described twice; the first is kept")
         else:
             seen.add(name)
             columns[name] = _column(columns[name], row)
     if seen and (missing := [name for name in columns if name not in seen]):
-        notes.append(f"{file}: no row describes {', '.join(missing)}")
-    return replace(table, columns=tuple(columns.values()))
+        notes.append(f"no row describes {', '.join(missing)}")
+    return replace(table, columns=tuple(columns.values())), notes
 
 
 def _column(column: Column, row: dict[str, str]) -> Column:
@@ -80,13 +78,10 @@ def _column(column: Column, row: dict[str, str]) -> Column:
 def _rows(path: Path) -> Iterator[dict[str, str]]:
     """The rows as dicts with normalised header names; blank rows are left out."""
     raw = path.read_bytes()
-    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        text = raw.decode("utf-16", "replace")
-    else:
-        try:
-            text = raw.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            text = raw.decode("cp1252", "replace")
+    try:
+        text = raw.decode("utf-16" if raw[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig")
+    except UnicodeDecodeError:
+        text = raw.decode("cp1252", "replace")
     filled = (cells for cells in csv_lines(text.replace("\0", "")) if any(map(str.strip, cells)))
     header = [re.sub(r"\W+", "_", name.strip().lower()) for name in next(filled, [])]
     for cells in filled:

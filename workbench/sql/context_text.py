@@ -41,24 +41,23 @@ def context_data(
     Tables, columns and texts come in the order of their first match. Columns outside the schema, such as pruned ones,
     are left out.
     """
-    known = {(lower_name(t), lower_name(c)) for t, c in context.schema.columns()}
     values = [(m, literal(m.value, DESCRIPTION_LENGTH)) for m in context.values]
     descriptions = [(m, one_line(m.text).strip()) for m in context.descriptions]
     return {
         "question": context.question.text,
         "hint": context.question.evidence,
         "schema": schema_text(context.schema),
-        "values": _by_column([(m, text) for m, text in values if _name(m) in known], ", "),
-        "descriptions": _by_column(
-            [(m, text) for m, text in descriptions if _name(m) in known], "; "
-        ),
+        "values": _by_column(context.schema, values, ", "),
+        "descriptions": _by_column(context.schema, descriptions, "; "),
     }
 
 
-def _by_column(texts: Iterable[tuple[Match, str]], separator: str) -> str:
+def _by_column(schema: Schema, texts: Iterable[tuple[Match, str]], separator: str) -> str:
+    known = {(lower_name(t), lower_name(c)) for t, c in schema.columns()}
     tables: dict[str, dict[str, dict[str, None]]] = {}
     for match, text in texts:
-        tables.setdefault(match.table, {}).setdefault(match.column, {})[text] = None
+        if _name(match) in known:
+            tables.setdefault(match.table, {}).setdefault(match.column, {})[text] = None
     return "\n".join(
         f"{_whole_line(f'{quote(table)}.{quote(column)}')}: {separator.join(shown)}"
         for table, columns in tables.items()
@@ -70,11 +69,11 @@ def examples_text(examples: Iterable[Example]) -> str:
     """A block for each example with the lines `Question:`, `Hint:` (if it has one) and `SQL:`."""
     blocks = []
     for example in examples:
-        hint = _whole_line(example.hint)
         # On one line, a comment would hide the rest of the query.
         sql = normal_form(example.sql) if "--" in example.sql else example.sql
-        lines = [f"Question: {_whole_line(example.question)}", *([f"Hint: {hint}"] if hint else [])]
-        blocks.append("\n".join([*lines, f"SQL: {_whole_line(sql)}"]))
+        lines = {"Question": example.question, "Hint": example.hint, "SQL": sql}
+        shown = [(title, _whole_line(text)) for title, text in lines.items()]
+        blocks.append("\n".join(f"{t}: {text}" for t, text in shown if text or t != "Hint"))
     return "\n\n".join(blocks)
 
 
@@ -87,8 +86,7 @@ def result_text(execution: Execution, rows: int = 10) -> str:
         return f"{_FAILURES[execution.status]}: {one_line(execution.error)}"
     count = execution.row_count
     head = "No rows" if count == 0 else "1 row" if count == 1 else f"{count:,} rows"
-    if rows < count:
-        head += f", the first {rows} of them"
+    head += f", the first {rows} of them" * (rows < count)
     names = [one_line(quote(name), _CELL) for name in execution.columns[:_COLUMNS]]
     if (hidden := len(execution.columns) - _COLUMNS) > 0:
         names.append(f"(and {hidden} more columns)")
@@ -98,12 +96,9 @@ def result_text(execution: Execution, rows: int = 10) -> str:
 
 def plan_text(plan: Execution) -> str:
     """The result of EXPLAIN QUERY PLAN as the tree that SQLite's own shell prints."""
-    children: dict[object, list[tuple[object, str]]] = {}
-    for id_, parent, _, detail in plan.rows:
-        children.setdefault(parent, []).append((id_, str(detail)))
 
     def tree(parent: object, indent: str) -> Iterable[str]:
-        own = children.get(parent, [])
+        own = [(id_, str(detail)) for id_, of, _, detail in plan.rows if of == parent]
         for number, (id_, detail) in enumerate(own, 1):
             last = number == len(own)
             yield f"{indent}{'`' if last else '|'}--{one_line(detail)}"
@@ -117,11 +112,9 @@ def program_text(program: Execution) -> str:
     if not program.rows:
         return result_text(program)
     shown = [["" if cell is None else one_line(str(cell)) for cell in row] for row in program.rows]
-    lines = [list(program.columns), *shown]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    lines.insert(1, ["-" * width for width in widths])
-    padded = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
-    return "\n".join(padded)
+    widths = [max(map(len, column)) for column in zip(program.columns, *shown, strict=True)]
+    lines = [program.columns, ["-" * width for width in widths], *shown]
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
 
 def column_text(table: str, column: Column) -> str:
@@ -138,10 +131,7 @@ def column_text(table: str, column: Column) -> str:
 
 
 def with_values(schema: Schema, values: Iterable[ValueMatch]) -> Schema:
-    """The schema with the retrieved values as the first examples of their columns, as in CHESS (figure 15).
-
-    A value of a column outside the schema is left out.
-    """
+    """The schema with the retrieved values as the first examples of their columns, as in CHESS (figure 15)."""
 
     def shown(column: Column, values: list[str]) -> Column:
         known = {str(value): value for value in column.examples}
@@ -173,13 +163,14 @@ def _with_columns(
     texts: dict[tuple[str, str], list[str]] = {}
     for match, text in pairs:
         texts.setdefault(_name(match), []).append(text)
-    tables = []
-    for table in schema.tables:
-        names = [(lower_name(table.name), lower_name(column.name)) for column in table.columns]
-        changed = (
-            change(c, texts.get(name, [])) for c, name in zip(table.columns, names, strict=True)
-        )
-        tables.append(replace(table, columns=tuple(changed)))
+
+    def own(table: str, column: Column) -> list[str]:
+        return texts.get((lower_name(table), lower_name(column.name)), [])
+
+    tables = (
+        replace(t, columns=tuple(change(c, own(t.name, c)) for c in t.columns))
+        for t in schema.tables
+    )
     return replace(schema, tables=tuple(tables))
 
 

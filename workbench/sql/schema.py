@@ -44,16 +44,28 @@ def read_schema(path: Path, db_id: str | None = None) -> Schema:
         raise UnreadableDatabaseError(
             f"{path.name}: {answer['error']}; give a whole SQLite file that may be read, or recover this one"
         )
-    tables: list[Table] = []
+    tables: dict[str, Table] = {}
     for found in answer["tables"]:
         if "error" not in found and (table := _table(found)).columns:
-            tables.append(table)
+            tables[lower_name(table.name)] = table
         else:
             why = found.get("error", "SQLite finds no columns in it")
             skipped.append(one_line(f"{found['name']}: {why}"))
     if not answer["tables"]:
         skipped.append(f"{path.name} has no tables")
-    return Schema(path.stem if db_id is None else db_id, _resolved(tables), tuple(skipped))
+
+    def spelt(key: ForeignKey) -> ForeignKey:
+        """The key with the names of its target table as that table spells them, and all of its columns."""
+        if (table := tables.get(lower_name(key.ref_table))) is None:
+            return key
+        spellings = {lower_name(column.name): column.name for column in table.columns}
+        columns = tuple(spellings.get(lower_name(name), name) for name in key.ref_columns)
+        if not columns and len(table.primary_key) == len(key.columns):
+            columns = table.primary_key
+        return ForeignKey(key.columns, table.name, columns)
+
+    named = [replace(t, foreign_keys=tuple(map(spelt, t.foreign_keys))) for t in tables.values()]
+    return Schema(path.stem if db_id is None else db_id, tuple(named), tuple(skipped))
 
 
 def with_examples(
@@ -73,8 +85,7 @@ def with_examples(
     skipped = list(schema.skipped)
     tables: list[Table] = []
     for table in schema.tables:
-        columns = table.columns
-        names = [quote(column.name) for column in columns]
+        names = [quote(column.name) for column in table.columns]
         # If SQLite used an index that covers the columns, other rows would come first.
         source = f"FROM main.{quote(table.name)} {'NOT INDEXED' * (table.kind == 'table')} LIMIT"
         most = min(_ROWS, _CELLS // len(names))
@@ -84,26 +95,19 @@ def with_examples(
             tests = ", ".join(f"max({name} IS NULL)" for name in names)
             queries.append(f"SELECT {tests} FROM ({part})")
         answers = [shared().ask(request | {"sql": sql}) for sql in queries if table.kind != "view"]
+        columns = list(table.columns)
         if errors := [answer["error"] for answer in answers if answer["error"]]:
             skipped.append(one_line(f"{table.name}: no example values: {errors[0]}"))
         elif answers:
             rows, *flags = (values(answer["rows"]) for answer in answers)
-            has_null = flags[0][0] if flags else [0] * len(names)
-            columns = _sampled(columns, rows, has_null, per_column)
-        tables.append(replace(table, columns=columns))
+            for n, column in enumerate(columns):
+                # 1 and 1.0 are one value, which is shown as it appears first
+                count = Counter(row[n] for row in rows if row[n] is not None)
+                examples = [value for value, _ in count.most_common(per_column)]
+                examples += [None] * bool(flags and flags[0][0][n])
+                columns[n] = replace(column, examples=tuple(examples))
+        tables.append(replace(table, columns=tuple(columns)))
     return replace(schema, tables=tuple(tables), skipped=tuple(skipped))
-
-
-def _sampled(
-    columns: tuple[Column, ...], rows: list[Any], has_null: list[Any], most: int
-) -> tuple[Column, ...]:
-    sampled = []
-    for index, column in enumerate(columns):
-        # 1 and 1.0 are one value, which is shown as it appears first
-        count = Counter(row[index] for row in rows if row[index] is not None)
-        examples = [value for value, _ in count.most_common(most)] + [None] * bool(has_null[index])
-        sampled.append(replace(column, examples=tuple(examples)))
-    return tuple(sampled)
 
 
 def _shown(name: str) -> str:
@@ -136,33 +140,13 @@ def _table(found: Answer) -> Table:
     info = found["table_xinfo"]
     # 1 marks a hidden column, 2 and 3 generated ones, which SELECT * shows.
     columns = tuple(Column(name, type_) for _, name, type_, *_, hidden in info if hidden != 1)
-    primary = {position: name for _, name, *_, position, _ in info if position}
+    primary = tuple(name for _, name in sorted((at, name) for _, name, *_, at, _ in info if at))
     keys: dict[int, list[tuple[str, str, str | None]]] = {}
     for id_, _, target, column, ref_column, *_ in found["foreign_key_list"]:
         keys.setdefault(id_, []).append((target, column, ref_column))
-    foreign = tuple(
-        ForeignKey(
-            tuple(column for _, column, _ in parts),
-            parts[0][0],
-            tuple(ref_column for _, _, ref_column in parts if ref_column is not None),
-        )
-        for _, parts in sorted(keys.items(), reverse=True)  # numbered from the last declared
-    )
+    foreign = []
+    for _, parts in sorted(keys.items(), reverse=True):  # numbered from the last declared
+        targets, own, refs = zip(*parts, strict=True)
+        foreign.append(ForeignKey(own, targets[0], tuple(ref for ref in refs if ref is not None)))
     kind: Any = found["kind"] if found["kind"] in {"view", "virtual"} else "table"
-    return Table(found["name"], columns, tuple(primary[n] for n in sorted(primary)), foreign, kind)
-
-
-def _resolved(tables: list[Table]) -> tuple[Table, ...]:
-    """The tables; their foreign keys spell names as the target tables do, and have all columns of their targets."""
-    targets = {lower_name(table.name): table for table in tables}
-
-    def resolve(key: ForeignKey) -> ForeignKey:
-        if (table := targets.get(lower_name(key.ref_table))) is None:
-            return key
-        spellings = {lower_name(column.name): column.name for column in table.columns}
-        columns = tuple(spellings.get(lower_name(name), name) for name in key.ref_columns)
-        if not columns and len(table.primary_key) == len(key.columns):
-            columns = table.primary_key
-        return ForeignKey(key.columns, table.name, columns)
-
-    return tuple(replace(t, foreign_keys=tuple(map(resolve, t.foreign_keys))) for t in tables)
+    return Table(found["name"], columns, primary, tuple(foreign), kind)

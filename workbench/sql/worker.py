@@ -35,13 +35,10 @@ SETTLED = 2_000_000_000  # ns; a younger file may change again without a change 
 PRAGMAS = """PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY;
     PRAGMA mmap_size=256000000; PRAGMA hard_heap_limit=512000000;"""
 LIMITS = {
-    sqlite3.SQLITE_LIMIT_LENGTH: 20 * MB,
-    sqlite3.SQLITE_LIMIT_SQL_LENGTH: MB,
-    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
-    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 1000,
-}
-ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION}
-ALLOWED.add(sqlite3.SQLITE_RECURSIVE)
+    sqlite3.SQLITE_LIMIT_LENGTH: 20 * MB, sqlite3.SQLITE_LIMIT_SQL_LENGTH: MB,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0, sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 1000,
+}  # fmt: skip
+ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}  # fmt: skip
 FUNCTIONS = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"}
 TABLES = {"dbstat", "sqlite_dbpage", "sqlite_dbdata", "sqlite_stmt", "bytecode", "fsdir"}
 TRANSIENT = {  # failures that the next attempt may not have
@@ -165,8 +162,8 @@ def fetch(connection: sqlite3.Connection, sql: str, max_rows: int, max_bytes: in
                 size += len(value)
         if size > max_bytes or len(rows) == max_rows:
             cap = f"{max_bytes:,} bytes" if size > max_bytes else f"{max_rows:,} rows"
-            error = f"the result is larger than {cap}"
-            return answer | {"status": "too_large", "error": error, "truncated": True}
+            cut = {"status": "too_large", "error": f"the result is larger than {cap}"}
+            return answer | cut | {"truncated": True}
         rows.append(row)
     return answer | {"status": "ok" if rows else "empty", "fingerprint": fingerprint(rows)}
 
@@ -261,19 +258,20 @@ def schema(path: str, views: bool, seconds: float) -> Answer:
     listed = connection.execute("PRAGMA main.table_list").fetchall() if views else []
     kinds = {row[1]: row[2] for row in listed}
     sql = "SELECT name, iif(rootpage OR type = 'view', type, 'virtual') FROM sqlite_schema"
-    sql += " WHERE type IN ('table', 'view') ORDER BY rowid"
+    sql += (
+        " WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid"
+    )
     tables: list[Answer] = []
     for name, found in connection.execute(sql).fetchall():
         kind = kinds.get(name, found)
-        if name.lower().startswith("sqlite_") or kind == "shadow" or (kind == "view" and not views):
+        if kind == "shadow" or (kind == "view" and not views):
             continue
-        table = {"name": name, "kind": kind}
+        tables.append(table := {"name": name, "kind": kind})
         try:  # not by the table-valued functions: a table may be called pragma_table_xinfo
             for key in ("table_xinfo", "foreign_key_list"):
                 table[key] = connection.execute(f"PRAGMA main.{key}({quoted(name)})").fetchall()
         except (sqlite3.Error, MemoryError) as error:
             table["error"] = str(error) or "it needs more memory than it may use"
-        tables.append(table)
     return {"status": "ok", "tables": tables}
 
 
@@ -303,9 +301,9 @@ def counterexample(
 ) -> Answer:
     """The smallest part of the tables' own rows on which two queries still differ, by delta debugging.
 
-    `probes` has the tables that either query reads, with queries for the row ids that a SELECT takes from it. These
-    rows and the first rows of each table are left out by halves, quarters and so on, as long as the results differ in
-    either order of the rows. An answer without rows did not tell the queries apart.
+    `probes` has for each table queries for row ids. These rows and the table's first rows are left out by halves,
+    quarters and so on, as long as the results differ in either order of the rows. An answer without rows did not tell
+    the queries apart; two results of different width do so by themselves.
     """
     plain, real = connect(path, seconds), opened(path, seconds)
     small = sqlite3.connect(":memory:", isolation_level=None)
@@ -321,7 +319,6 @@ def counterexample(
     guarded(small)
 
     def told_apart(rows: dict[str, list[Row]]) -> list[Answer]:
-        """The results on these rows if they differ in either order of the rows; else none."""
         pair: list[Answer] = []
         for turn in (-1, 1):
             small.set_authorizer(None)
@@ -332,12 +329,12 @@ def counterexample(
                 insert = f"INSERT INTO {quoted(table)} ({columns}) VALUES ({marks[2:]})"
                 small.executemany(insert, own[::turn])
             small.set_authorizer(authorize)
-            pair = [fetch(small, query, 100_000, MB) for query in queries]
-            prints = {answer.get("fingerprint", "") for answer in pair}
-            widths = {len(answer["columns"]) for answer in pair}
-            if (
-                "" in prints or len(prints) == 1 or len(widths) == 2
-            ):  # two widths show by themselves
+            try:
+                pair = [fetch(small, query, 100_000, MB) for query in queries]
+            except sqlite3.Error:
+                return []
+            first, second = ((len(a["columns"]), a.get("fingerprint", "")) for a in pair)
+            if first[0] != second[0] or first[1] == second[1] or "" in {first[1], second[1]}:
                 return []
         return pair
 
@@ -348,18 +345,13 @@ def counterexample(
             while at < len(rows[table]) and checks < 400 and not late():
                 checks += 1
                 fewer = rows | {table: rows[table][:at] + rows[table][at + part :]}
-                try:
-                    apart = told_apart(fewer)
-                except sqlite3.Error:
-                    apart = []
-                if apart:
+                if apart := told_apart(fewer):
                     rows, found = fewer, apart
                 else:
                     at += part
         part //= 2
-    if not found:
-        return {"status": "ok"}
-    return {"status": "ok", "rows": [[(t, names[t], own) for t, own in rows.items()], found]}
+    kept = [[(table, names[table], own) for table, own in rows.items()], found]
+    return {"status": "ok", "rows": kept if found else []}
 
 
 def sample(
@@ -367,8 +359,7 @@ def sample(
 ) -> list[Row]:
     """A table's first rows and those that its probes name, in its own order."""
     global deadline
-    end = deadline
-    source = f"FROM main.{quoted(table)}"
+    end, source = deadline, f"FROM main.{quoted(table)}"
     ids: set[int] = set()
     for probe in (f"SELECT rowid {source}", *probes):
         deadline = min(end, time.monotonic() + 0.1)
