@@ -50,12 +50,6 @@ def test_it_is_sound_and_covers_what_is_documented(split):
     assert none_has == ["set operation", "window"]
 
 
-def test_train_and_dev_share_no_database_and_no_question():
-    dev, train = load_bundled("dev"), load_bundled("train")
-    assert not {q.db_id for q in dev.questions} & {q.db_id for q in train.questions}
-    assert not {q.text.lower() for q in dev.questions} & {q.text.lower() for q in train.questions}
-
-
 @both_splits
 def test_every_database_is_asked_about(split):
     benchmark = load_bundled(split)

@@ -104,11 +104,6 @@ def test_a_wrong_item_is_refused_by_its_number(revised, items, change, error):
         revised(items)
 
 
-def test_a_file_about_another_benchmark_is_refused(revised):
-    with pytest.raises(BadInputError, match="none of its 1 items is about a question of bundled-d"):
-        revised([{"db_id": "zoo", "question": "How many animals?", "SQL": "SELECT 1"}])
-
-
 @pytest.mark.parametrize(
     ("file", "counts"),
     [

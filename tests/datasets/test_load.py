@@ -9,7 +9,6 @@ import pytest
 from workbench.benchmarks.benchmark import size, some
 from workbench.benchmarks.check import missing
 from workbench.benchmarks.load import (
-    ALIASES,
     BENCHMARKS,
     open_benchmark,
     schema_from_tables_json,
@@ -99,16 +98,6 @@ def test_the_right_folder_is_found_among_others(tmp_path, tiny):
         open_benchmark("bird", tmp_path)
 
 
-def test_another_release_has_another_fingerprint(tmp_path, tiny):
-    items = tiny.bird_items()
-    items[5]["SQL"] += " LIMIT 1"
-    first, again, other = (
-        open_benchmark("bird", tiny.write_bird(tmp_path / name, items=given)).fingerprint()
-        for name, given in (("a", None), ("b", None), ("c", items))
-    )
-    assert first == again != other
-
-
 def without(name):
     return lambda items: items[4].pop(name)
 
@@ -146,15 +135,6 @@ def test_a_file_that_is_no_list_of_objects_is_refused(tmp_path, tiny, content):
     (tiny.write_bird(tmp_path) / "dev.json").write_bytes(content)
     with pytest.raises(BadInputError, match=r"dev\.json"):
         open_benchmark("bird", tmp_path)
-
-
-def test_hints_may_be_null_and_files_have_an_editors_mark(tmp_path, tiny):
-    items = [item | {"evidence": None, "difficulty": None} for item in tiny.bird_items()]
-    file = tiny.write_bird(tmp_path / "dev", items=items) / "dev.json"
-    for encoding in ("utf-8-sig", "utf-16"):
-        file.write_bytes(json.dumps(items).encode(encoding))
-        found = open_benchmark("bird", tmp_path).questions
-        assert {question.evidence for question in found} == {""}
 
 
 def test_spiders_train_split_is_both_files_with_the_ids_of_the_first_unchanged(tmp_path, tiny):
@@ -244,27 +224,6 @@ def test_published_variants_of_spider_are_read_as_they_are(
     assert len(open_benchmark("spider", real_spider).questions) == 471
 
 
-def test_the_table_of_benchmarks_is_consistent():
-    for release in BENCHMARKS.values():
-        assert BENCHMARKS[release.train].sense == release.sense
-    assert set(ALIASES.values()) <= set(BENCHMARKS)
-
-
-@pytest.mark.parametrize(
-    ("name", "root", "said"),
-    [
-        ("bird-test", "", "there are bird-dev"),
-        ("", "", "there are bird-dev"),
-        ("bird", None, "give --root"),
-        ("bird", "nowhere", "no such folder"),
-        ("bird", "", r"no dev\.json with databases"),
-    ],
-)
-def test_what_cannot_be_opened_says_what_to_do(tmp_path, name, root, said):
-    with pytest.raises(BadInputError, match=said):
-        open_benchmark(name, None if root is None else tmp_path / root)
-
-
 @pytest.fixture
 def benchmark(tmp_path, tiny):
     return open_benchmark("bird", tiny.write_bird(tmp_path / "dev"))
@@ -296,14 +255,6 @@ def test_a_link_out_of_the_folder_of_databases_is_not_followed(benchmark, tmp_pa
         benchmark.database("farm")
 
 
-def test_the_folder_of_databases_may_itself_be_a_link(tmp_path, tiny):
-    tiny.write_bird(tmp_path / "disk")
-    (tmp_path / "dev").mkdir()
-    for name in ("dev.json", "dev_databases"):
-        (tmp_path / "dev" / name).symlink_to(tmp_path / "disk" / name)
-    assert open_benchmark("bird", tmp_path / "dev").database("zoo").is_file()
-
-
 def test_a_root_without_any_of_its_databases_is_refused(tiny, tmp_path):
     root = tiny.write_bird(tmp_path)
     for name in ("zoo", "shop", "pond"):
@@ -327,12 +278,6 @@ def test_the_draw_is_the_same_everywhere():
     questions = open_benchmark("bundled").questions
     assert {q.db_id for q in some(questions, 0.001)} == {q.db_id for q in questions}
     assert [size(1534, limit) for limit in (None, 20, 5000, 0.1)] == [1534, 20, 1534, 153]
-
-
-@pytest.mark.parametrize("limit", [0, -1, 1.0, 1.5, 0.0, True, "ten"])
-def test_other_limits_are_refused(limit):
-    with pytest.raises(BadInputError, match="a share of each database's between 0 and 1"):
-        some(QUESTIONS, limit)
 
 
 def test_missing_files_are_named_for_each_public_benchmark(tmp_path, tiny):

@@ -137,12 +137,6 @@ def test_a_column_in_two_foreign_keys_links_all_three():
     assert exact_match(f"SELECT whom {joined}", f"SELECT who {joined}", schema)
 
 
-def test_the_answer_belongs_to_the_schema_that_is_given():
-    unlinked = Schema("shop", tuple(table(t.name, "id name author_id title") for t in SHOP.tables))
-    pair = (f"SELECT T2.author_id {JOINED}", f"SELECT T1.id {JOINED}")
-    assert [exact_match(*pair, schema) for schema in (SHOP, unlinked, SHOP)] == [True, False, True]
-
-
 @pytest.mark.parametrize(
     ("sql", "level"),
     [

@@ -87,11 +87,6 @@ def test_names_and_header_may_be_untidy(tmp_path, name, text):
     assert (column.description, notes) == ("it", [])
 
 
-def test_unquoted_commas_in_the_last_column_stay_in_it(tmp_path):
-    column, _ = described(tmp_path, f"{HEADER}County,,it,text,a: 1, b: 2,,")
-    assert column.value_description == "a: 1, b: 2"
-
-
 @pytest.mark.parametrize(
     ("name", "text", "note"),
     [
@@ -105,13 +100,6 @@ def test_unquoted_commas_in_the_last_column_stay_in_it(tmp_path):
 )  # fmt: skip
 def test_a_row_that_does_not_fit_adds_one_note(tmp_path, name, text, note):
     assert described(tmp_path, text, name)[1] == [f"{name}: {note}"]
-
-
-def test_if_two_files_describe_a_table_the_file_with_its_exact_name_is_read(tmp_path):
-    (tmp_path / "SCHOOLS.csv").write_text(f"{HEADER}County,,wrong,,")
-    column, notes = described(tmp_path, COUNTY)
-    assert column.description == "name of the county"
-    assert notes == ["SCHOOLS.csv: Schools.csv describes the table Schools already"]
 
 
 def test_a_description_cannot_break_out_of_its_comment(tmp_path):

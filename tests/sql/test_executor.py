@@ -368,16 +368,6 @@ def test_a_second_run_asks_no_worker_and_equal_jobs_run_once(store, database, mo
         assert requests[-1]["sql"] == ENDLESS
 
 
-def test_a_cache_that_cannot_be_written_is_still_read(store, database, monkeypatch):
-    with Executor(store, 1) as executor:
-        executor.execute(database, "SELECT 1")
-        monkeypatch.setattr(store, "read_only", True)
-        requests = sent(monkeypatch)
-        assert executor.execute(database, "SELECT 2").rows == ((2,),)
-        assert executor.execute(database, "SELECT 1").rows == ((1,),)
-        assert [request["sql"] for request in requests] == ["SELECT 2"]
-
-
 def test_a_result_is_not_cached_if_the_database_changes_before_the_query_runs(
     store, database, monkeypatch
 ):

@@ -37,22 +37,6 @@ def gold(real_spider):
 # --- reading
 
 
-QUERIES = """\
-SELECT a == b, a <> b, a || b, a IS NOT b, a NOTNULL FROM t
-SELECT a FROM t WHERE a GLOB 'x*' AND b NOT LIKE 'y' ESCAPE '\\'
-SELECT IIF(a, 1, 2), CAST(a AS REAL), strftime('%Y', d), x'0aff', 0x1F FROM t LIMIT 1, 2
-SELECT sum(a) FILTER (WHERE b) OVER w FROM t WHERE (a, b) = (1, 2) WINDOW w AS (ORDER BY c)
-VALUES (1, 2), (3, 4)
-WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c LIMIT 5
-(SELECT a FROM t) UNION SELECT b FROM u
-/* why */ SELECT a FROM t; -- done"""
-
-
-@pytest.mark.parametrize("sql", QUERIES.splitlines())
-def test_queries_that_sqlite_accepts_are_parsed(sql):
-    assert not isinstance(parse(sql), str)
-
-
 NO_QUERIES = [
     "",
     "I do not know",
@@ -224,13 +208,6 @@ def test_columns_are_found_by_sqlites_rules(sql, columns):
     assert {f"{table}.{column}" for table, column in found.columns} == set(
         filter(None, columns.split(", "))
     )
-
-
-@pytest.mark.parametrize(
-    "sql", ["SELECT nam FROM singer", "SELECT a FROM nowhere", "SELECT t.name FROM singer s"]
-)
-def test_a_query_of_unknown_names_is_an_error(sql):
-    assert used(sql, SCHEMA).error.startswith("no such")
 
 
 def test_a_query_that_sqlite_prepares_for_hours_is_an_error_and_the_next_one_is_read():

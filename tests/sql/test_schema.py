@@ -171,39 +171,15 @@ def examples(path: Path, script: str, **options) -> list[tuple]:
     return [column.examples for table in schema.tables for column in table.columns]
 
 
-def test_examples_are_the_most_frequent_values_then_the_first(path):
-    rows = "CREATE TABLE t (a); INSERT INTO t VALUES ('b'), ('c'), (NULL), ('a'), ('a'), ('d')"
-    assert examples(path, rows) == [("a", "b", "c")]
-
-
 def test_with_nulls_a_column_that_has_a_null_shows_it_after_its_values(path):
     rows = "CREATE TABLE t (a, b, c); INSERT INTO t VALUES ('b', 1, NULL), ('c', x'00', NULL)"
     assert examples(path, rows, nulls=True) == [("b", "c"), (1,), (None,)]
-
-
-def test_an_index_does_not_change_which_rows_come_first(path):
-    rows = "CREATE TABLE t (a, b); INSERT INTO t VALUES ('b', zeroblob(500)), ('a', 1)"
-    create(path, f"{rows}; CREATE INDEX i ON t (a); ANALYZE")
-    pruned = read_schema(path).only([("t", "a")])
-    assert with_examples(pruned, path).tables[0].columns[0].examples == ("b", "a")
 
 
 def test_examples_leave_out_blobs_and_long_texts(path):
     rows = f"x'00'), ('{'é' * 51}'), ('{'é' * 50}'), (2.5), (CAST(x'ff61' AS TEXT)"
     script = f"CREATE TABLE t (a); INSERT INTO t VALUES ({rows})"
     assert examples(path, script) == [("é" * 50, 2.5, "\\xffa")]
-
-
-def test_a_damaged_table_adds_a_line_to_skipped_and_the_others_are_read(path):
-    create(path, "CREATE TABLE t (a); INSERT INTO t VALUES (1); CREATE TABLE u (a)")
-    content = bytearray(path.read_bytes())
-    content[4096:4196] = b"\xff" * 100
-    create(path, "INSERT INTO u VALUES ('b')")
-    content[8192:] = path.read_bytes()[8192:]
-    path.write_bytes(content)
-    schema = with_examples(read_schema(path), path)
-    assert schema.skipped == ("t: no example values: database disk image is malformed",)
-    assert [t.columns[0].examples for t in schema.tables] == [(), ("b",)]
 
 
 # Text
@@ -263,21 +239,6 @@ def test_one_line_has_no_line_break_of_any_kind(text):
 
 
 # Parts of a schema
-
-
-def test_only_keeps_primary_keys_and_both_ends_of_foreign_keys():
-    cut = SHOP.only([("ORDER", "Note"), ("customer", "tier")])
-    customer, order = cut.tables
-    assert [column.name for column in customer.columns] == ["id", "tier"]
-    assert [column.name for column in order.columns] == ["customer_id", "line", "note"]
-    assert [t.foreign_keys for t in cut.tables] == [t.foreign_keys for t in SHOP.tables[:2]]
-
-
-def test_names_are_compared_as_sqlite_compares_them():
-    schema = Schema("d", (Table("É", (Column("a"),)), Table("é", (Column("B"),))))
-    assert schema.table("é") == schema.tables[1]
-    assert schema.column("é", "b") == Column("B")
-    assert schema.only([("é", "b")]).tables == schema.tables[1:]
 
 
 def test_the_union_of_two_queries_has_the_columns_of_both():

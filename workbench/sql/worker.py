@@ -1,10 +1,10 @@
 """The process that runs untrusted SQL: it reads requests and writes answers as lines of JSON, one at a time.
 
 What it guarantees: a query reads one database and changes no byte of any file. The database is opened read-only, an
-authorizer allows reading and functions alone, and no function or table that reaches files or SQLite's own state. A
-query ends at its deadline, a result at its rows and bytes, a value at 20 MB, SQLite's memory at 512 MB and the process
-at 1.5 GB. Nothing that a query does reaches the next one. The process has no environment, no site-packages and no
-standard error, writes no file above 4 MB, and ends with its parent.
+authorizer allows reading and functions alone, and none that reaches files or SQLite's own state. A query ends at its
+deadline, a result at its rows and bytes, a value at 20 MB, SQLite's memory at 512 MB and the process at 1.5 GB. Nothing
+of a query reaches the next one. The process has no environment, no site-packages and no standard error, writes no file
+above 4 MB, and ends with its parent.
 
 What it does not cover: a fault in SQLite that lets a query run machine code (the process has its parent's user and
 network, and no filter of system calls); what a query learns from how long it takes; a single opcode that runs past
@@ -24,6 +24,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 from urllib.parse import quote
 
@@ -85,12 +86,15 @@ def guarded(connection: sqlite3.Connection) -> sqlite3.Connection:
     return connection
 
 
-def keep(of: Any, make: Callable[[], sqlite3.Connection]) -> sqlite3.Connection:
-    """The kept connection if it is of the same; else a new one, kept in its place."""
+def opened(path: str, seconds: float) -> sqlite3.Connection:
+    """A connection for the next query: the kept one if its file is as it was."""
     global kept
-    if of is None or kept is None or kept[0] != of:
+    stat = os.stat(path)
+    state = stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
+    may_change = stat.st_ctime_ns > time.time_ns() - SETTLED or os.path.exists(f"{path}-wal")
+    if may_change or kept is None or kept[0] != (path, seconds, state):
         forget()
-        kept = of, guarded(make())
+        kept = (path, seconds, state), guarded(connect(path, seconds))
     connection = kept[1]
     connection.set_progress_handler(late, OPCODES)
     connection.set_authorizer(authorize)
@@ -103,14 +107,6 @@ def forget() -> None:
     if kept:
         kept[1].close()
     kept = None
-
-
-def opened(path: str, seconds: float) -> sqlite3.Connection:
-    """A connection for the next query: the kept one if its file is as it was."""
-    stat = os.stat(path)
-    state = stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
-    may_change = stat.st_ctime_ns > time.time_ns() - SETTLED or os.path.exists(f"{path}-wal")
-    return keep(None if may_change else (path, seconds, state), lambda: connect(path, seconds))
 
 
 def connect(path: str, seconds: float) -> sqlite3.Connection:
@@ -285,14 +281,10 @@ def used(ddl: str, sql: str, seconds: float) -> Answer:
             reads.add((first, second))
         return authorize(action, first, second)
 
-    def empty() -> sqlite3.Connection:
-        connection = sqlite3.connect(":memory:", isolation_level=None)
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.executescript(ddl)
-        return connection
-
-    connection = keep(ddl, empty)
-    connection.set_authorizer(note)
-    connection.execute(f"EXPLAIN {sql}").close()
+        guarded(connection).set_authorizer(note)
+        connection.execute(f"EXPLAIN {sql}").close()
     return {"status": "ok", "reads": list(reads)}
 
 
