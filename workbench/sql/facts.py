@@ -118,18 +118,20 @@ def query_facts(sql: str, schema: Schema) -> QueryFacts | None:
     nodes = list(found.tree.walk())
     ctes = {node.alias for node in nodes if isinstance(node, exp.CTE)}
     read = {n.name for n in nodes if isinstance(n, exp.Table) and n.name not in ctes}
-    tables = frozenset(table.name for name in read if (table := schema.table(name)))
-    comparisons = (
-        LiteralComparison(found.column(left), operator, value)
-        for node in nodes
-        for left, operator, right in _comparisons(node)
-        if (value := _literal(right)) is not None
-    )
     operations = {node.key for node in nodes} & _OPERATIONS
     if any(isinstance(node, exp.Count) and isinstance(node.this, exp.Distinct) for node in nodes):
         operations.add("distinct count")
-    columns = frozenset(found.columns.values())
-    return QueryFacts(tables, columns, tuple(comparisons), frozenset(operations))
+    return QueryFacts(
+        frozenset(table.name for name in read if (table := schema.table(name))),
+        frozenset(found.columns.values()),
+        tuple(
+            LiteralComparison(found.column(left), operator, value)
+            for node in nodes
+            for left, operator, right in _comparisons(node)
+            if (value := _literal(right)) is not None
+        ),
+        frozenset(operations),
+    )
 
 
 def _comparisons(node: exp.Expr) -> Iterator[tuple[exp.Expr, str, exp.Expr]]:

@@ -40,16 +40,14 @@ def parse(sql: str) -> exp.Expr | str:
     if not _OPENING.match(sql):
         return "no query: it starts with neither SELECT nor WITH nor VALUES"
     try:
-        trees = [tree for tree in sqlglot.parse(sql, read="sqlite") if tree]
+        trees: list[Any] = [tree for tree in sqlglot.parse(sql, read="sqlite") if tree]
     except SqlglotError as error:
         return str(error).partition("\n")[0]
     except RecursionError:
         return "nested too deeply"
-    queries: list[Any] = [tree for tree in trees if not isinstance(tree, exp.Semicolon)]
-    if len(queries) != 1:
-        return f"{len(queries)} statements where one is expected"
-    if not isinstance(queries[0], exp.Query | exp.Values):
-        return f"no query but {queries[0].key}"
+    queries = [tree for tree in trees if not isinstance(tree, exp.Semicolon)]
+    if len(queries) != 1 or not isinstance(queries[0], exp.Query | exp.Values):
+        return f"{len(queries)} statements, or no query, where one query is expected"
     if isinstance(queries[0], exp.Select) and not queries[0].expressions:
         return "a SELECT without a result column"
     return queries[0]
@@ -125,26 +123,24 @@ def used(sql: str, schema: Schema) -> Used:
     answer = shared().ask({"do": "used", "ddl": _ddl(schema), "sql": sql, "seconds": _PREPARING})
     if answer["error"]:
         return Used(error=answer["error"])
-    tables, columns = set(), _joined(sql, schema)
-    for table_name, name in answer["reads"]:
-        if table := schema.table(table_name or ""):
-            tables.add(table.name)
-            if column := schema.column(table.name, name or ""):
-                columns.add((table.name, column.name))
-    return Used(frozenset(tables | {table for table, _ in columns}), frozenset(columns))
+    named = [(schema.table(t or ""), schema.column(t or "", c or "")) for t, c in answer["reads"]]
+    columns = {(table.name, column.name) for table, column in named if table and column}
+    columns |= _joined(sql, schema)
+    tables = {table.name for table, _ in named if table} | {table for table, _ in columns}
+    return Used(frozenset(tables), frozenset(columns))
 
 
 def _joined(sql: str, schema: Schema) -> set[ColumnName]:
     """The columns by which USING and NATURAL JOIN join, which SQLite does not tell."""
     tree = parse(sql)
-    if isinstance(tree, str):
+    joins = [] if isinstance(tree, str) else [*tree.find_all(exp.Join)]
+    names = {lower_name(name.name) for join in joins for name in join.args.get("using") or ()}
+    natural = any(join.method == "NATURAL" for join in joins)
+    if isinstance(tree, str) or not (names or natural):
         return set()
     tables = {t.name: t for node in tree.find_all(exp.Table) if (t := schema.table(node.name))}
     count = Counter(lower_name(c.name) for table in tables.values() for c in table.columns)
-    names = set()
-    for join in tree.find_all(exp.Join):
-        names |= {name.name for name in join.args.get("using") or ()}
-        names |= {name for name in count if count[name] > 1 and join.method == "NATURAL"}
+    names |= {name for name in count if count[name] > 1 and natural}
     return {(t, c.name) for t in tables for name in names if (c := schema.column(t, name))}
 
 
@@ -236,15 +232,13 @@ def _behind(column: exp.Column, scope: Scope, schema: Schema) -> ColumnName | No
         if isinstance(source, exp.Table):
             table, found = schema.table(source.name), schema.column(source.name, column.name)
             return (table.name, found.name) if table and found else None
-        while getattr(
-            source, "union_scopes", None
-        ):  # the first query of a compound names the columns
+        while getattr(source, "union_scopes", None):  # a compound has the names of its first query
             source = source.union_scopes[0]
         parts = source.expression.expressions if source else ()
         inner: Any = next((p.unalias() for p in parts if p.alias_or_name == column.name), None)
         while isinstance(inner, _WRAPPERS):
             inner = inner.this
         if not isinstance(inner, exp.Column):
-            return None
+            break
         column, scope = inner, source
     return None
