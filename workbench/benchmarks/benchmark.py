@@ -96,10 +96,10 @@ def check_limit(limit: float | None) -> None:
     """Raise BadInputError for a limit that is neither a number of questions nor a share of them."""
     whole = type(limit) is int and limit >= 1
     if limit is not None and not whole and not (type(limit) is float and 0 < limit < 1):
-        raise BadInputError(
-            f"limit is {limit!r}: it must be a number of questions, 1 or more, a share of each database's between 0"
-            " and 1, or None"
+        allowed = (
+            "a number of questions, 1 or more, a share of each database's between 0 and 1, or None"
         )
+        raise BadInputError(f"limit is {limit!r}: it must be {allowed}")
 
 
 # The fields of an item in BIRD's files, in Spider's and in those of Spider's variants.
@@ -144,17 +144,15 @@ def read_items(path: Path, model: type[_Model]) -> list[_Model]:
     text = read_text(path)
     if path.suffix == ".jsonl":
         text = f"[{','.join(line for line in text.split(chr(10)) if line.strip())}]"
+    many = Annotated[list[model], Field(min_length=1)]  # type: ignore[valid-type]
     try:
-        items = TypeAdapter(list[model]).validate_json(text)  # type: ignore[valid-type]
+        items: list[_Model] = TypeAdapter(many).validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         number, *names = first["loc"] or ("",)
         where = f"{path}, item {number}: {'.'.join(map(str, names))}" if names else f"{path}"
-        raise BadInputError(
-            f"{where}: {first['msg']}, and it is {first['input']!r:.60}; expected a list with an object for each item"
-        ) from error
-    if not items:
-        raise BadInputError(f"{path}: an empty list; expected an object for each item")
+        wrong = f"{where}: {first['msg']}, and it is {first['input']!r:.60}"
+        raise BadInputError(f"{wrong}; expected a list with an object for each item") from error
     return items
 
 
@@ -175,22 +173,20 @@ def with_golds(benchmark: Benchmark, file: str | Path) -> Benchmark:
             continue
         before, gold = own[key], benchmark.golds[key]
         if key in questions or item.db_id not in {None, before.db_id}:
-            raise MisalignedError(
-                f"{path}, item {number}: question {key} on database {item.db_id!r}, which {benchmark.name} asks on"
-                f" {before.db_id!r}, and a file may revise once; give golds of {benchmark.name}"
-            )
+            here = f"{path}, item {number}: question {key} on database {item.db_id!r}"
+            raise MisalignedError(f"{here}: {benchmark.name} asks it once, on {before.db_id!r}")
         hint = (item.evidence or "") if "evidence" in item.model_fields_set else before.evidence
         questions[key] = replace(before, text=item.text or before.text, evidence=hint)
         golds[key] = replace(gold, sql=item.sql or gold.sql)
     if not questions:
-        raise BadInputError(
-            f"{path}: none of its {len(items)} items is about a question of {benchmark.name}; an item needs that"
-            " question's question_id, or its db_id and its text as question or, if that changed, as original_question"
-        )
-    asked = tuple(questions[key] for key in own if key in questions)
-    name = f"{benchmark.name} ({path.stem})"
-    every = benchmark.every or benchmark.questions
-    return replace(benchmark, name=name, questions=asked, golds=golds, every=every)
+        about = f"{path}: none of its {len(items)} items is about a question of {benchmark.name}"
+        raise BadInputError(f"{about}; give its question_id, or db_id and (original_)question")
+    return replace(
+        benchmark.limited(None),
+        name=f"{benchmark.name} ({path.stem})",
+        questions=tuple(questions[key] for key in own if key in questions),
+        golds=golds,
+    )
 
 
 def _keys(items: Sequence[_Revised], benchmark: Benchmark) -> list[str]:

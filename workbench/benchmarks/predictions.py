@@ -120,35 +120,32 @@ def _read(benchmark: Benchmark, path: Path) -> pd.DataFrame:
 
     rows: dict[tuple[str, str, int], str] = {}
     for number, entry in enumerate(entries, 1):
-        place = f"{path}, entry {number}"
+        sql, db_id, wrong = entry["sql"], entry["db_id"], ""
         question = asked.get(entry["question_id"])
         if not question:
-            raise MisalignedError(
-                f"{place}: {benchmark.name} has no question {entry['question_id']!r}, and the keys are not the positions 0"
-                f" to {len(every) - 1} either"
-            )
+            keys_ = f"and the keys are not the positions 0 to {len(every) - 1} either"
+            wrong = f"{benchmark.name} has no question {entry['question_id']!r}, {keys_}"
+            raise MisalignedError(f"{path}, entry {number}: {wrong}")
         here = f"question {question.id} of {benchmark.name}"
         stated = str(entry.get("question") or question.text).strip()
-        if entry["db_id"] not in {"", question.db_id} or stated != question.text.strip():
-            raise MisalignedError(
-                f"{place}: database {entry['db_id']!r} and text {stated!r}, but {here} is about {question.db_id!r} and is"
-                f" {question.text!r}"
-            )
-        named = {lower_name(found) for found in _TABLES.findall(entry["sql"])}
-        if by_position and not entry["db_id"] and named.isdisjoint(own := tables(question.db_id)):
-            near = {q.db_id for q in every[max(number - 2, 0) : number + 1]}
-            if named and own and any(named <= tables(one) for one in near):
-                database = f"{question.db_id!r}, the database of {here}"
-                raise MisalignedError(f"{place}: names no table of {database}")
         key = (question.id, str(entry.get("generator") or name), entry["sample"])
-        if key in rows:
-            raise MisalignedError(f"{place}: {here} is answered before; number answers by `sample`")
-        rows[key] = entry["sql"]
+        if db_id not in {"", question.db_id} or stated != question.text.strip():
+            wrong = f"database {db_id!r} and text {stated!r}, but {here} is about"
+            wrong += f" {question.db_id!r} and is {question.text!r}"
+        elif key in rows:
+            wrong = f"{here} is answered before; number several answers in a field sample"
+        elif by_position and not db_id:
+            named = {lower_name(found) for found in _TABLES.findall(sql)}
+            near = {q.db_id for q in every[max(number - 2, 0) : number + 1]}
+            own = tables(question.db_id)
+            if named and own and not named & own and any(named <= tables(one) for one in near):
+                wrong = f"names no table of {question.db_id!r}, the database of {here}"
+        if wrong:
+            raise MisalignedError(f"{path}, entry {number}: {wrong}")
+        rows[key] = sql
     if by_position and len(entries) != len(every):
-        raise MisalignedError(
-            f"{path}: {len(entries)} entries for the {len(every)} questions of {benchmark.name}; without ids there must be"
-            " one for each"
-        )
+        counts = f"{len(entries)} entries for the {len(every)} questions of {benchmark.name}"
+        raise MisalignedError(f"{path}: {counts}; without ids there must be one for each")
     return pd.DataFrame([(*key, sql) for key, sql in rows.items()], columns=COLUMNS)
 
 

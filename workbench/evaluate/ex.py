@@ -1,10 +1,10 @@
 """Execution accuracy (EX): whether a query returns the same result as the question's gold query; and Soft-F1.
 
 BIRD compares results as sets of rows: the order of columns counts, the order of rows and duplicates do not. Spider
-allows any order of columns; it counts duplicates, and the order of rows if the gold query has ORDER BY. Its official
-script first drops every DISTINCT from both queries, unless it is called with `--keep-distinct`; so does this module. On
-the same predictions the two differ by up to six points. Every verdict of the workbench is made here. A gold query that
-fails has no result, so no query equals it; a result that was cut off equals no other.
+allows any order of columns; it counts duplicates, and the order of rows if the gold query has ORDER BY, and its official
+script first drops every DISTINCT from both queries, unless it is called with `--keep-distinct`. On the same predictions
+the two differ by up to six points. A gold query that fails has no result, so no query equals it; a result that was cut
+off equals no other.
 """
 
 import re

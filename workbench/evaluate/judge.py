@@ -5,6 +5,7 @@ A question whose gold query fails stays in the table, marked by `gold_status`; e
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -59,26 +60,19 @@ def judge(
     answers["sample"] = answers["sample"].fillna(0).astype(int)
     pairs = list(zip(answers["question_id"], answers["sql"].fillna(""), strict=True))
     text_of = partial(spider_text, keep_distinct=keep_distinct)
+    queries: dict[Path, list[str]] = {}
     parts = by_database(benchmark, pairs)
-    queries = {
-        benchmark.database(db_id): [
-            text
-            for key, sql in part
-            for one in (benchmark.golds[key].sql, sql)
-            for text in (one, text_of(one))
-        ]
-        for db_id, part in parts.items()
-    }
+    for db_id, part in parts.items():
+        own = [text for key, sql in part for text in (benchmark.golds[key].sql, sql)]
+        queries[benchmark.database(db_id)] = [x for text in own for x in (text, text_of(text))]
     verdicts: dict[Pair, dict[str, Any]] = {}
     ran = results(queries, executor, limits, progress)
     for part, executions in zip(parts.values(), ran, strict=True):
         for key, sql in part:
             verdicts[key, sql] = _verdict(benchmark, asked[key], sql, executions, text_of)
     missing = _MISSING if benchmark.schemas else _MISSING | {"em": None}
-    rows = [
-        verdicts[pair] | (missing if absent else {})
-        for pair, absent in zip(pairs, answers["sql"].isna(), strict=True)
-    ]
+    absent = answers["sql"].isna()
+    rows = [verdicts[p] | (missing if out else {}) for p, out in zip(pairs, absent, strict=True)]
     frame: pd.DataFrame = answers.join(pd.DataFrame(rows, index=answers.index))
     return frame
 

@@ -34,36 +34,34 @@ _MANY = 10  # databases from which one may speak of others
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean with its confidence interval; all in the unit of the values, none in percent."""
+    """The mean of `n` values on `clusters` databases, with its interval in the unit of the values."""
 
     mean: float
     low: float
     high: float
     n: int
-    """The number of values."""
     clusters: int
-    """The number of databases."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairedComparison:
-    """System a against system b on the same questions."""
+    """System a against system b on the same `n` questions, on `clusters` databases.
+
+    `difference` is the accuracy of a minus that of b, `low` and `high` Tango's score interval of it over questions, and
+    `p_value` that of McNemar's exact test: the interval holds 0 wherever it is not below 0.05. `won` are the questions
+    that only a has right, `lost` those that only b has. `clustered` is the interval clustered by database, which speaks
+    of other databases; None where fewer than ten were asked.
+    """
 
     difference: float
-    """The accuracy of a minus that of b, between -1 and 1."""
     low: float
     high: float
-    """Tango's score interval over questions; it holds 0 wherever `p_value` is not below 0.05."""
     p_value: float
-    """McNemar's exact test, over questions."""
     won: tuple[str, ...]
-    """The questions that only a has right."""
     lost: tuple[str, ...]
-    """The questions that only b has right."""
     n: int
     clusters: int
     clustered: tuple[float, float] | None
-    """The interval clustered by database, which speaks of other databases; None where fewer than ten were asked."""
 
     @property
     def note(self) -> str:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 
 from sqlglot import exp, tokenize
 from sqlglot.errors import SqlglotError
@@ -88,41 +89,34 @@ def _place(line: Line | None) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A clause as two queries have it: their result columns, tables or conditions in it.
-
-    `nested` says that it belongs to subqueries.
-    """
+    """The result columns, tables or conditions in a clause of two queries; `nested` in that of their subqueries."""
 
     name: str
     nested: bool
     first: tuple[str, ...]
-    second: tuple[str, ...]
-
-    @property
-    def only_first(self) -> tuple[str, ...]:
-        return tuple((Counter(self.first) - Counter(self.second)).elements())
-
-    @property
-    def only_second(self) -> tuple[str, ...]:
-        return tuple((Counter(self.second) - Counter(self.first)).elements())
+    only_first: tuple[str, ...]
+    only_second: tuple[str, ...]
 
 
 def differences(first: str, second: str, schema: Schema) -> tuple[Clause, ...]:
     """The clauses of both queries, in the order in which SQL writes them, subqueries last; () if one cannot be read."""
     queries = [_lines(sql, schema) for sql in (first, second)]
-    if not all(queries):
-        return ()
-
-    def said(lines: list[Line], name: str, nested: bool) -> tuple[str, ...]:
-        own = [line for line in lines if (line.depth > 0) is nested]
-        return tuple(text for line in own for clause, text in line.means if clause == name)
-
-    found = [
-        Clause(name, nested, *(said(lines, name, nested) for lines in queries))
-        for nested in (False, True)
-        for name in CLAUSES
-    ]
-    return tuple(clause for clause in found if clause.first or clause.second)
+    found = []
+    for nested, name in product((False, True), CLAUSES if all(queries) else ()):
+        ours, theirs = (
+            [
+                text
+                for x in lines
+                if (x.depth > 0) is nested
+                for clause, text in x.means
+                if clause == name
+            ]
+            for lines in queries
+        )
+        only = (Counter(ours) - Counter(theirs), Counter(theirs) - Counter(ours))
+        if ours or theirs:
+            found.append(Clause(name, nested, tuple(ours), *(tuple(x.elements()) for x in only)))
+    return tuple(found)
 
 
 def _lines(sql: str, schema: Schema) -> list[Line]:

@@ -12,7 +12,6 @@ from sqlglot import exp
 
 from workbench.sql.executor import Executor, values
 from workbench.sql.reading import parse, used
-from workbench.sql.sandbox import Answer
 from workbench.sql.schema_text import quote
 from workbench.types import Execution, Row, Schema
 
@@ -43,23 +42,25 @@ def counterexample(
     kinds = {table.kind for table in schema.tables if table.name in probes}
     if names[0].error or names[1].error or kinds != {"table"}:
         return None
-    for sql in (first, second):
-        for table, probe in _probes(sql, schema):
-            probes.get(table, []).append(probe)
+    for table, probe in (found for sql in (first, second) for found in _probes(sql, schema)):
+        probes.get(table, []).append(probe)
     request = {"do": "counterexample", "queries": [first, second], "probes": probes, "most": MOST}
     answer = executor.ask(database, request | {"seconds": SECONDS})
     if not (found := values(answer["rows"])):
         return None
     tables, results = found
+    made = [
+        Execution(
+            a["status"],
+            tuple(a["columns"]),
+            tuple(map(tuple, a["rows"])),
+            len(a["rows"]),
+            a["fingerprint"],
+        )
+        for a in results
+    ]
     rows = {name: tuple(map(tuple, own)) for name, _, own in tables}
-    columns = {name: tuple(own) for name, own, _ in tables}
-    return Counterexample(rows, columns, *map(_execution, results))
-
-
-def _execution(found: Answer) -> Execution:
-    rows = tuple(map(tuple, found["rows"]))
-    columns = tuple(found["columns"])
-    return Execution(found["status"], columns, rows, len(rows), found["fingerprint"])
+    return Counterexample(rows, {name: tuple(columns) for name, columns, _ in tables}, *made)
 
 
 def _probes(sql: str, schema: Schema) -> Iterator[tuple[str, str]]:
@@ -68,8 +69,7 @@ def _probes(sql: str, schema: Schema) -> Iterator[tuple[str, str]]:
     for select in () if isinstance(tree, str) else tree.find_all(exp.Select):
         kept = {key: select.args.get(key) for key in ("with_", "from_", "joins", "where")}
         for node in (join.this for join in (kept["from_"], *(kept["joins"] or ())) if join):
-            table = schema.table(node.name) if isinstance(node, exp.Table) else None
-            if table:
+            if isinstance(node, exp.Table) and (table := schema.table(node.name)):
                 probe = exp.Select(**kept).copy()
                 probe.set("expressions", [exp.column("rowid", quote(node.alias_or_name))])
                 yield table.name, probe.sql("sqlite", comments=False)

@@ -12,6 +12,7 @@ import stat
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -115,10 +116,11 @@ class Executor:
                     answer["columns"] = orjson.dumps(answer["columns"]).decode()
                     row = key, contents[path], text, about, *map(answer.get, STORED)
                     new.setdefault(path, []).append(row)
-            # None is stored on a database that has changed since: it may be of another content.
-            rows = [row for path in new if _unchanged(path, states[path]) for row in new[path]]
             names = f"key, database, sql, limits, {', '.join(STORED)}"
-            self._write(f"IGNORE INTO executions ({names})", rows)
+            for path, rows in new.items():
+                with suppress(UnreadableDatabaseError):
+                    if file_state(path) == states[path]:  # else it may be of another content
+                        self._write(f"IGNORE INTO executions ({names})", rows)
             report(done, len(jobs))
         return [results[key] for key in keys]
 
@@ -148,11 +150,7 @@ class Executor:
     def time(
         self, database: Path, queries: Sequence[str], repeats: int, seconds: float
     ) -> tuple[list[list[float]], list[int]] | None:
-        """The seconds of each query's runs, and its number of SQLite opcodes, which is the same on every machine.
-
-        The queries run in turn, `repeats` times, within `seconds` in all; the cache is not read. None if a query
-        does not run to its end.
-        """
+        """The seconds of each query's runs in turn, and its number of SQLite opcodes; None if a query fails."""
         request = {"do": "times", "queries": list(queries), "repeats": repeats, "seconds": seconds}
         answer = self.ask(database, request)
         return (answer["times"], answer["opcodes"]) if "times" in answer else None
@@ -208,13 +206,6 @@ def file_state(path: Path) -> str:
         raise UnreadableDatabaseError(f"{name}: {why}")
     state = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
     return " ".join(map(str, state))
-
-
-def _unchanged(path: Path, state: str) -> bool:
-    try:
-        return file_state(path) == state
-    except UnreadableDatabaseError:
-        return False
 
 
 def execution(answer: Answer) -> Execution:

@@ -59,20 +59,18 @@ def literal(value: Value, length: int = VALUE_LENGTH) -> str:
 def create_table_text(schema: Schema) -> str:
     """CREATE TABLE statements with comments, as in CHESS (figure 15) and CHASE-SQL.
 
-    A column's comment has its description, the meaning of its values, and examples. SQLite can run the text, and
-    reading the new database gives the same tables, columns and keys. A view or a virtual table is written as a table
-    with a comment, since queries use it like one.
+    SQLite can run the text, and reading the new database gives the same tables, columns and keys. A view or a virtual
+    table is written as a table with a comment, since queries use it like one.
     """
     return "\n\n".join(map(_create_table, schema.tables))
 
 
 def bare_create_table_text(schema: Schema) -> str:
     """CREATE TABLE statements without comments, as BIRD's zero-shot prompt shows them."""
-    tables = (
-        replace(table, columns=tuple(Column(column.name, column.type) for column in table.columns))
-        for table in schema.tables
+    bare = (
+        replace(t, columns=tuple(Column(c.name, c.type) for c in t.columns)) for t in schema.tables
     )
-    return "\n\n".join(map(_create_table, tables))
+    return "\n\n".join(map(_create_table, bare))
 
 
 @lru_cache(maxsize=256)  # several of MAC-SQL's agents show the same schema
@@ -94,12 +92,23 @@ def mac_sql_text(schema: Schema) -> str:
         for key in table.foreign_keys
         for own, other in zip(key.columns, key.ref_columns, strict=False)
     ]
-    return "\n".join([*lines, "[Foreign keys]", *keys] if keys else lines)
+    return "\n".join([*lines, *["[Foreign keys]"] * bool(keys), *keys])
 
 
 def _create_table(table: Table) -> str:
     key = table.primary_key
-    definitions = [_definition(column, is_key=key == (column.name,)) for column in table.columns]
+    definitions = []
+    for column in table.columns:
+        plain = _TYPE.fullmatch(column.type)  # SQLite allows any text
+        written = plain and all(quote(word) == word for word in plain[1].split())
+        declared = column.type if written or not column.type else quote(column.type)
+        definition = f"{quote(column.name)} {declared}".rstrip()
+        texts = [*_descriptions(column)]
+        if column.examples:
+            texts.append(f"examples: {_literals(column.examples)}")
+        definitions.append(
+            (definition + " PRIMARY KEY" * (key == (column.name,)), "; ".join(texts))
+        )
     if len(key) > 1:
         definitions.append((f"PRIMARY KEY ({_names(key)})", ""))
     for foreign in table.foreign_keys:
@@ -108,23 +117,10 @@ def _create_table(table: Table) -> str:
         definitions.append((f"FOREIGN KEY ({_names(foreign.columns)}) REFERENCES {target}", ""))
     kind = {"table": "", "view": " -- a view", "virtual": " -- a virtual table"}[table.kind]
     lines = [
-        f"    {definition}{'' if i == len(definitions) else ','}{comment and f' -- {comment}'}"
-        for i, (definition, comment) in enumerate(definitions, 1)
+        f"    {definition}{',' * (n < len(definitions))}{comment and f' -- {comment}'}"
+        for n, (definition, comment) in enumerate(definitions, 1)
     ]
     return "\n".join([f"CREATE TABLE {quote(table.name)} ({kind}", *lines, ");"])
-
-
-def _definition(column: Column, *, is_key: bool) -> tuple[str, str]:
-    """A column's definition and its comment."""
-    declared = column.type  # SQLite allows any text
-    plain = _TYPE.fullmatch(declared)
-    if declared and not (plain and all(quote(word) == word for word in plain[1].split())):
-        declared = quote(declared)
-    definition = f"{quote(column.name)} {declared}".rstrip() + " PRIMARY KEY" * is_key
-    texts = [*_descriptions(column)]
-    if column.examples:
-        texts.append(f"examples: {_literals(column.examples)}")
-    return definition, "; ".join(texts)
 
 
 def _names(columns: tuple[str, ...]) -> str:
