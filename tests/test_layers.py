@@ -23,7 +23,6 @@ LAYERS: list[set[str]] = [  # the lowest first
     {"study"},
     {"widgets"},
     {"label", "explorer"},
-    {"experiment"},
     {"cli"},
     {"__main__"},
     {"embedded"},

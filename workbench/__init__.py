@@ -56,9 +56,9 @@ def _html(record: object) -> str:
 _shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
 _formats = getattr(getattr(_shell, "display_formatter", None), "formatters", {})
 if hasattr(_shell, "kernel"):
-    from workbench.experiment.signals import stop_kernel_on_signals
+    from workbench.study.signals import stop_on_signals
 
-    stop_kernel_on_signals(_shell)
+    stop_on_signals()
 if "text/html" in _formats:  # some IPython shells show text only
     for _name, _module in RECORDS.items():
         _formats["text/html"].for_type_by_name(_module, _name, _html)

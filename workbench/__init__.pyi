@@ -13,7 +13,6 @@ from workbench.evaluate.judge import judge as judge
 from workbench.evaluate.linking import linking_by_stage as linking_by_stage
 from workbench.evaluate.linking import literals as literals
 from workbench.evaluate.stats import holm as holm
-from workbench.experiment.preview import preview_of as preview_of
 from workbench.explorer.compare import Comparison as Comparison
 from workbench.explorer.compare import compare as compare
 from workbench.explorer.explorer import Explorer as Explorer

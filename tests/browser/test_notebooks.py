@@ -1,10 +1,10 @@
 """Every notebook runs in JupyterLab without an error, on a few questions."""
 
+import papermill
 import pytest
 
 from tests.browser.desk import ROOT
 from tests.notebooks.test_small_runs import SMALL
-from workbench.experiment.notebooks import parameters_of
 
 NOTEBOOKS = sorted(
     str(path.relative_to(ROOT))
@@ -18,7 +18,7 @@ def wrong(sit_down):
     """The faults of each notebook by its path. The notebooks run two at a time."""
     with sit_down("notebooks") as desk:
         for name in NOTEBOOKS:
-            known = parameters_of(ROOT / name)
+            known = papermill.inspect_notebook(str(ROOT / name))
             desk.small(name, limit=2, **{key: SMALL[key] for key in SMALL.keys() & known})
         desk.enter()
         return desk.page.evaluate("paths => desk.goThroughAll(paths, 2)", NOTEBOOKS)

@@ -17,7 +17,7 @@ import workbench as wb
 from workbench.benchmarks.benchmark import some
 from workbench.benchmarks.bundled import load_bundled
 from workbench.llm.send import answer_here
-from workbench.study.solving import solve_all
+from workbench.study.solve import solve_all
 
 WAIT = 300.0  # seconds, for a busy computer
 COLUMNS = {  # without times

@@ -14,7 +14,7 @@ from workbench.errors import BadInputError, BudgetError, ClusterError
 DIRECT = wb.direct("some/model")
 ENDS = """
 import os
-import workbench.study.solving as solving
+import workbench.study.solve as solving
 def trials_or_end(system, context, lab, trials_of=solving.trials_of):
     if context.question.id == {question!r} and os.path.exists({flag!r}):
         os._exit(9)

@@ -9,8 +9,8 @@ import nbformat
 import pytest
 
 import workbench as wb
-from workbench.experiment.notebooks import check_parameters
 from workbench.study.experiment import load_experiment
+from workbench.study.reproduce import check_parameters
 
 CHECKOUT = Path(__file__).parents[2]
 FOLDER = CHECKOUT / "notebooks"

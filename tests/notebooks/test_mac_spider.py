@@ -6,9 +6,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from workbench.experiment.reproduce import plan, run
 from workbench.report.papers import published
 from workbench.study.experiment import load_experiment
+from workbench.study.reproduce import plan, run
 from workbench.study.saved import read_index
 
 CHECKOUT = Path(__file__).parents[2]
@@ -37,9 +37,9 @@ def figures(tmp_path_factory, tiny):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_HOME", str(folder / "home"))
         jobs = plan(load_experiment(str(folder / "experiments" / "mac_spider.yaml")))
-        run(jobs, folder / "figures", at_once=2)
+        run(jobs, at_once=2)
     assert {job.name: job.error for job in jobs} == dict.fromkeys((job.name for job in jobs), "")
-    return folder / "figures"
+    return folder / "figures" / "mac_spider"
 
 
 @pytest.mark.slow

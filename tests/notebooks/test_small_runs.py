@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
+import papermill
 import pytest
 
-from workbench.experiment.notebooks import parameters_of
-from workbench.experiment.reproduce import plan, run
 from workbench.store import Store
 from workbench.study.experiment import load_experiment
+from workbench.study.reproduce import plan, run
 from workbench.study.saved import read_index
 from workbench.study.trace import trace
 
@@ -38,12 +38,13 @@ def jobs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("small")
     notebooks = {}
     for name, parameters in EMBEDDED.notebooks.items():
-        known = parameters_of(CHECKOUT / "notebooks" / f"{name}.ipynb")
+        known = papermill.inspect_notebook(str(CHECKOUT / "notebooks" / f"{name}.ipynb"))
         notebooks[name] = parameters | {key: value for key, value in SMALL.items() if key in known}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_HOME", str(folder / "home"))
-        ready = plan(replace(EMBEDDED, notebooks=notebooks), limit=LIMIT)
-        run(ready, folder / "figures", at_once=2)
+        small = replace(EMBEDDED, notebooks=notebooks, figures=folder / "figures")
+        ready = plan(small, limit=LIMIT)
+        run(ready, at_once=2)
     return {job.name: job for job in ready}, folder / "figures"
 
 
@@ -51,7 +52,7 @@ def jobs(tmp_path_factory):
 def test_a_notebook_runs_and_leaves_what_it_saved(name, jobs):
     job, figures = jobs[0][name], jobs[1]
     assert (job.state, job.error) == ("done", "")
-    saved = sorted({line["saved"] for line in job.reports if "saved" in line})
+    saved = [name for name, record in job.records.items() if record]
     assert saved
     records = {one: read_index(figures)[one] for one in saved}
     for one, record in records.items():
@@ -78,7 +79,7 @@ def test_every_row_of_ours_leads_to_the_questions_that_it_counts(jobs):
             for number, row in enumerate(rows):
                 if row.get("run"):
                     _, found = trace(path, number, store)
-                    asked = {one.question_id for one in found}
+                    asked = set(found["question_id"])
                     assert asked or row.get("question_ids") == "", (path.name, row)
                     if "n" in row and path.stem not in NO_QUESTIONS:
                         assert len(asked) == int(row["n"]), (path.name, row)

@@ -196,9 +196,8 @@ def test_what_a_system_leaves_out_stays_left_out():
     assert settings_of({"descriptions": 9})["descriptions"] == Descriptions(9)
 
 
-def test_a_preview_needs_no_embedding_model(tmp_path, monkeypatch):
-    monkeypatch.setenv("WORKBENCH_PREVIEW", "1")
-    with open_study(Experiment("own"), limit=1, figures=tmp_path) as study:
+def test_a_preview_needs_no_embedding_model(tmp_path):
+    with open_study(Experiment("own", preview=1), limit=1, figures=tmp_path) as study:
         ((same, other),) = Embedding("a/b")(study.lab, ["harbour"], ["harbour", "xyz"])
     assert same > 0.99
     assert other < 0.5

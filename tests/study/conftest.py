@@ -1,9 +1,22 @@
-"""A study of a few bundled questions in a home of its own, on a system that asks little."""
+"""A study of a few bundled questions, and a checkout with notebooks of a few lines that an experiment names."""
 
+import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from workbench.study import open_study
-from workbench.study.experiment import Experiment
+from workbench.study.experiment import Experiment, load_experiment
+
+PARAMETERS = """experiment = "embedded"
+limit = None
+name = "x"
+samples = 7
+seed = 0
+sweep = 5  # questions; None: all
+counts = [5, 25]
+heat = 0.5
+product = 10 * 60
+none = []"""
 
 
 @pytest.fixture
@@ -15,3 +28,28 @@ def experiment(tmp_path):
 def study(experiment):
     with open_study(experiment, limit=6) as opened:
         yield opened
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """`write(**notebooks)`: a notebook for each list of code cells, and the experiment that runs them all."""
+
+    def write(parameters="", settings="", **notebooks):
+        for folder in ("notebooks", "experiments"):
+            (tmp_path / folder).mkdir(exist_ok=True)
+        lines = [settings, "notebooks:"]
+        for name, cells in notebooks.items():
+            first = new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]})
+            whole = [new_markdown_cell("# A title"), first, *map(new_code_cell, cells)]
+            notebook = new_notebook(cells=whole)
+            for number, cell in enumerate(whole):
+                cell["id"] = f"cell-{number}"
+            notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+            notebook.metadata["language_info"] = {"name": "python"}
+            nbformat.write(notebook, tmp_path / "notebooks" / f"{name}.ipynb")
+            lines.append(f"  {name}: {{{parameters}}}")
+        path = tmp_path / "experiments" / "mine.yaml"
+        path.write_text("\n".join(lines) + "\n")
+        return load_experiment(str(path))
+
+    return write

@@ -99,6 +99,7 @@ WRONG = {
     "notebooks: [a]": "notebooks",
     "notebooks: {a: 3}": "notebooks.a",
     "models: {1: a/b}": "models",
+    "models: {judg: a/b}": "judg",
     "golds: {new: [1]}": "golds.new",
     "parameters: {openai/o3: low}": "parameters.openai/o3",
     "parameters: {openai/o3: {seed: 1}}": "openai/o3",

@@ -24,33 +24,41 @@ class Terminal(io.StringIO):
 def test_the_bar_is_on_stderr_but_not_in_a_notebook_which_shows_that_on_red(
     stream, place, monkeypatch
 ):
-    monkeypatch.delenv("WORKBENCH_PROGRESS", raising=False)
     for name in ("stdout", "stderr"):
         monkeypatch.setattr(sys, name, stream())
-    with Progress("a run", "id") as progress:
+    with Progress("a run") as progress:
         progress(1, 2, Tally())
         assert progress._bar.fp._wrapped is getattr(sys, place)
 
 
 def test_the_bar_says_that_prices_are_unknown(monkeypatch):
-    monkeypatch.delenv("WORKBENCH_PROGRESS", raising=False)
     monkeypatch.setattr(sys, "stderr", Terminal())
-    with Progress("a run", "id") as progress:
+    with Progress("a run") as progress:
         progress(1, 2, Tally(calls=3, cost=0.25, unpriced=2))
-        assert "3 calls, $0.25 and unknown prices" in progress._bar.postfix
+        assert (
+            "3 calls asked, 0 cached, $0.2500 and 2 calls of unknown price" in progress._bar.postfix
+        )
 
 
 def test_a_file_that_takes_stderr_gets_no_bar(monkeypatch):
-    monkeypatch.delenv("WORKBENCH_PROGRESS", raising=False)
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with Progress("a run", "id") as progress:
+    with Progress("a run") as progress:
         progress(1, 2, Tally())
         assert progress._bar.disable
 
 
-def test_a_run_says_how_many_calls_got_no_answer_and_why(monkeypatch, capsys):
-    monkeypatch.delenv("WORKBENCH_PROGRESS", raising=False)
+def test_a_run_says_how_many_calls_got_no_answer_and_why(capsys):
     report_failed_calls("MAC-SQL", {"timeout": 1, "rejected": 2})
     assert capsys.readouterr().err == (
         "MAC-SQL: 3 calls got no answer (rejected 2, timeout 1), and the numbers lack them: run it again\n"
     )
+
+
+def test_a_run_in_a_notebook_leaves_one_line_behind(monkeypatch):
+    for name in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, name, NotebookStream())
+    with Progress("a run") as progress:
+        progress(1, 2, Tally(calls=3, hits=1200))
+        progress(2, 2, Tally(calls=4, hits=1200, cost=0.5))
+    said = sys.stdout.getvalue()
+    assert said == "a run: 2 of 2 questions, 4 calls asked, 1,200 cached, $0.5000\n"

@@ -16,8 +16,8 @@ from workbench.llm.faults import Refusal
 from workbench.sql.executor import Executor
 from workbench.study import Study, accuracy, open_study
 from workbench.study.measures import notes_on
-from workbench.study.result_cache import model_names, system_keys
 from workbench.study.run import across, by_part, run_tables
+from workbench.study.solve import model_names, system_keys
 from workbench.study.trace import candidates
 from workbench.systems.baselines import direct
 from workbench.systems.chase_sql import Ranker, chase_sql
@@ -180,7 +180,7 @@ def answer(study, monkeypatch):
     """`answer(sql)` runs a system whose package code was changed so that it answers every question with this."""
 
     def answer(sql):
-        monkeypatch.setattr("workbench.study.result_cache.code_hash", lambda: sql)
+        monkeypatch.setattr("workbench.study.solve.code_hash", lambda: sql)
         monkeypatch.setattr(Generate, "__call__", lambda *_: (Candidate(sql, "direct"),))
         return study.run(direct(study.model))
 
@@ -190,8 +190,8 @@ def answer(study, monkeypatch):
 def test_a_run_of_changed_code_leaves_the_older_run_of_other_answers(study, answer):
     before, after = answer("SELECT 1"), answer("SELECT 2")
     store = study.lab.client.cache
-    assert {found.sql for found in candidates(before.id, store)} == {"SELECT 1"}
-    assert {found.sql for found in candidates(after.id, store)} == {"SELECT 2"}
+    assert set(candidates(before.id, store)["sql"]) == {"SELECT 1"}
+    assert set(candidates(after.id, store)["sql"]) == {"SELECT 2"}
 
 
 def test_a_run_of_changed_code_with_the_same_answers_is_the_same_run(study, answer):
@@ -218,8 +218,8 @@ def test_a_question_that_failed_stays_without_answer_in_its_run(study):
         before = here.run(direct("elsewhere/model"))
         down = False
         after = here.run(direct("elsewhere/model"))
-    assert {found.sql for found in candidates(before.id, store)} == set()
-    assert {found.sql for found in candidates(after.id, store)} == {"SELECT 1"}
+    assert set(candidates(before.id, store)["sql"]) == {""}
+    assert set(candidates(after.id, store)["sql"]) == {"SELECT 1"}
 
 
 def test_a_model_that_fails_is_asked_again_next_time(study):
@@ -237,7 +237,7 @@ def test_a_model_that_fails_is_asked_again_next_time(study):
     store = study.lab.client.cache
     lab = replace(study.lab, client=Client(store, send=send))
     (before,) = store.read("SELECT count(*) FROM attempts")[0]
-    from workbench.study.solving import solve_all
+    from workbench.study.solve import solve_all
 
     asked = study.benchmark.questions[:2]
     failed = solve_all(system, asked, lab)
@@ -333,7 +333,7 @@ def test_spider_is_judged_in_its_own_sense(study):
         ],
         "cost": dict.fromkeys(("calls", "input_tokens", "output_tokens", "dollars", "unpriced"), 0),
     }  # fmt: skip
-    from workbench.study.solving import QuestionRecords
+    from workbench.study.solve import QuestionRecords
 
     kept = {question.id: QuestionRecords("k", attempt, {"chosen": 0, "cost": attempt["cost"]})}
     part = replace(benchmark, questions=(question,), golds={question.id: gold})

@@ -34,9 +34,9 @@ def test_a_table_is_saved_beside_its_data(study, table):
     assert "no language model" in record["stamp"]
 
 
-def test_a_saved_figure_names_the_models_of_its_runs(experiment, monkeypatch):
-    monkeypatch.setenv("WORKBENCH_PREVIEW", "2")  # a stand-in answers for all of them
-    record = replace(experiment, model="a/one", models={"rest": "b/two"})
+def test_a_saved_figure_names_the_models_of_its_runs(experiment):
+    # In a preview, a stand-in answers for all of them.
+    record = replace(experiment, model="a/one", models={"rest": "b/two"}, preview=2)
     with open_study(record, limit=6) as study:
         roles = chess_ir_ss_cg(study.models["rest"], filtering=study.models["filtering"])
         others = chess_ir_ss_cg(study.models["rest"])
@@ -120,8 +120,7 @@ def test_a_name_never_becomes_a_path(study, table, name):
         study.save(name, table[1])
 
 
-def test_figures_of_a_limit_have_their_own_folder(experiment, tmp_path, monkeypatch):
-    monkeypatch.delenv("WORKBENCH_FIGURES", raising=False)
+def test_figures_of_a_limit_have_their_own_folder(experiment, tmp_path):
     with open_study(experiment) as whole, open_study(experiment, limit=6) as part:
         assert whole.saved.folder == tmp_path / "figures" / "small"
         assert part.saved.folder == tmp_path / "figures" / "small-6"
@@ -133,10 +132,10 @@ def test_a_number_leads_to_the_sql_and_the_calls_behind_it(study, table):
     store = study.lab.client.cache
     row, found = trace(study.saved.folder / "a_table.csv", 0, store)
     assert row["run"] == run.id
-    assert [one.question_id for one in found] == run.questions["question_id"].tolist()
-    assert [one.sql for one in found] == run.questions["sql"].tolist()
-    for one in found:
-        for key in one.calls:
+    assert found["question_id"].tolist() == run.questions["question_id"].tolist()
+    assert found["sql"].tolist() == run.questions["sql"].tolist()
+    for calls in found["calls"]:
+        for key in calls:
             assert store.read("SELECT count(*) FROM calls WHERE key = ?", (key,)) == [(1,)]
 
 
@@ -149,7 +148,7 @@ def test_the_cells_of_a_row_select_its_candidates(study):
     store = study.lab.client.cache
     for number, (db_id, part) in enumerate(run.trials.groupby("db_id")):
         _, found = trace(study.saved.folder / "by_db.csv", number, store)
-        assert {one.db_id for one in found} == {db_id}
+        assert set(found["db_id"]) == {db_id}
         assert len(found) == len(part)
 
 
@@ -157,7 +156,7 @@ def test_the_cells_of_a_row_select_its_candidates(study):
     ("text", "row", "complaint"),
     [
         ("a,run\n1,abc\n", 1, "has rows 0 to 0, and no row 1"),
-        ("a\n1\n", 0, "it names no run"),
+        ("a\n1\n", 0, "names no run"),
         ("a,run\n1,abc\n", 0, "run abc is not in .*run the experiment here first"),
     ],
 )

@@ -14,8 +14,10 @@ from workbench.systems.mac_sql import mac_sql
 from workbench.systems.select import Majority
 
 RUN = """
+import os
 import sys
 from dataclasses import replace
+from pathlib import Path
 from multiprocessing import get_context
 from workbench.study import open_study
 from workbench.study.experiment import Experiment
@@ -26,7 +28,8 @@ ready = fork.Barrier(2)
 def run(system):
     with open_study(Experiment("small"), limit=24) as study:
         ready.wait()
-        study.run(systems[system])
+        paid = study.run(systems[system]).paid.calls
+    Path(os.environ["WORKBENCH_HOME"], f"asked-{os.getpid()}").write_text(str(paid))
 both = [fork.Process(target=run, args=[system]) for system in sys.argv[1:]]
 for process in both:
     process.start()
@@ -40,26 +43,22 @@ sys.exit(any(process.exitcode for process in both))
 @pytest.mark.parametrize(("other", "selections"), [("whole", 24), ("no fixer", 48)])
 def test_two_processes_make_each_call_once(other, selections, tmp_path, monkeypatch):
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
-    monkeypatch.setenv("WORKBENCH_PROGRESS", str(tmp_path / "progress"))
     subprocess.run([sys.executable, "-c", RUN, "whole", other], check=True)
-    import orjson
-
-    lines = [orjson.loads(line) for line in (tmp_path / "progress").read_bytes().splitlines()]
-    last = {line["began"]: line["calls"] for line in lines}
+    asked = [int(path.read_text()) for path in tmp_path.glob("asked-*")]
     with Cache() as store:
         assert store.read("SELECT count(*) FROM selections") == [(selections,)]
-        assert store.read("SELECT count(*) FROM calls") == [(sum(last.values()),)]
-    assert len(last) == 2
-    assert min(last.values()) > 0, "both took part"
+        assert store.read("SELECT count(*) FROM calls") == [(sum(asked),)]
+    assert len(asked) == 2
+    assert min(asked) > 0, "both took part"
 
 
 def test_a_question_that_another_process_solves_is_waited_for(tmp_path, monkeypatch):
     from workbench.llm.locks import Locks
-    from workbench.study import solving
+    from workbench.study import solve
 
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
     with open_study(Experiment("small"), limit=3, figures=tmp_path) as study:
-        lock = solving.lock_name(study.benchmark.questions[0])
+        lock = solve.lock_name(study.benchmark.questions[0])
         Locks(study.lab.client.cache.path).acquire(lock)
         waited = []
 
@@ -67,7 +66,7 @@ def test_a_question_that_another_process_solves_is_waited_for(tmp_path, monkeypa
             waited.append(seconds)
             Locks(study.lab.client.cache.path).release(lock)
 
-        monkeypatch.setattr(solving.time, "sleep", wait)
+        monkeypatch.setattr(solve.time, "sleep", wait)
         assert len(study.run(mac_sql()).questions) == 3
         assert waited
 
@@ -76,9 +75,9 @@ def test_systems_with_equal_retrieval_and_pruning_share_its_calls_and_each_count
     tmp_path, monkeypatch
 ):
     from workbench.llm.client import Client
-    from workbench.study import solving
+    from workbench.study import solve
 
-    monkeypatch.setattr(solving, "_prepared", OrderedDict())
+    monkeypatch.setattr(solve, "_prepared", OrderedDict())
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
     with open_study(Experiment("small"), limit=3, figures=tmp_path) as study:
         store, asked = study.lab.client.cache, study.benchmark.questions
@@ -86,7 +85,7 @@ def test_systems_with_equal_retrieval_and_pruning_share_its_calls_and_each_count
         tallies, costs = [], []
         for system in (whole, replace(whole, fix=(), select=Majority())):
             lab = replace(study.lab, client=Client(store))
-            kept = solving.solve_all(system, asked, lab)
+            kept = solve.solve_all(system, asked, lab)
             tallies.append(lab.client.ledger.frame())
             costs.append(sum(one.candidates["cost"]["calls"] for one in kept.values()))
         assert "prune/mac_selector" in set(tallies[0]["prompt"])

@@ -10,7 +10,7 @@ from importlib import import_module
 import click
 
 from workbench.errors import WorkbenchError
-from workbench.experiment.signals import exit_code, stop_on_signals
+from workbench.study.signals import exit_code, stop_on_signals
 from workbench.terminal import visible_output
 
 # Each command's module, and its line in the help text, which is printed without importing the module.
@@ -19,7 +19,6 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "cache": ("workbench.cli.cache", "Count, export, merge and delete cached model calls."),
     "data": ("workbench.cli.data", "List benchmarks, or check one."),
     "evaluate": ("workbench.cli.evaluate", "Judge files of predictions."),
-    "preview": ("workbench.cli.reproduce", "Estimate what an experiment costs."),
     "reproduce": ("workbench.cli.reproduce", "Run an experiment's notebooks."),
     "run": ("workbench.cli.run", "Run a system over a benchmark."),
     "trace": ("workbench.cli.reproduce", "Show the SQL and calls behind a number."),
@@ -96,7 +95,7 @@ def _run() -> None:
             raise
         where = f"{error.filename}: " if error.filename else ""
         advice = (
-            "make space, or set WORKBENCH_HOME or WORKBENCH_FIGURES to a folder that can be written"
+            "make space, or set WORKBENCH_HOME to a folder that can be written"
             if error.errno in _CANNOT_WRITE
             else "name another file"
         )

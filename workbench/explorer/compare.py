@@ -22,8 +22,8 @@ from workbench.prompts.prompt import PACKAGED, Prompt, check_folder
 from workbench.report.figures.accuracy import differences
 from workbench.report.tables import ResultTable, alone
 from workbench.study.measures import notes_on
-from workbench.study.result_cache import model_names
 from workbench.study.run import Run, Runs
+from workbench.study.solve import model_names
 from workbench.study.study import Study, open_study
 from workbench.systems.baselines import direct
 from workbench.systems.generate import Generate

@@ -32,9 +32,8 @@ from workbench.llm.keys import runs_here
 from workbench.prompts.prompt import Prompt, names
 from workbench.report.display import group_numbers
 from workbench.store import home
-from workbench.study.result_cache import model_names, system_keys
 from workbench.study.run import Run, run_tables
-from workbench.study.solving import cached_records
+from workbench.study.solve import cached_records, model_names, system_keys
 from workbench.study.study import Study
 from workbench.systems.system import System, rebuilt
 from workbench.types import Trial

@@ -163,7 +163,6 @@ def load_experiment(name: str, preview: int = 0) -> Experiment:
 
     With `preview`, bundled questions stand for a benchmark whose folder is not set.
     """
-    preview = preview or int(os.environ.get("WORKBENCH_PREVIEW") or 0)
     settings = read_yaml(path := find_experiment(name))
     file = Path(os.path.abspath(path))  # noqa: PTH100  without `..`, which is no folder's parent
     try:

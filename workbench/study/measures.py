@@ -16,7 +16,6 @@ from workbench.evaluate.stats import mean_interval
 from workbench.report.figures.candidates import TOGETHER
 from workbench.report.stamp import question_ids
 from workbench.report.style import shown
-from workbench.study.previewing import preview_questions
 from workbench.study.run import BY_GOLD, FAILED_BY_GOLD, Run, Table, accuracy, cells
 from workbench.study.study import Study
 from workbench.systems.baselines import Proposed
@@ -221,7 +220,9 @@ def industrial(study: Study, system: System, columns: int) -> System:
     bundled columns are repeated to reach this number.
     """
     golds, others = study.benchmark.golds, merged(study)
-    around = AroundGold(system.retrieve, golds, columns, others, repeated=preview_questions() > 0)
+    around = AroundGold(
+        system.retrieve, golds, columns, others, repeated=study.experiment.preview > 0
+    )
     return replace(system, retrieve=around)
 
 

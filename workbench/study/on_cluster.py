@@ -14,8 +14,13 @@ from workbench.cluster.pool import each
 from workbench.lab import Lab
 from workbench.llm.keys import runs_here
 from workbench.llm.locks import Locks
-from workbench.study.result_cache import ResultKeys, model_names
-from workbench.study.solving import QuestionRecords, lock_name, solve_once
+from workbench.study.solve import (
+    QuestionRecords,
+    ResultKeys,
+    lock_name,
+    model_names,
+    solve_once,
+)
 from workbench.systems.system import System
 from workbench.types import Question
 

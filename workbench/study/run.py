@@ -21,7 +21,7 @@ from workbench.report.papers import published
 from workbench.report.stamp import Stamp
 from workbench.report.style import Picture, ordered
 from workbench.sql.executor import Executor
-from workbench.study.solving import QuestionRecords, Record
+from workbench.study.solve import QuestionRecords, Record
 from workbench.systems.system import System
 from workbench.types import Selection
 

@@ -23,7 +23,6 @@ from workbench.report.display import Html
 from workbench.report.stamp import runs, stamped
 from workbench.report.tables import ResultTable
 from workbench.spreadsheet import plain
-from workbench.study.progress import report
 
 _INDEX = "index.json"
 
@@ -95,7 +94,6 @@ class Saved:
                 f"{self.folder}: {error.strerror}; name a folder that can be written"
             ) from error
         self.last = name, frame
-        report(saved=name)
 
     def claim(self, text: str, holds: "bool | pd.Series[Any]", of: object, judged: bool) -> Claim:
         """Store a claim with the figure or table that was saved last, with the numbers that it is about."""

@@ -1,7 +1,6 @@
 """An opened experiment: its benchmark and models, the runs of systems, and the folder of its figures."""
 
 import atexit
-import os
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -30,18 +29,21 @@ from workbench.report.tables import ResultTable
 from workbench.retrieve.named import by_letters, with_retrieval
 from workbench.sql.executor import Executor
 from workbench.study.experiment import MODEL_ROLES, Experiment, experiment_of
-from workbench.study.previewing import EMBEDDED_PARSER, StandIn, preview_questions
+from workbench.study.preview import EMBEDDED_PARSER, client_of
 from workbench.study.progress import Progress, report_failed_calls
-from workbench.study.result_cache import (
+from workbench.study.run import Run, Runs, Table, accuracy, costs, run_id, run_tables, table_of
+from workbench.study.saved import Claim, Saved
+from workbench.study.solve import (
+    ClusterSolver,
     endpoints,
     identity_of,
     model_names,
+    prepare_once,
     prompts_hash,
+    selection_of,
+    solve_all,
     system_keys,
 )
-from workbench.study.run import Run, Runs, Table, accuracy, costs, run_id, run_tables, table_of
-from workbench.study.saved import Claim, Saved
-from workbench.study.solving import ClusterSolver, prepare_once, selection_of, solve_all
 from workbench.systems import baselines, chase_sql, chess, mac_sql
 from workbench.systems.cheaper import cheaper
 from workbench.systems.system import System, rebuilt, with_suspect
@@ -84,12 +86,12 @@ def open_study(
     revised = {name: with_golds(benchmark, file) for name, file in own.golds.items()}
     questions = some(some(benchmark.questions, own.limit), limit)
     name = own.name if limit is None else f"{own.name}-{limit}"
-    folder = own.figures or os.environ.get("WORKBENCH_FIGURES") or own.folder / own.output / name
-    preview = preview_questions()
+    folder = own.figures or own.folder / own.output / name
+    preview = own.preview
     with ExitStack() as stack:
         store = stack.enter_context(Cache())
         solver = None
-        cluster = cluster or own.cluster or os.environ.get("WORKBENCH_CLUSTER", "")
+        cluster = cluster or own.cluster
         if cluster and not preview:
             from workbench.cluster.pool import open_pool  # noqa: PLC0415  Dask, an extra
             from workbench.study.on_cluster import solve_on  # noqa: PLC0415
@@ -98,11 +100,10 @@ def open_study(
         executor = stack.enter_context(Executor(store))
         budget = None
         if own.dollars is not None or own.calls is not None:
-            name = own.budget or os.environ.get("WORKBENCH_BEGAN", "")
-            budget = Budget(own.dollars, calls=own.calls, name=name)
+            budget = Budget(own.dollars, calls=own.calls, name=own.budget)
         opened = some(questions, preview or None)
         lab = Lab(
-            client_of(store, budget, own),
+            client_of(own, store, budget),
             executor,
             benchmark.database,
             own.prompts,
@@ -247,11 +248,8 @@ class Study:
         system = self.with_settings(system)
         lab = replace(self.lab, client=self._client(), system=name)
         input_hash = self._input_hash(system)
-        with Progress(name, input_hash) as progress:
-            try:
-                records = solve_all(system, self.benchmark.questions, lab, progress, self._solver)
-            finally:
-                progress.report(lab.client.ledger.total())
+        with Progress(name) as progress:
+            records = solve_all(system, self.benchmark.questions, lab, progress, self._solver)
         self._report(lab)
         run = run_id(input_hash, records)
         own_first = sorted(model_names(system), key=lambda model: (model != self.model, model))
@@ -304,11 +302,9 @@ class Study:
         self._report(lab)
 
     def _report(self, lab: Lab) -> None:
-        """Report the number of failed calls and, in a preview, of expected calls."""
+        """Say how many calls failed."""
         if failed := lab.client.ledger.failed:
             report_failed_calls(lab.system, failed)
-        if isinstance(lab.client.send, StandIn):
-            lab.client.send.report(self._question_weight)
 
     def save(
         self, name: str, shown: _Shown, data: pd.DataFrame | None = None, stamp: object = ""
@@ -346,7 +342,8 @@ class Study:
 
     def _client(self) -> Client:
         """A client with a ledger of its own."""
-        return client_of(self.lab.client.cache, self._budget, self.experiment)
+        store, weight = self.lab.client.cache, self._question_weight
+        return client_of(self.experiment, store, self._budget, weight)
 
     def _input_hash(self, system: System) -> str:
         """A hash of the system and of its input: models, parameters, prompts, questions and gold queries."""
@@ -362,11 +359,3 @@ class Study:
             *([prompts_hash(self.lab.prompts)] if self.lab.prompts else []),
         ]
         return content_hash("run", inputs).removeprefix("run:")[:12]
-
-
-def client_of(store: Cache, budget: Budget | None, experiment: Experiment) -> Client:
-    """A client that calls the models, or in a preview the embedded parser."""
-    if preview_questions():
-        # The address is part of a call's key, so the parser's replies do not pass for the models'.
-        return Client(store, send=StandIn(), api_base="http://stand-in.invalid")
-    return Client(store, budget=budget, batch=experiment.batch, offline=experiment.offline)

@@ -1,154 +1,133 @@
-"""Trace a number in a figure back to the calls and the SQL behind it.
+"""Trace a number in a figure or table back to the questions, the SQL and the calls behind it.
 
-A row of NAME.csv names its runs. The row counts those questions and candidates of the runs that match its columns
-for generator, difficulty, database and question. The column `question_ids`, if present, lists the counted questions
-and may be empty. If the column `counted` is "all", as for a bound, every candidate counts; otherwise only chosen
-candidates count. Without the column, a row that names a generator counts all its candidates.
+A row of NAME.csv names its runs in `run`, and counts the candidates of these that agree with it in every one of the
+columns question_id, db_id, difficulty, sample, generator (or several of them, and `other`) and question_ids that it has:
+all of these where `counted` is "all", as for a bound, and else the chosen ones.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import orjson
 import pandas as pd
 
+from workbench.benchmarks.load import open_benchmark
 from workbench.errors import BadInputError, naming
 from workbench.report.figures.candidates import SEVERAL, TOGETHER
 from workbench.store import Store
-from workbench.study import result_cache
+from workbench.study.experiment import experiment_of
+from workbench.study.solve import read_records
+
+_EQUAL = ("question_id", "db_id", "difficulty", "sample")
+_COLUMNS = ["run", *_EQUAL, "generator", "sql", "status", "fingerprint", "chosen", "calls"]
 
 
-@dataclass(frozen=True, slots=True)
-class TracedCandidate:
-    """A candidate that a number counts: its generator, its question, its SQL and its calls."""
-
-    run: str
-    question_id: str
-    db_id: str
-    difficulty: str
-    generator: str
-    sample: int
-    sql: str
-    status: str
-    chosen: bool
-    calls: tuple[str, ...]
-
-
-QuestionCandidates = tuple[TracedCandidate, list[TracedCandidate]]
-"""A placeholder for the missing answer to a question, and the question's final candidates."""
-
-
-def trace(data: Path, number: int, store: Store) -> tuple[dict[str, str], list[TracedCandidate]]:
+def trace(data: Path, number: int, store: Store) -> tuple[dict[str, str], pd.DataFrame]:
     """A row of a figure's data, numbered from 0, and every candidate that the row counts.
 
     A question without an answer has one candidate without SQL, whose status is `missing`.
     """
-    rows = data_rows(data)
+    rows = _rows(data)
     if not 0 <= number < len(rows):
         raise BadInputError(f"{data} has rows 0 to {len(rows) - 1}, and no row {number}")
     row = rows[number]
-    runs = row.get("run", "").split()
-    if not runs:
-        raise BadInputError(f"{data}, row {number}: it names no run: {_why_no_run(row)}")
-    unstored = [run for run in runs if not store.read("SELECT 1 FROM runs WHERE id = ?", (run,))]
-    if unstored:
+    if not (runs := row.get("run", "").split()):
         raise BadInputError(
-            f"run {unstored[0]} is not in {store.path}: run the experiment here first, `workbench reproduce`"
+            f"{data}, row {number} names no run: its numbers are the paper's, or about the benchmark or a step before"
+            " any SQL"
         )
-    by_run = (counted_candidates(candidates_by_question(run, store), row) for run in runs)
-    return row, [candidate for counted in by_run for candidate in counted]
+    found = pd.concat([candidates(run, store) for run in runs], ignore_index=True)
+    keep = found["chosen"] | (row.get("counted") == "all")
+    missing = found["status"] == "missing"
+    if row.get("counted") == "all":  # a question without a choice may have candidates
+        keep &= ~(missing & found.duplicated(["run", "question_id"], keep=False))
+    for name in _EQUAL:
+        if row.get(name, "") not in {"", TOGETHER}:
+            keep &= (found[name].astype(str) == row[name]) | (missing & (name == "sample"))
+    if "question_ids" in row:
+        keep &= found["question_id"].isin(row["question_ids"].split(" "))
+    if row.get("generator", "") not in {"", TOGETHER}:
+        listed = SEVERAL.join(filter(None, (row["generator"], row.get("other"))))
+        names = [name for name in found["generator"].unique() if _contains(name, listed)]
+        keep &= found["generator"].isin(names) | missing
+    return row, found[keep]
 
 
-def candidates(run: str, store: Store) -> Iterator[TracedCandidate]:
-    return (candidate for _, found in candidates_by_question(run, store) for candidate in found)
+def _contains(name: str, listed: str) -> bool:
+    """Whether the list has a name, which may itself contain what stands between two names."""
+    return f"{SEVERAL}{name}{SEVERAL}" in f"{SEVERAL}{listed}{SEVERAL}"
 
 
-def candidates_by_question(run: str, store: Store) -> Iterator[QuestionCandidates]:
-    ((text,),) = store.read("SELECT selections FROM runs WHERE id = ?", (run,))
-    selections = orjson.loads(text)
-    keys = [key for key, *_ in selections]
-    choices = result_cache.read(store, "selections", keys)
-    query = "SELECT key, attempt FROM selections WHERE key IN"
-    attempt_keys = dict(store.read_keys(query, keys))
-    attempts = result_cache.read(store, "attempts", list(attempt_keys.values()))
-    for key, question, db_id, difficulty in selections:
-        choice = choices.get(key, {})  # empty if a call failed: such a question is not cached
-        calls = tuple(choice.get("call_keys", ()))
-        origin = (run, question, db_id, difficulty)
-        missing = TracedCandidate(*origin, "", 0, "", "missing", True, calls)
-        trials = attempts[attempt_keys[key]]["trials"] if choice else ()
-        final = []
+def candidates(run: str, store: Store) -> pd.DataFrame:
+    """The final candidates of a run, and a row of status `missing` for each question without a choice."""
+    if not (stored := store.read("SELECT selections FROM runs WHERE id = ?", [run])):
+        raise BadInputError(
+            f"run {run} is not in {store.path}: run the experiment here first, `workbench reproduce`"
+        )
+    asked = orjson.loads(stored[0][0])
+    keys = [key for key, *_ in asked]
+    choices = read_records(store, "selections", keys)
+    of_attempt = dict(store.read_keys("SELECT key, attempt FROM selections WHERE key IN", keys))
+    attempts = read_records(store, "attempts", list(of_attempt.values()))
+    rows = []
+    for key, *origin in asked:
+        choice = choices.get(key, {"chosen": None, "call_keys": ()})  # a call failed: not cached
+        trials = attempts[of_attempt[key]]["trials"] if key in choices else ()
         for index, trial in enumerate(trials):
-            made, is_chosen = tuple(trial["call_keys"]), index == choice["chosen"]
-            own = {name: trial[name] for name in ("generator", "sample", "sql", "status")}
-            own |= {"chosen": is_chosen, "calls": made + calls if is_chosen else made}
-            final.append(replace(missing, **own))
-        yield missing, final
+            chosen = index == choice["chosen"]
+            calls = (*trial["call_keys"], *(choice["call_keys"] if chosen else ()))
+            names = ("sample", "generator", "sql", "status", "fingerprint")
+            rows.append((run, *origin, *(trial[name] for name in names), chosen, calls))
+        if choice["chosen"] is None:
+            rows.append((run, *origin, 0, "", "", "missing", "", True, tuple(choice["call_keys"])))
+    return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def data_rows(data: Path) -> list[dict[str, str]]:
+def told(data: Path, found: pd.DataFrame, store: Store) -> str:
+    """The candidates as text: question, SQL, result, and the keys of the calls."""
+    texts = _questions(data)
+    lines = []
+    for one in found.to_dict("records"):
+        lines.append(
+            f"{one['question_id']} ({one['db_id']}) {texts.get(one['question_id'], '')}".rstrip()
+        )
+        lines.append(
+            f"  {one['generator']} {one['sample']}{', chosen' if one['chosen'] else ''}: {one['status']}"
+        )
+        select = "SELECT row_count, rows FROM executions WHERE sql = ? AND fingerprint = ? LIMIT 1"
+        for count, rows in (
+            store.read(select, [one["sql"], one["fingerprint"]]) if one["sql"] else ()
+        ):
+            lines[-1] += f", {count:,} rows: {rows!s:.200}"
+        lines += [
+            f"  {' '.join(str(one['sql']).split())}",
+            *(f"  {key}" for key in one["calls"]),
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def _questions(data: Path) -> Mapping[str, str]:
+    """The texts of the questions of the experiment or benchmark after which the folder is named; none if unknown."""
+    try:
+        experiment = experiment_of(re.sub(r"-[\d.]+$", "", data.absolute().parent.name))
+        benchmark = open_benchmark(experiment.benchmark, experiment.root)
+    except BadInputError:
+        return {}
+    return {question.id: question.text for question in benchmark.questions}
+
+
+def _rows(data: Path) -> list[dict[str, str]]:
     """The rows of a figure's data as text."""
-    if data.suffix != ".csv":
-        raise BadInputError(f"{data}: give the .csv beside a figure")
     try:
         with naming(data):
             frame = pd.read_csv(data, dtype=str, keep_default_na=False)
     except ValueError as error:
-        raise BadInputError(f"{data}: {_fault(error)}; give the .csv beside a figure") from error
-    if not isinstance(frame.index, pd.RangeIndex):
+        raise BadInputError(f"{data}: give the .csv beside a figure ({error})") from error
+    if data.suffix != ".csv" or not isinstance(frame.index, pd.RangeIndex):
         raise BadInputError(
-            f"{data}: rows have more cells than the first line; give the .csv beside a figure"
+            f"{data}: give the .csv beside a figure, whose rows are as long as its first line"
         )
     frame = frame.map(lambda cell: cell.removeprefix("'"))  # as `spreadsheet.plain` puts it
     return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
-
-
-def _fault(error: ValueError) -> str:
-    """The reason why pandas cannot read a file as CSV, in plain words."""
-    if isinstance(error, UnicodeDecodeError):
-        return f"not UTF-8 text ({error.reason} at byte {error.start})"
-    if isinstance(error, pd.errors.EmptyDataError):
-        return "the file is empty"
-    return "a row has more cells than the first line, or a quote is not closed"
-
-
-def _why_no_run(row: Mapping[str, str]) -> str:
-    """The reason why a row has no run; the paper's own numbers are in columns like "CHESS: EX"."""
-    numbers = [name for name in row if row[name]][1:]
-    if numbers and all(": " in name for name in numbers):
-        return "its numbers are the paper's"
-    return "it describes the benchmark, or a step before any SQL was proposed"
-
-
-def counted_candidates(
-    questions: Iterable[QuestionCandidates], row: Mapping[str, str]
-) -> Iterator[TracedCandidate]:
-    """The candidates of a run that a row counts, and the placeholder of each question without candidates."""
-    counts_all = row["counted"] == "all" if "counted" in row else bool(row.get("generator"))
-    for placeholder, candidates in questions:
-        if _matches_question(placeholder, row):
-            counted = [one for one in candidates if counts_all or one.chosen] or [placeholder]
-            yield from [one for one in counted if _matches_generator(one, row)]
-
-
-def _matches_question(candidate: TracedCandidate, row: Mapping[str, str]) -> bool:
-    if "question_ids" in row and not _contains(candidate.question_id, row["question_ids"], " "):
-        return False
-    values = {name: getattr(candidate, name) for name in ("question_id", "db_id", "difficulty")}
-    return all(row.get(name) in {None, "", TOGETHER, value} for name, value in values.items())
-
-
-def _matches_generator(candidate: TracedCandidate, row: Mapping[str, str]) -> bool:
-    """Whether the row names the candidate's generator, alone, with others as in a Venn diagram, or in a pair."""
-    if row.get("sample") not in {None, "", str(candidate.sample)}:
-        return False
-    if row.get("generator") in {None, "", TOGETHER} or candidate.status == "missing":
-        return True
-    generators = SEVERAL.join(filter(None, (row["generator"], row.get("other"))))
-    return _contains(candidate.generator, generators, SEVERAL)
-
-
-def _contains(name: str, names: str, separator: str) -> bool:
-    """Whether `names` contains a name, which may itself contain the separator `between`."""
-    return f"{separator}{name}{separator}" in f"{separator}{names}{separator}"

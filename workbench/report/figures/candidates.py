@@ -216,7 +216,7 @@ def agreement(
     for (a, ours), (b, theirs) in product(wide.items(), repeat=2):
         pair = ours == theirs if measure == "same verdict" else ours & ~theirs
         share = 100 * (ours if a == b else pair).mean()
-        rows.append({by: a, "other": b, "percent": share, "run": runs(frame)})
+        rows.append({by: a, "other": b, "percent": share, "run": runs(frame), "counted": "all"})
     data, names = pd.DataFrame(rows), [style.text(style.shown(name), 28) for name in wide]
     values = data["percent"].to_numpy().reshape(len(names), -1)
     own = np.eye(len(names), dtype=bool)  # another measure, so it has no colour

@@ -4,10 +4,8 @@ The program then has a moment to store the replies of its open model calls, in w
 SIGHUP, but not Ctrl-C. A program that ignores a signal from its start, as under `nohup`, goes on ignoring it.
 """
 
-import os
 import signal
 from types import FrameType
-from typing import Any
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
@@ -28,7 +26,9 @@ def stop_on_signals() -> None:
             signal.signal(other, signal.SIG_IGN)
         raise Stopped(number)
 
-    _handle(stop)
+    for number in _SIGNALS:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, stop)
 
 
 def exit_code(error: BaseException | None) -> int:
@@ -38,41 +38,3 @@ def exit_code(error: BaseException | None) -> int:
             return 128 + error.number
         error = error.__cause__ or error.__context__
     return 128 + signal.SIGINT
-
-
-def stop_kernel_on_signals(shell: Any) -> None:
-    """In a notebook's kernel, interrupt the running cell at the first of the signals, then end the kernel."""
-    running = True  # the cell that calls this
-    received = 0
-
-    def begin(*_: object) -> None:
-        nonlocal running
-        running = True
-
-    def end(*_: object) -> None:
-        nonlocal running
-        running = False
-        if received:
-            die()
-
-    def die() -> None:
-        signal.signal(received, signal.SIG_DFL)
-        os.kill(os.getpid(), received)
-
-    def stop(number: int, _frame: FrameType | None) -> None:
-        nonlocal received
-        first, received = not received, number
-        if not running:
-            die()
-        elif first:
-            raise Stopped(number)
-
-    shell.events.register("pre_run_cell", begin)
-    shell.events.register("post_run_cell", end)
-    _handle(stop)
-
-
-def _handle(stop: Any) -> None:
-    for number in _SIGNALS:
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, stop)

@@ -1,0 +1,68 @@
+"""The gallery shows everything that was saved, and escapes what data says."""
+
+import orjson
+import pytest
+
+from workbench.study.gallery import write_gallery
+
+TABLE = "**A \\<b> title**\n\n| system | EX |\n|:--|--:|\n"
+PARSER = "embedded/parser (a small statistical parser, no language model) on bundled-dev, N = 3"
+
+
+def record(**changed):
+    row = "| \\<i> | 1.0 |\n"
+    return {"kind": "table", "title": "A <b>title</b>", "stamp": "openai/x on bird-dev, N = 3",
+            "runs": {}, "table": TABLE + row, "claims": []} | changed  # fmt: skip
+
+
+@pytest.fixture
+def page(tmp_path):
+    """The page of an experiment with these records."""
+
+    def page(name="mine", **records):
+        (tmp_path / "figures" / name).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "figures" / name / "index.json").write_bytes(orjson.dumps(records))
+        return write_gallery(tmp_path / "figures").read_text()
+
+    return page
+
+
+def test_papers_come_in_order_each_with_its_numbered_pieces_first(page):
+    names = ("mac_table_1", "chase_a5_recall", "chase_table_10", "chase_figure_2d", "chase_table_1")
+    text = page(**dict.fromkeys(names, record()))
+    headings = [line[5:].split(":")[0] for line in text.splitlines() if line.startswith("#### ")]
+    assert headings == ["Table 1", "Figure 2d", "Table 10", "A5 recall", "Table 1"]
+    assert text.index("### CHASE-SQL") < text.index("### MAC-SQL")
+
+
+def test_a_claim_is_printed_only_where_a_language_model_answered(page):
+    claims = [{"text": "a < b", "holds": None, "detail": ""}]
+    parsed = page(chase_table_1=record(stamp=PARSER, claims=claims))
+    assert parsed.count("Machinery check: a parser answered, no language model.") == 1
+    assert "a \\< b" not in parsed
+    judged = page(chase_table_1=record(claims=[claims[0] | {"holds": True, "detail": "1_2"}]))
+    assert "- **holds here**: a \\< b 1\\_2" in judged
+    assert "parser" not in judged
+
+
+def test_figures_are_pictures_and_long_lists_are_links(page):
+    long = record(table=TABLE + "| x | 1 |\n" * 40)
+    text = page(chess_figure_4=record(kind="figure", table=""), chess_table_2=long)
+    assert "![Figure 4](mine/chess_figure_4.png)" in text
+    assert "([40 rows](mine/chess_table_2.csv))" in text
+    assert "| x |" not in text
+
+
+def test_a_trial_of_a_few_questions_is_left_out_unless_it_is_an_experiment(page, tmp_path):
+    assert "mine-3" not in page("mine-3", chase_table_1=record())
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / "mine-3.yaml").write_text("")
+    assert "## mine-3" in page("mine-3", chase_table_1=record())
+
+
+def test_hostile_titles_are_text(page):
+    text = page(chase_table_1=record(title="\x1b[31m\u202e~<b>", stamp="\0<script>"))
+    assert "\\u001b\\[31m\\u202e\\~\\<b" in text
+    assert "<b>" not in text
+    assert "<script>" not in text
+    assert text.replace("\n", "").isprintable()

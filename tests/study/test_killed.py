@@ -1,0 +1,129 @@
+"""An experiment that is stopped or killed keeps what was paid, leaves no kernel, and goes on where it stopped."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.llm.server import Server
+from workbench.errors import StoreError
+from workbench.store import Store
+
+pytestmark = pytest.mark.slow
+RUNS = """import workbench as wb
+study = wb.open_study(experiment, limit=limit)
+run = study.run(wb.mac_sql(study.model))
+table = study.save("one", study.costs({"one": run}).alone("One"))"""
+ASKS = """import workbench as wb
+client = wb.Client(wb.Cache(), api_base={url!r})
+request = wb.Request("p", "openai/gpt-4o-mini", [{{"role": "user", "content": "hello"}}])
+client.complete(request)"""
+ENDLESS = """import sqlite3
+endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+sqlite3.connect(":memory:").execute(endless).fetchall()"""
+
+
+def rows(home, select="SELECT count(*) FROM calls"):
+    with suppress(StoreError), Store(home / "lab.sqlite") as store:
+        return store.read(select)
+    return [(0,)]
+
+
+def processes(home):
+    """The processes in this home: `reproduce`, its kernels, and their workers."""
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):  # the process has ended, or belongs to another user
+            if f"WORKBENCH_HOME={home}".encode() in path.read_bytes():
+                yield int(path.parent.name)
+
+
+def wait_for(happens, seconds=120):
+    deadline = time.monotonic() + seconds
+    while not happens():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts `workbench reproduce` in a home of its own."""
+    started = []
+
+    def start(home, path, *words):
+        command = [sys.executable, "-m", "workbench", "reproduce", str(path), *words]
+        environment = os.environ | {"WORKBENCH_HOME": str(tmp_path / home), "OPENAI_API_KEY": "no"}
+        started.append(subprocess.Popen(command, env=environment, text=True, start_new_session=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT))  # fmt: skip
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        if process.stdout:
+            process.stdout.close()
+
+
+def test_killed_at_random_moments_and_resumed_it_ends_with_the_same_files(
+    checkout, start, tmp_path
+):
+    path = checkout("limit: 8", one=[RUNS]).path
+    figures, home = tmp_path / "figures" / "mine", tmp_path / "killed"
+    whole = start("whole", path)
+    assert whole.communicate()[0].startswith("machinery check")
+    files = {file.name: file.read_bytes() for file in sorted(figures.iterdir())}
+    paid = rows(tmp_path / "whole")
+    draw = random.Random(7)
+    for had in (1, 6, 12):
+        killed = start("killed", path, "--again")
+        wait_for(lambda had=had: rows(home)[0][0] >= had)
+        time.sleep(draw.random())
+        killed.kill()
+        killed.communicate()
+        wait_for(lambda: not list(processes(home)))
+    for file in figures.iterdir():
+        file.unlink()
+    done = start("killed", path)
+    said = done.communicate()[0]
+    assert done.returncode == 0, said
+    assert {file.name: file.read_bytes() for file in sorted(figures.iterdir())} == files
+    assert rows(home) == paid  # each call is stored once
+    assert "one: unchanged" in start("killed", path).communicate()[0]
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_stopped_reproduce_waits_for_the_reply_under_way_and_says_how_to_go_on(
+    checkout, start, tmp_path, sent
+):
+    home = tmp_path / "home"
+    with Server(seconds=2) as server:
+        path = checkout(one=[ASKS.format(url=server.url), "1 / 0"], two=["1"]).path
+        process = start("home", path, "--at-once", "1")
+        wait_for(lambda: server.calls)
+        process.send_signal(sent)
+        said = process.communicate(timeout=60)[0]
+    assert process.returncode == 128 + sent
+    assert said.splitlines()[-1].startswith("workbench: stopped; finished work is saved")
+    assert rows(home, "SELECT text FROM calls") == [("answer to: hello",)]
+    assert "two: done" not in said
+    wait_for(lambda: not list(processes(home)))
+
+
+def test_a_second_ctrl_c_ends_kernels_that_do_not_listen_within_two_seconds(
+    checkout, start, tmp_path
+):
+    path = checkout(one=["import pathlib; pathlib.Path('../begun').touch()", ENDLESS]).path
+    process = start("home", path)
+    wait_for((tmp_path / "begun").exists)
+    process.send_signal(signal.SIGINT)
+    time.sleep(1)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    process.wait(5)
+    wait_for(lambda: not list(processes(tmp_path / "home")), seconds=5)

@@ -1,0 +1,91 @@
+"""A preview counts the calls of each model without calling any."""
+
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from workbench.cli.reproduce import reproduce
+from workbench.cli.run import run
+from workbench.errors import BadInputError
+from workbench.llm.keys import endpoint, register
+from workbench.prompts.prompt import load
+from workbench.store import Store
+from workbench.study.preview import estimated, stand_in
+from workbench.types import Request
+
+LAST = r"about \$([\d,.]+), at worst \$([\d,.]+); ([\d,]+) calls, (\d+)% of them (\w+)"
+RUNS = """import workbench as wb
+study = wb.open_study(experiment, limit=limit)
+run = study.run(wb.direct(study.model))
+run = study.run(wb.zero_shot(study.models["judge"]))"""
+
+
+@pytest.fixture
+def told(tmp_path, monkeypatch):
+    """What a command prints: its lines, and the numbers of the last one."""
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+
+    def told(command, *words):
+        done = CliRunner().invoke(command, list(map(str, words)), catch_exceptions=False)
+        lines = done.output.strip().splitlines()
+        return lines, re.fullmatch(LAST, lines[-1]).groups()
+
+    return told
+
+
+@pytest.mark.slow  # a kernel
+def test_a_preview_of_an_experiment_ends_in_one_line_and_leaves_nothing_behind(
+    checkout, told, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("BIRD", "/nowhere")
+    settings = (
+        "benchmark: bird-dev\nroot: $BIRD\nmodel: openai/gpt-4\nmodels: {judge: openai/gpt-4o}"
+    )
+    checkout(settings=settings, one=[RUNS])
+    monkeypatch.delenv("BIRD")
+    lines, (about, worst, calls, share, prompt) = told(
+        reproduce, tmp_path / "experiments/mine.yaml", "--preview"
+    )
+    assert (calls, share, prompt) == ("3,068", "50", "direct")
+    assert 1 < float(about) < float(worst.replace(",", ""))
+    assert any(re.match(r" *generate/zero_shot +openai/gpt-4o +1534 ", line) for line in lines)
+    assert not (tmp_path / "figures").exists()
+    with Store() as store:
+        assert store.read("SELECT count(*) FROM calls") == [(0,)]
+
+
+def test_a_preview_of_a_run_counts_what_is_cached(told):
+    few = ("direct", "--limit", 6)
+    _, (about, _, calls, *_) = told(run, *few, "--preview")
+    assert (about, calls) == ("0.00", "6")
+    CliRunner().invoke(run, list(map(str, few)), catch_exceptions=False)
+    lines, (*_, calls, _, _) = told(run, *few, "--preview")
+    assert calls == "0"
+    assert lines[-3].split()[:3] == ["together", "0", "6"]
+
+
+def test_no_reply_is_estimated_longer_than_its_call_allows(told):
+    costly = ("direct", "--limit", 10, "--model", "openai/gpt-4", "--preview", "--parameter")
+    _, (_, whole, *_) = told(run, *costly, "max_tokens=1000")
+    _, (_, short, *_) = told(run, *costly, "max_tokens=10")
+    output = 0.06 / 1000  # dollars for a token of GPT-4's output
+    assert float(whole) - float(short) == pytest.approx(10 * 990 * output, abs=0.011)
+
+
+def test_a_model_that_runs_in_this_process_is_not_asked():
+    def answer(request, seed):
+        raise AssertionError("the model was asked")
+
+    register("inside", answer, lambda model: f"{model}@1")
+    messages = load("retrieve/keywords").messages(question="How many tugs are there?", hint="")
+    reply = stand_in(Request("retrieve/keywords", "inside/model", messages))
+    assert "tugs" in reply["choices"][0]["message"]["content"]
+    keys = {endpoint("inside/model", url) for url in ("", "http://stand-in.invalid")}
+    assert len(keys) == 2  # so that the parser's replies are not taken for the model's
+
+
+def test_what_asks_no_model_has_no_estimate(tmp_path):
+    with Store() as store, pytest.raises(BadInputError, match="nothing asked a model"):
+        estimated(tmp_path, store)

@@ -1,0 +1,244 @@
+"""Notebooks run in parallel, each in its own kernel; one that fails or stops takes no other with it."""
+
+from dataclasses import replace
+
+import nbformat
+import orjson
+import pytest
+from click.testing import CliRunner
+
+from workbench.cli.reproduce import reproduce
+from workbench.errors import BadInputError
+from workbench.label.store import Label, LabelStore
+from workbench.llm.cache import Cache
+from workbench.llm.transfer import export
+from workbench.store import Store
+from workbench.study import reproduce as module
+from workbench.study.experiment import Experiment, load_experiment, shipped
+from workbench.study.reproduce import call_keys, package_hash, plan, run
+
+RUNS = """import workbench as wb
+study = wb.open_study(experiment, limit=limit)
+run = study.run(wb.direct(study.model))"""
+SAVES = 'study.saved.folder.mkdir(parents=True, exist_ok=True)\nsaved = study.save("one", study.costs({"one": run}).alone("One"))'
+TWO = SAVES.replace('"one"', '"two"')
+
+
+def states(jobs):
+    return {job.name: (job.state, job.error) for job in jobs}
+
+
+def ran(experiment, **options):
+    jobs = plan(experiment)
+    run(jobs, **options)
+    return states(jobs)
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """Runs `workbench reproduce`, and gives its exit code and what it printed."""
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+
+    def run(*words):
+        done = CliRunner().invoke(reproduce, [str(word) for word in words])
+        raised = None if isinstance(done.exception, SystemExit) else done.exception
+        return done.exit_code, done.output, raised
+
+    return run
+
+
+@pytest.mark.slow  # seven kernels
+def test_unchanged_notebooks_are_not_run_again_and_an_edit_of_the_desk_reruns_nothing(
+    checkout, tmp_path, monkeypatch
+):
+    done, same = ("done", ""), ("unchanged", "")
+    experiment = checkout("limit: 3", one=[RUNS, SAVES], two=[RUNS, TWO])
+    assert ran(experiment, at_once=2) == {"one": done, "two": done}
+    assert ran(experiment) == {"one": same, "two": same}
+    (tmp_path / "figures" / "mine" / "one.csv").write_text("changed by hand")
+    assert ran(experiment) == {"one": done, "two": same}
+    checkout("limit: 3", one=[RUNS, SAVES], two=[RUNS, TWO, "1"])
+    assert ran(experiment) == {"one": same, "two": done}
+
+
+def test_a_hash_of_the_package_ignores_docstrings_comments_and_the_desk(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_PACKAGE", tmp_path)
+
+    def written(name, text):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+        return package_hash.__wrapped__()
+
+    whole = written("a.py", '"""A."""\ndef f():\n    """F."""\n    return "1"\n')
+    assert written("a.py", '"""B."""\n# so\ndef f():\n    "G"\n    return "1"\n') == whole
+    assert written("cli/b.py", "x = 1") == written("label/labeller.py", "x = 1") == whole
+    assert written("a.py", 'def f():\n    return "2"\n') != whole
+    assert written("sql/c.md", "x") != written("sql/c.md", "y")
+
+
+def test_a_notebooks_key_covers_what_it_depends_on(checkout, tmp_path, monkeypatch):
+    whole = checkout(one=["1"])
+    folder = tmp_path / "given"
+    folder.mkdir()
+
+    def key(**settings):
+        return plan(replace(whole, **settings))[0].key
+
+    def after(name, text):
+        (folder / name).write_text(text)
+        return key(prompts=folder)
+
+    keys = [key(), plan(checkout("limit: 4", one=["1"]))[0].key, plan(checkout(one=["2"]))[0].key]
+    checkout(one=["1"])
+    keys += [after("a.md", "one"), after("a.md", "two"), after("b.md", "two")]
+    keys += [key(limit=3), key(train="bundled-train"), key(retrieval="trigram")]
+    other = whole.path.with_name("other.yaml")
+    for text in ("benchmark: bundled-train", "benchmark: bundled-train\nlimit: 3"):
+        other.write_text(text)
+        keys.append(key(spider=str(other)))
+    for server in ("http://127.0.0.1:1/v1", "http://127.0.0.1:2/v1"):
+        monkeypatch.setenv("OPENAI_API_BASE", server)
+        keys.append(key(model="openai/gpt-4o-mini"))
+    label = Label("me", "CHESS", ("Other",), "", "harbour", "1", "How many vessels?", "SELECT 1")
+    LabelStore.named("bundled-dev").add([label])
+    keys.append(key())
+    assert len(set(keys)) == len(keys)
+    assert key(batch=True) == key(budget="x") == key(offline=True) == keys[-1]
+
+
+@pytest.mark.slow  # two kernels
+def test_a_notebook_that_fails_is_told_by_its_cell_line_and_message_and_stops_no_other(
+    checkout, command
+):
+    fails = "# a ratio\ny = (\n    x / 0)  # refused: sk-abcdefghijklmnop"
+    path = checkout("limit: 3", bad=["x = 1", fails], good=["1"]).path
+    code, said, _ = command(path)
+    assert code == 1
+    assert "good: done" in said
+    told = "cell 3 (x / 0)  # refused: ***): ZeroDivisionError: division by zero"
+    assert f"failed: bad: {told}" in said
+
+
+@pytest.mark.slow  # three kernels
+def test_a_notebook_whose_calls_failed_is_run_again(checkout):
+    broken = f"""import workbench as wb
+from workbench.llm.scripted import scripted
+from workbench.llm.faults import Refusal
+from workbench.study import study as module
+made = module.client_of
+def refused(*given):
+    client = made(*given)
+    client.send = scripted([Refusal("rejected", "not today")], otherwise="SELECT 1")
+    return client
+module.client_of = refused
+{RUNS}"""
+    experiment = checkout("limit: 2", settings="model: some/model", one=[broken, SAVES])
+    for _ in range(2):
+        ((state, error),) = ran(experiment).values()
+        assert (state, "run it again" in error) == ("done", True)
+
+
+@pytest.mark.slow  # three kernels
+def test_with_a_reply_pack_others_replay_the_numbers_offline_and_a_missing_reply_is_loud(
+    checkout, command, tmp_path, monkeypatch
+):
+    path = checkout("limit: 3", one=[RUNS, SAVES]).path
+    code, said, _ = command(path)
+    assert (code, "3 calls asked, 0 cached" in said) == (0, True), said
+    first = (tmp_path / "figures/mine/one.csv").read_bytes()
+    pack = tmp_path / "pack.jsonl"
+    with Cache() as store:
+        keys = call_keys(load_experiment(str(path)), store)
+        export(
+            store, pack, "key IN (SELECT value FROM json_each(?))", [orjson.dumps(keys).decode()]
+        )
+    assert len(keys) == pack.read_bytes().count(b"\n") == 3
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "other"))
+    code, said, _ = command(path, "--from", pack, "--offline")
+    assert (code, "0 calls asked, 3 cached" in said) == (0, True), said
+    assert (tmp_path / "figures/mine/one.csv").read_bytes() == first
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "third"))
+    pack.write_bytes(b"".join(pack.read_bytes().splitlines(keepends=True)[1:]))
+    code, said, _ = command(path, "--from", pack, "--offline")
+    assert (code, "CacheMissError" in said) == (1, True), said
+
+
+@pytest.mark.slow  # a kernel
+def test_the_executed_notebook_lies_beside_its_figures_without_times_and_paths(
+    checkout, command, tmp_path
+):
+    path = checkout("samples: 3", settings="limit: 3", one=[RUNS, "print(1)\nstudy"]).path
+    shown = 'study.save("one", study.costs({"one": run}).alone("One"))'
+    checkout("samples: 3", settings="limit: 3", one=[RUNS, shown])
+    assert command(path)[0] == 0
+    written = tmp_path / "figures" / "mine" / "one.ipynb"
+    notebook = nbformat.read(written, 4)
+    text = written.read_text()
+    assert str(tmp_path) not in text
+    assert "<style" not in text
+    assert "papermill" not in text
+    assert 'experiment = "mine"' in notebook.cells[2].source
+    assert [cell.id for cell in notebook.cells] == [f"cell-{n}" for n in range(5)]
+    assert (tmp_path / "figures" / "README.md").read_text().count("## mine") == 1
+
+
+@pytest.mark.parametrize(
+    ("parameters", "named"),
+    [
+        ("sample: 3", "sample"),
+        ("api_key: sk-1", "api_key"),  # a key would be written into the notebook
+        ("OPENAI_API_KEY: x", "OPENAI_API_KEY"),
+        ("hf_token: x", "hf_token"),
+        ("samples: 0", "samples"),
+        ("samples: true", "samples"),
+        ("samples: null", "samples"),
+        ("sweep: -2", "sweep"),
+        ("counts: 3", "counts"),
+        ("counts: []", "counts"),
+        ("heat: hot", "heat"),
+        ("name: 3", "name"),
+    ],
+)
+def test_a_parameter_that_does_not_fit_the_notebook_is_an_error(checkout, parameters, named):
+    with pytest.raises(BadInputError, match=rf"\b{named}\b"):
+        plan(checkout(parameters, one=["1"]))
+
+
+def test_parameters_that_fit_are_accepted(checkout):
+    given = "samples: 3, sweep: null, counts: [1, 2], heat: 1, seed: 0, product: 0, none: [0]"
+    assert plan(checkout(given, one=["1"]))[0].parameters["sweep"] is None
+
+
+def test_what_the_experiment_does_not_have_is_an_error(checkout, tmp_path):
+    experiment = checkout(one=["1"], two=["2"])
+    assert [job.name for job in plan(experiment, ["two"])] == ["two"]
+    with pytest.raises(BadInputError, match="mine has no notebook three; it has one, two"):
+        plan(experiment, ["three"])
+    (tmp_path / "notebooks" / "one.ipynb").unlink()
+    with pytest.raises(BadInputError, match=r"names the notebook one, and there is no "):
+        plan(experiment)
+
+
+def test_a_limit_keeps_its_results_apart(checkout):
+    experiment = checkout(one=["1"])
+    whole, part = plan(experiment)[0], plan(experiment, limit=4)[0]
+    assert part.parameters["limit"] == 4
+    assert (whole.output.parent, whole.figures) != (part.output.parent, part.figures)
+    given = load_experiment(str(part.parameters["experiment"]))
+    assert given.figures == part.figures == experiment.folder / "figures" / "mine-4"
+
+
+@pytest.mark.parametrize(
+    "path", sorted(shipped("experiments").glob("*.yaml")), ids=lambda p: p.stem
+)
+def test_every_experiment_of_ours_has_its_notebooks_and_their_parameters(path, monkeypatch):
+    for variable in ("BIRD", "SPIDER"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("PREDICTIONS", "somewhere")
+    experiment = load_experiment(str(path), preview=1)  # needs no benchmark
+    assert [job.name for job in plan(experiment)] == list(experiment.notebooks)
+
+
+def test_keys_of_an_experiment_are_those_of_its_models():
+    with Store() as store:
+        assert call_keys(Experiment("x", model="no/model"), store) == []

@@ -1,0 +1,143 @@
+"""What an experiment or a run costs: a stand-in answers a few questions, in a cache that is thrown away.
+
+A call that the user's own cache holds gets its reply from there, and counts as cached. The number of other calls is
+scaled up to all questions. It is an estimate: the stand-in, the embedded parser, fails and differs more or less often
+than a model does, and calls that the questions of a database share are counted for each question.
+"""
+
+import os
+import tempfile
+from array import array
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+import orjson
+import pandas as pd
+
+from workbench.errors import BadInputError
+from workbench.llm.cache import Cache
+from workbench.llm.client import Client
+from workbench.llm.keys import Reply
+from workbench.llm.money import Budget, longest, price
+from workbench.llm.preview import Preview, estimate
+from workbench.llm.scripted import reply_with
+from workbench.llm.send import EMBEDDING, answer_here, litellm
+from workbench.store import Store, home
+from workbench.study.experiment import Experiment
+from workbench.types import Request
+
+EMBEDDED_PARSER = "embedded/parser"
+_ASKED = "asked.jsonl"  # in the home of a preview: a line for each call
+_TOKEN = 4  # letters, about, for a language model
+
+
+def client_of(
+    experiment: Experiment, store: Cache, budget: Budget | None = None, weight: float = 0.0
+) -> Client:
+    """A client that calls the experiment's models, or in a preview a stand-in.
+
+    In a preview, each question stands for `weight` questions.
+    """
+    if experiment.preview:
+        # The address is part of a call's key, so the parser's replies do not pass for the models'.
+        send = StandIn(str(experiment.cache or ""), weight)
+        return Client(store, send=send, api_base="http://stand-in.invalid")
+    return Client(store, budget=budget, batch=experiment.batch, offline=experiment.offline)
+
+
+class StandIn:
+    """A client's `send` that answers from the user's cache, else as the embedded parser does, and notes each call."""
+
+    def __init__(self, cache: str, weight: float) -> None:
+        self._cache, self._weight, self._asked = cache, weight, home() / _ASKED
+
+    def __call__(self, request: Request, url: str, seconds: float) -> Reply:
+        del url, seconds
+        known = _users(self._cache).cached(request) if Path(self._cache).is_file() else None
+        reply = stand_in(request)
+        if known:
+            tokens = (known.input_tokens, known.output_tokens)
+            reply = reply_with(known.text, known.finish_reason, *tokens)
+        line = {
+            "prompt": request.prompt,
+            "model": request.model,
+            "cached": self._weight if known else 0,
+            "calls": 0 if known else self._weight,
+            "input": reply["usage"]["prompt_tokens"],
+            "limit": longest(request),
+            "tier": str(request.parameters.get("service_tier") or ""),
+        }
+        with self._asked.open("ab") as file:
+            file.write(orjson.dumps(line) + b"\n")
+        return reply
+
+
+@lru_cache(maxsize=1)
+def _users(path: str) -> Client:
+    return Client(Cache(path), offline=True)
+
+
+def stand_in(request: Request) -> Reply:
+    """The embedded parser's reply in place of the requested model's; for an embedding, a text's counts of letters."""
+    if request.model == EMBEDDED_PARSER:
+        return answer_here(request)
+    if request.parameters.get(EMBEDDING):
+        text = str(request.messages[0]["content"])
+        counts = Counter(text.lower().encode())
+        vector = array("f", [counts[letter] for letter in range(256)])
+        return reply_with(b64encode(vector.tobytes()).decode(), "stop", len(text) // _TOKEN, 0)
+    plain = {"temperature": request.parameters.get("temperature", 1.0)}
+    reply = answer_here(replace(request, model=EMBEDDED_PARSER, parameters=plain))
+    read = sum(len(str(message["content"])) for message in request.messages)
+    written = len(reply["choices"][0]["message"]["content"])
+    tokens = {"prompt_tokens": read // _TOKEN, "completion_tokens": written // _TOKEN}
+    return {**reply, "usage": tokens}
+
+
+@contextmanager
+def preview_home() -> Iterator[Path]:
+    """A home for a preview, in which the bundled databases that are built already are found."""
+    before = os.environ.get("WORKBENCH_HOME")
+    with tempfile.TemporaryDirectory(prefix="preview") as folder:
+        if (built := home() / "bundled").is_dir():
+            Path(folder, built.name).symlink_to(built.absolute())
+        os.environ["WORKBENCH_HOME"] = folder
+        try:
+            yield Path(folder)
+        finally:
+            if before is None:
+                del os.environ["WORKBENCH_HOME"]
+            else:
+                os.environ["WORKBENCH_HOME"] = before
+
+
+def estimated(folder: Path, store: Store) -> str:
+    """A table of the calls that a stand-in has noted in its home, by prompt and model, and their cost in one line."""
+    if not (asked := folder / _ASKED).is_file():
+        raise BadInputError("nothing asked a model, so there is no cost to estimate")
+    sums = {"calls": "sum", "cached": "sum", "input": "mean", "limit": "max"}
+    kinds = ["prompt", "model", "tier"]
+    noted = pd.read_json(asked, lines=True).groupby(kinds, as_index=False).agg(sums)
+    rows, worst = [], 0.0
+    for each in noted.to_dict("records"):
+        parameters = {"max_tokens": int(each["limit"]), "service_tier": each["tier"] or None}
+        request = Request(each["prompt"], each["model"], (), parameters)
+        calls, cached = round(each["calls"]), round(each["cached"])
+        rows.append(estimate(store, request, each["input"], calls, cached))
+        if calls:
+            worst += calls * (price(request, each["input"], each["limit"], litellm()) or 0.0)
+    whole = Preview(tuple(rows))
+    sums_of = whole.together
+    by_prompt = noted.groupby("prompt")["calls"].sum()
+    prompt, share = str(by_prompt.idxmax()), by_prompt.max() / max(1.0, by_prompt.sum())
+    unpriced = f" and {sums_of.unpriced:,} calls of unknown price" if sums_of.unpriced else ""
+    about = (sums_of.low + sums_of.high) / 2
+    return (
+        f"{whole.table()}\n\nabout ${about:,.2f}, at worst ${max(worst, about):,.2f}{unpriced}; {sums_of.calls:,} calls, "
+        f"{share:.0%} of them {prompt.rpartition('/')[2]}"
+    )
