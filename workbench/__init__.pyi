@@ -44,16 +44,13 @@ from workbench.sql.schema import with_examples as with_examples
 from workbench.sql.schema_text import create_table_text as create_table_text
 from workbench.store import Store as Store
 from workbench.study.measures import best_first as best_first
-from workbench.study.measures import distinct_columns as distinct_columns
 from workbench.study.measures import duels as duels
 from workbench.study.measures import exact_match as exact_match
-from workbench.study.measures import industrial as industrial
 from workbench.study.measures import judged as judged
 from workbench.study.measures import lost as lost
-from workbench.study.measures import pass_at as pass_at
+from workbench.study.measures import merged as merged
 from workbench.study.measures import pooled as pooled
 from workbench.study.measures import prompt_tokens as prompt_tokens
-from workbench.study.measures import selected_alone as selected_alone
 from workbench.study.measures import ves as ves
 from workbench.study.run import Run as Run
 from workbench.study.run import Runs as Runs
@@ -63,6 +60,7 @@ from workbench.study.run import across as across
 from workbench.study.study import Study as Study
 from workbench.study.study import open_study as open_study
 from workbench.systems.baselines import WHOLE_SCHEMA as WHOLE_SCHEMA
+from workbench.systems.baselines import Proposed as Proposed
 from workbench.systems.baselines import direct as direct
 from workbench.systems.baselines import replayed as replayed
 from workbench.systems.baselines import zero_shot as zero_shot

@@ -1,4 +1,4 @@
-"""Measures of runs that notebooks draw: a judge's duels, pools of candidates, schemas of a chosen size, VES and EM."""
+"""Measures of runs that notebooks draw: VES and EM, a judge's duels, pools of candidates, and schemas to draw from."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -9,19 +9,13 @@ import pandas as pd
 
 from workbench.benchmarks.load import open_benchmark
 from workbench.benchmarks.predictions import candidates, read_predictions
-from workbench.evaluate.around_gold import AroundGold
 from workbench.evaluate.efficiency import efficiency
 from workbench.evaluate.judge import judge
 from workbench.evaluate.stats import mean_interval
-from workbench.report.figures.candidates import TOGETHER
 from workbench.report.stamp import question_ids
-from workbench.report.style import shown
 from workbench.study.run import BY_GOLD, FAILED_BY_GOLD, Run, Table, accuracy, cells
 from workbench.study.study import Study
-from workbench.systems.baselines import Proposed
-from workbench.systems.generate import Generate
 from workbench.systems.select import result_of
-from workbench.systems.system import System
 from workbench.types import Candidate, Schema, lower_name
 
 Candidates = dict[str, tuple[Candidate, ...]]
@@ -58,16 +52,6 @@ def exact_match(study: Study, runs: Mapping[str, Run]) -> Table:
     return study.table(pd.DataFrame(rows, columns=["system", "EM", "EM low", "EM high"]))
 
 
-def pass_at(study: Study, runs: Mapping[str, Run], k: int) -> Table:
-    """pass@1 and, of all k candidates of a question, pass@k, with their intervals."""
-    rows = []
-    for name, run in runs.items():
-        row = {"system": name, "n": len(run.questions)} | cells("pass@1", accuracy(run.trials))
-        row |= cells(f"pass@{k}", accuracy(run.oracle))
-        rows.append(row | {"run": run.id, "counted": "all"})
-    return study.table(pd.DataFrame(rows))
-
-
 def prompt_tokens(study: Study, run: Run) -> float:
     """The mean number of tokens of the prompts that asked for a candidate."""
     trials = [trial for one in run.selections for trial in one.trials]
@@ -75,32 +59,6 @@ def prompt_tokens(study: Study, run: Run) -> float:
     query = "SELECT key, input_tokens FROM calls WHERE key IN"
     found = [tokens for _, tokens in study.lab.client.cache.read_keys(query, sorted(keys))]
     return sum(found) / len(found) if found else 0.0
-
-
-def selected_alone(study: Study, run: Run, step: int = 2) -> Table:
-    """What the selector reaches among the first k candidates of one generator: the third line of CHASE-SQL's figure 2.
-
-    A row for every `step`-th k of each generator, and one for all candidates, with both bounds of the same candidates.
-    """
-    runs: dict[tuple[str, int], Run] = {}
-    generators = run.trials["generator"].unique()
-    for generator, prompted in zip(generators, run.system.generate, strict=True):
-        if isinstance(prompted, Generate):
-            own = run.trials[run.trials["generator"] == generator]
-            for k in [*range(1, prompted.samples, step), prompted.samples]:
-                first = Proposed(candidates(own[own["sample"] < k]))
-                system = replace(run.system, generate=(first,), fix=())
-                name = f"{run.name}, first {k} of {shown(generator)}"
-                runs[generator, k] = study.run(system, name)
-    runs[TOGETHER, int(run.questions["candidates"].max())] = run
-    rows = []
-    for (generator, k), one in runs.items():
-        found = accuracy(one.questions)
-        row = {"generator": generator, "k": k, "n": found["n"]}
-        row |= {"lower bound": accuracy(one.adversary)["EX"]}
-        row |= {"upper bound": accuracy(one.oracle)["EX"]}
-        rows.append(row | {key: found[key] for key in ("EX", "low", "high", "run")})
-    return study.table(pd.DataFrame(rows))
 
 
 def duels(run: Run) -> pd.DataFrame:
@@ -213,23 +171,10 @@ def lost(run: Run, study: Study) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
-def industrial(study: Study, system: System, columns: int) -> System:
-    """The system on a schema of `columns` columns: those that the gold query needs, and columns of all databases.
-
-    CHESS's synthetic industrial-scale schema (section 4.1.1, figure 3). In a preview without the benchmark's data, the
-    bundled columns are repeated to reach this number.
-    """
-    golds, others = study.benchmark.golds, merged(study)
-    around = AroundGold(
-        system.retrieve, golds, columns, others, repeated=study.experiment.preview > 0
-    )
-    return replace(system, retrieve=around)
-
-
 def merged(study: Study) -> tuple[Schema, ...]:
     """The schemas of all databases of the benchmark, and of the one that the experiment names to `train`.
 
-    The paper merges BIRD's dev and train. Of several tables with the same name and columns, only the first is taken.
+    CHESS's synthetic industrial-scale schema (section 4.1.1) draws from BIRD's dev and train. Of several tables with the same name and columns, only the first is taken.
     """
     seen: set[tuple[str, ...]] = set()
     schemas: list[Schema] = []
@@ -249,14 +194,6 @@ def merged(study: Study) -> tuple[Schema, ...]:
             schemas.append(replace(schema, tables=fresh))
             seen.update(tables)
     return tuple(schemas)
-
-
-def distinct_columns(study: Study) -> str:
-    """How many distinct columns the merged schemas have, as a sentence for a caption."""
-    schemas = merged(study)
-    tables = [table for schema in schemas for table in schema.tables]
-    columns = sum(len(table.columns) for table in tables)
-    return f"The columns are drawn from {columns:,} distinct ones in {len(tables)} tables of {len(schemas)} databases"
 
 
 def notes_on(runs: Iterable[Run]) -> str:

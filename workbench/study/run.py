@@ -139,13 +139,11 @@ class Runs(Mapping[str, Run]):
         return paired_differences(self.questions, against, stamp=self._stamp)
 
     def _compared(self, rows: Table, against: str) -> Table:
-        if not against:
-            return rows
-        found = differences(self.questions, against).set_index("system")
-        for place, (name, of) in enumerate(
-            cells("change", {"EX": "difference", "low": "low", "high": "high"}).items()
-        ):
-            rows.insert(5 + place, name, found[of].reindex(rows.index))
+        if against:
+            found = differences(self.questions, against).set_index("system").reindex(rows.index)
+            names = {"change": "difference", "change low": "low", "change high": "high"}
+            for place, (name, of) in enumerate(names.items(), start=5):
+                rows.insert(place, name, found[of])
         return rows
 
 
@@ -155,13 +153,9 @@ def table_of(
     row: Callable[[pd.DataFrame, str], dict[str, Any]],
 ) -> Table:
     """A row for each run, or frame of questions or trials, under its name."""
-    frames = {
-        name: part.questions if isinstance(part, Run) else part for name, part in parts.items()
-    }
-    rows = pd.DataFrame([row(frame, name) for name, frame in frames.items()])
-    return Table.of(
-        rows if frames else pd.DataFrame(columns=["system", "n", "EX", "low", "high", "run"]), stamp
-    )
+    rows = [row(p.questions if isinstance(p, Run) else p, name) for name, p in parts.items()]
+    none = dict.fromkeys(("system", "n", "EX", "low", "high", "run"), ())
+    return Table.of(pd.DataFrame(rows or none), stamp)
 
 
 def accuracy(frame: pd.DataFrame, label: str = "", column: str = "correct") -> dict[str, Any]:

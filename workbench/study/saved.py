@@ -6,6 +6,7 @@ table as Markdown. The files contain no time and no path, so saving the same num
 
 import fcntl
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from numbers import Integral
@@ -59,29 +60,22 @@ class Saved:
 
     folder: Path
     names: dict[str, str] = field(default_factory=dict)  # of runs, by their ids
-    last: tuple[str, pd.DataFrame] | None = None
+    last: tuple[str, pd.DataFrame] = "", pd.DataFrame()
 
     def save(
         self, name: str, shown: Figure | ResultTable, data: pd.DataFrame | None, stamp: object
     ) -> None:
         """Write NAME.svg, .pdf and .png of a figure, NAME.csv, and the record in index.json."""
-        if not name.replace("_", "").isalnum() or not name.isascii():
-            raise BadInputError(
-                f"the name {name!r} is not allowed: use ASCII letters, digits and '_' only"
-            )
-        title = table = ""  # the gallery has the papers' titles of figures
-        frame = getattr(shown, "data", pd.DataFrame()) if data is None else data
+        if not re.fullmatch(r"\w+", name, re.ASCII):
+            raise BadInputError(f"the name {name!r} is not allowed: use ASCII letters, digits, '_'")
+        record: dict[str, Any] = {"kind": "figure", "title": "", "table": "", "claims": []}
+        frame = getattr(shown, "data", pd.DataFrame())
         if isinstance(shown, ResultTable):
-            title, table = shown.title, shown.to_markdown()
-            frame = shown.frame if data is None else data
-        ids = sorted(set(runs(frame).split()))
-        record: dict[str, Any] = {
-            "kind": "table" if table else "figure",
-            "title": title,
-            "table": table,
-        }
-        record |= {"stamp": stamped(stamp, frame), "claims": []}
-        record |= {"runs": {run: self.names.get(run, "") for run in ids}}
+            record |= {"kind": "table", "title": shown.title, "table": shown.to_markdown()}
+            frame = shown.frame
+        frame = frame if data is None else data
+        ids = sorted({*runs(frame).split()})
+        record |= {"stamp": stamped(stamp, frame), "runs": {i: self.names.get(i, "") for i in ids}}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             if isinstance(shown, Figure):
@@ -90,23 +84,22 @@ class Saved:
             self._write(f"{name}.csv", cells.to_csv(index=False, float_format="%.6g").encode())
             self._record(name, record)
         except OSError as error:
-            raise StoreError(
-                f"{self.folder}: {error.strerror}; name a folder that can be written"
-            ) from error
+            fault = f"{self.folder}: {error.strerror}"
+            raise StoreError(f"{fault}; open the study with figures=, a writable folder") from error
         self.last = name, frame
 
     def claim(self, text: str, holds: "bool | pd.Series[Any]", of: object, judged: bool) -> Claim:
         """Store a claim with the figure or table that was saved last, with the numbers that it is about."""
-        if self.last is None:
-            raise BadInputError(
-                "a claim belongs to a figure or a table: save the figure or table first"
-            )
         name, frame = self.last
+        if not name:
+            raise BadInputError("a claim is about a figure or a table: save that first")
         if isinstance(holds, pd.Series):
-            if isinstance(of, str) and not of and holds.name in frame:
+            if of is None and holds.name in frame:
                 of = frame.set_index(frame.columns[0])[str(holds.name)].reindex(holds.index)
             judged, holds = judged and len(holds) > 0, bool(holds.all())
-        claim = Claim(text, bool(holds) if judged else None, listed(of))
+        if isinstance(of, pd.Series | Mapping):
+            of = ", ".join(f"{style.shown(label)} {_number(x)}" for label, x in of.items())
+        claim = Claim(text, bool(holds) if judged else None, "" if of is None else str(of))
         record = read_index(self.folder)[name]
         self._record(name, record | {"claims": [*record["claims"], asdict(claim)]})
         return claim
@@ -123,14 +116,6 @@ class Saved:
         draft = self.folder / f".{file}.{os.getpid()}"
         draft.write_bytes(content)
         draft.replace(self.folder / file)
-
-
-def listed(of: object) -> str:
-    """Numbers by their labels, as the sentence below a claim: "w/o fixer -3.8, w/o query plan -0.7"."""
-    if isinstance(of, pd.Series | Mapping):
-        cells = [(style.shown(label), value) for label, value in of.items()]
-        return ", ".join(f"{label} {_number(value)}" for label, value in cells)
-    return str(of)
 
 
 def _number(value: Any) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 import pandas as pd
 from matplotlib.figure import Figure
+from pydantic import ValidationError
 
 from workbench.benchmarks.benchmark import Benchmark, size, some, with_golds
 from workbench.benchmarks.load import open_benchmark
@@ -73,11 +74,11 @@ def open_study(
     """
     own = experiment_of(experiment) if isinstance(experiment, str) else experiment
     given = {name: x for name, x in settings.items() if x or (x == 0 and x is not False)}
-    if not isinstance(golds := given.get("golds", {}), Mapping):
-        raise BadInputError(
-            f"golds is {golds!r:.60}: give a file for each name, {{'new': 'new.json'}}"
-        )
-    own = replace(own, **given)
+    try:
+        own = replace(own, **given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise BadInputError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     if "model" in given:
         check_model(own.model)
     if own.prompts:
@@ -255,29 +256,20 @@ class Study:
         own_first = sorted(model_names(system), key=lambda model: (model != self.model, model))
         self._asked[run] = tuple(own_first), "letters" if by_letters(system) else ""
         trials, questions = run_tables(run, self.benchmark, records, lab.executor, self.golds)
-        self._store_run(
-            run, name, system, questions, [records[q].key for q in questions["question_id"]]
-        )
+        keys = [records[question.id].key for question in self.benchmark.questions]
+        about = questions[["question_id", "db_id", "difficulty"]].itertuples(index=False, name=None)
+        selections = canonical([(key, *one) for key, one in zip(keys, about, strict=True)]).decode()
+        row = (run, name, self.benchmark.name, repr(system), selections, time.time())
+        self.saved.names.setdefault(run, name)
+        if not lab.client.cache.read_only:
+            with lab.client.cache.write() as database:  # from which `trace` reads
+                database.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", row)
         by_id = {question.id: question for question in self.benchmark.questions}
 
         def selection(question: str) -> Selection:
             return selection_of(records[question], by_id[question], lab)
 
         return Run(run, name, system, trials, questions, selection, lab.client.ledger.total())
-
-    def _store_run(
-        self, run: str, name: str, system: System, questions: pd.DataFrame, keys: list[str]
-    ) -> None:
-        """Store which selection answered each question of the run, for `trace`."""
-        store, names = self.lab.client.cache, self.saved.names
-        if run in names or store.read_only:
-            return
-        names[run] = name
-        about = questions[["question_id", "db_id", "difficulty"]].itertuples(index=False, name=None)
-        selections = canonical([(key, *one) for key, one in zip(keys, about, strict=True)]).decode()
-        row = (run, name, self.benchmark.name, repr(system), selections, time.time())
-        with store.write() as database:
-            database.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def accuracy(self, parts: Mapping[str, Run | pd.DataFrame]) -> Table:
         """A row for each run, or frame of its questions or trials: EX with its interval."""
@@ -316,7 +308,7 @@ class Study:
         self.saved.save(name, shown, data, stamp or self.stamp)
         return shown
 
-    def claim(self, text: str, holds: "bool | pd.Series[Any]", of: object = "") -> Claim:
+    def claim(self, text: str, holds: "bool | pd.Series[Any]", of: object = None) -> Claim:
         """Store whether a claim of the paper holds, with the last saved figure. A parser's answers judge no claim.
 
         `holds` may have a verdict for each row: the claim holds if all do. `of` are the numbers that the claim is about,
