@@ -7,30 +7,25 @@ import pandas as pd
 import pytest
 
 from workbench.errors import BadInputError
+from workbench.evaluate.around_gold import AroundGold
 from workbench.evaluate.judge import gold_candidates
-from workbench.report.figures.candidates import TOGETHER, bounds_by_generator
 from workbench.study import open_study
 from workbench.study.experiment import Experiment
 from workbench.study.measures import (
     best_first,
-    distinct_columns,
     duels,
     exact_match,
-    industrial,
     judged,
     lost,
     merged,
-    pass_at,
     pooled,
     prompt_tokens,
-    selected_alone,
     ves,
 )
 from workbench.systems.baselines import replayed
 from workbench.systems.chase_sql import Pairwise, chase_sql
 from workbench.systems.chess import chess_ir_cg_ut
 from workbench.systems.select import Majority
-from workbench.systems.system import prepare
 
 WHOLE = chase_sql(samples=3, temperature=1.5)
 TWO = replace(WHOLE, generate=WHOLE.generate[:2], select=Pairwise(WHOLE.select.model, by="result"))
@@ -103,16 +98,6 @@ def test_what_the_majority_lost_is_listed_with_who_had_it_right(files):
     assert (row["right"], row["right by"]) == ("SELECT count(*) FROM animal", "right")
 
 
-def test_the_selector_ends_between_the_bounds_of_each_generators_candidates(opened, run):
-    rows = selected_alone(opened, run)
-    asked = list(zip(rows["generator"], rows["k"], strict=True))
-    of_each = [(who, k) for who in ("divide_and_conquer", "query_plan") for k in (1, 3)]
-    assert asked == [*of_each, (TOGETHER, 6)]
-    assert rows["EX"].between(rows["lower bound"], rows["upper bound"]).all()
-    shown = bounds_by_generator(run.trials, rows, stamp="a test").data.dropna(subset="selected")
-    assert set(shown["generator"]) == {"divide_and_conquer", "query_plan", TOGETHER}
-
-
 def test_each_pair_of_a_right_and_a_wrong_result_meets_in_both_orders(run):
     found = duels(run)
     assert not found.empty
@@ -142,30 +127,20 @@ def test_votes_judge_for_the_larger_group():
     assert (row["duels"], row["accuracy"], row["steady"]) == (4, 75, 50)
 
 
-def test_a_schema_has_as_many_columns_as_asked_for_and_none_twice(opened):
-    assert "765 distinct ones in 80 tables of 8 databases" in distinct_columns(opened)
-    system = replace(chess_ir_cg_ut(candidates=2), fix=())
-    question = opened.benchmark.questions[0]
-    for size in (130, 765):
-        context = prepare(industrial(opened, system, size), question, opened.lab)
-        assert len(context.schema.columns()) == size
-    names = {(t.name, *(c.name for c in t.columns)) for s in merged(opened) for t in s.tables}
-    assert len(names) == 80
-    with pytest.raises(BadInputError, match="columns is 4,337, but"):
-        prepare(industrial(opened, system, 4337), question, opened.lab)
+def test_schemas_of_both_splits_are_merged_and_no_table_comes_twice(opened):
+    schemas = merged(opened)
+    tables = [table for schema in schemas for table in schema.tables]
+    assert (len(schemas), len(tables), sum(len(one.columns) for one in tables)) == (8, 80, 765)
+    assert len({(one.name, *(column.name for column in one.columns)) for one in tables}) == 80
 
 
 def test_prompts_of_larger_schemas_have_more_tokens(opened):
     few, system = opened.sample(2), replace(chess_ir_cg_ut(candidates=2), fix=())
-    assert industrial(opened, system, 130) == industrial(few, system, 130)
-    small, large = (few.run(industrial(few, system, size)) for size in (0, 130))
+    around = [
+        AroundGold(system.retrieve, few.benchmark.golds, size, merged(few)) for size in (0, 130)
+    ]
+    small, large = (few.run(replace(system, retrieve=one)) for one in around)
     assert 0 < 2 * prompt_tokens(few, small) < prompt_tokens(few, large)
-
-
-def test_pass_at_1_is_the_mean_candidate_and_pass_at_k_any_right_one(opened, run):
-    (row,) = pass_at(opened, {"whole": run}, 6).to_dict("records")
-    assert row["pass@1"] == pytest.approx(100 * run.trials["correct"].mean())
-    assert row["pass@6"] == pytest.approx(100 * run.questions["oracle"].mean())
 
 
 def test_gold_has_a_ves_and_an_exact_match_of_100(tiny, tmp_path):

@@ -111,7 +111,7 @@ def test_accuracies_across_a_column_stand_side_by_side_with_their_intervals():
         {"system": "a", "EX": 22.0, "run": "r3", "examples": "5"} | found,
     ]
     wide = across(pd.DataFrame(rows), "examples")
-    assert list(wide) == ["system", "5", "5 low", "5 high", "25", "25 low", "25 high", "run"]
+    assert list(wide) == ["system", "n", "5", "5 low", "5 high", "25", "25 low", "25 high", "run"]
     assert wide["system"].tolist() == ["b", "a"]
     assert wide.loc[0, ["5", "25 low", "25", "run"]].tolist() == [20.0, 10.0, 21.0, "r1 r2"]
     assert wide["25"].isna().tolist() == [False, True]

@@ -25,7 +25,7 @@ from workbench.report.figures.schema import columns_left
 from workbench.report.papers import published
 from workbench.report.tables import alone, beside
 from workbench.study import accuracy, open_study
-from workbench.study.measures import judged, lost, pass_at
+from workbench.study.measures import judged, lost
 from workbench.study.trace import trace
 from workbench.systems.baselines import replayed
 from workbench.systems.chase_sql import chase_sql
@@ -120,15 +120,6 @@ def test_what_the_reader_of_a_table_sees_leaves_out_what_leads_back(study, run):
     for text in (shown.to_html(), shown.to_markdown()):
         assert "counted" not in text
         assert "ids" not in text
-
-
-def test_pass_at_1_and_k_come_from_all_candidates(study, run, behind):
-    ((row, found),) = behind(pass_at(study, {"": run}, 4).alone("Rows"))
-    questions = found.groupby("question_id")["correct"]
-    assert (share(questions.mean()), share(questions.any())) == (
-        near(row["pass@1"]),
-        near(row["pass@4"]),
-    )
 
 
 @pytest.mark.parametrize("draw", [bounds_by_generator, bounds_by_difficulty])

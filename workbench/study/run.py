@@ -155,7 +155,7 @@ def table_of(
     """A row for each run, or frame of questions or trials, under its name."""
     rows = [row(p.questions if isinstance(p, Run) else p, name) for name, p in parts.items()]
     none = dict.fromkeys(("system", "n", "EX", "low", "high", "run"), ())
-    return Table.of(pd.DataFrame(rows or none), stamp)
+    return Table.of(pd.DataFrame(rows or none).astype({"system": str}), stamp)
 
 
 def accuracy(frame: pd.DataFrame, label: str = "", column: str = "correct") -> dict[str, Any]:
@@ -207,7 +207,7 @@ def across(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     """Accuracies as a wide table: a row for each system, EX with its interval for each value of a column."""
     wide: list[dict[str, Any]] = []
     for system, system_rows in rows.groupby("system", sort=False):
-        row: dict[str, Any] = {"system": system}
+        row: dict[str, Any] = {"system": system, "n": system_rows["n"].max()}
         for found in system_rows.to_dict("records"):
             row |= cells(str(found[column]), found)
         wide.append(row | {"run": " ".join(dict.fromkeys(" ".join(system_rows["run"]).split()))})

@@ -1,0 +1,133 @@
+"""Runs side by side as tables and figures, beside a paper's, with claims about a column of them."""
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+import workbench as wb
+from workbench.errors import BadInputError
+from workbench.study.experiment import Experiment
+from workbench.study.saved import read_index
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tables")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKBENCH_HOME", str(folder / "home"))
+        with wb.open_study(Experiment("small", folder=folder), limit=12) as study:
+            yield study
+
+
+@pytest.fixture(scope="module")
+def runs(study):
+    whole = study.chase_sql(samples=2)
+    divide, plan, _ = whole.generate
+    two = replace(whole, generate=(divide, plan), select=wb.Majority())
+    return study.run(
+        {"CHASE-SQL": two, "w/o fixer": replace(two, fix=()), "direct": study.direct()}
+    )
+
+
+def test_a_dictionary_of_systems_gives_runs_by_name_on_the_same_questions(study, runs):
+    assert list(runs) == ["CHASE-SQL", "w/o fixer", "direct"]
+    assert runs["direct"].id == study.run(study.direct()).id
+    asked = runs.questions
+    assert asked["system"].value_counts().to_dict() == dict.fromkeys(runs, 12)
+    assert runs.trials["system"].unique().tolist() == list(runs)
+
+
+def test_an_accuracy_stands_beside_its_change_and_the_papers_rows(runs):
+    rows = runs.accuracy(against="CHASE-SQL")
+    table = rows.beside("CHASE-SQL", "table 7")
+    frame = table.frame.set_index("system")
+    assert frame.loc["w/o fixer", "CHASE-SQL: EX"] == 69.23
+    assert len(frame) == 9  # the paper's eight, and a system of ours
+    change = frame["EX"]["w/o fixer"] - frame["EX"]["CHASE-SQL"]
+    assert frame.loc["w/o fixer", "change"] == pytest.approx(change)
+    assert table["change"].index.tolist() == ["w/o fixer", "direct"]  # those of ours that have one
+    found = runs.differences("CHASE-SQL").data.set_index("system")["difference"]
+    assert found["direct"] == pytest.approx(table["change"]["direct"])
+
+
+def test_bounds_and_one_candidate_are_rows_like_any_other(study, runs):
+    run = runs["CHASE-SQL"]
+    rows = study.accuracy(
+        {"one": run.trials, "chosen": run, "oracle": run.oracle, "least": run.adversary}
+    )
+    assert rows["EX"]["least"] <= rows["EX"]["one"] <= rows["EX"]["oracle"]
+    assert rows["counted"].fillna("").tolist() == ["all", "", "all", "all"]
+    assert rows["EX"]["chosen"] == runs.costs()["EX"]["CHASE-SQL"]
+
+
+def test_a_study_without_questions_has_the_papers_rows_alone(study):
+    none = study.spider()
+    table = none.run({"CHASE-SQL": none.chase_sql()}).costs().beside("CHASE-SQL", "table 3")
+    assert table["EX"].empty
+    assert table["CHASE-SQL: EX"]["CHASE-SQL"] == 87.6
+    assert "No rows of ours" in " ".join(table.caption)
+
+
+def test_the_questions_of_spider_are_the_experiments_own_on_spider(tiny, tmp_path):
+    root = tiny.write_spider(tmp_path / "spider")
+    spider = Experiment("s", benchmark="spider-dev", root=root, folder=tmp_path)
+    with wb.open_study(spider) as study:
+        assert len(study.spider(3).benchmark.questions) == 3
+        assert study.mac_sql().generate[0].prompt == "generate/decomposer_spider"
+
+
+def test_roles_are_filled_in_and_others_have_the_model(study):
+    models = {"judge": "a/j", "filtering": "a/f", "rest": "a/r", "generation": "a/g"}
+    named = replace(study, experiment=replace(study.experiment, model="a/m", models=models))
+    chase, chess = named.chase_sql(samples=3), named.chess_ir_ss_cg()
+    assert (chase.select.model, chase.generate[0].model, chase.generate[0].samples) == (
+        "a/j",
+        "a/m",
+        3,
+    )
+    assert chase.generate[2].examples.columns.model == chess.prune[0].model == "a/f"
+    assert (chess.generate[0].model, chess.fix[0].model, named.small) == ("a/g", "a/r", "a/m")
+    with pytest.raises(AttributeError, match="judg"):
+        _ = named.judg
+    with pytest.raises(BadInputError, match="judg"):
+        replace(study.experiment, models={"judg": "a/j"})
+
+
+@pytest.fixture
+def paid(study):
+    """The study as if a language model had answered, so that claims are judged."""
+    return replace(study, experiment=replace(study.experiment, model="openai/gpt-4o"))
+
+
+def test_a_claim_about_a_column_holds_if_every_row_does_and_says_its_numbers(paid, runs):
+    table = runs.accuracy(against="direct").beside("CHASE-SQL", "table 7")
+    paid.save("a_table", table)
+    change = table["change"]
+    claim = paid.claim("Each is better.", change > 0)
+    assert claim.holds == bool((change > 0).all())
+    assert claim.detail == ", ".join(f"{name} {value:,.1f}" for name, value in change.items())
+    assert read_index(paid.saved.folder)["a_table"]["claims"][0]["detail"] == claim.detail
+    figure = paid.save("a_figure", runs.differences("direct"))
+    again = figure.data.set_index("system")["difference"]
+    assert paid.claim("Each is better.", again > 0).detail == claim.detail
+
+
+@pytest.mark.parametrize(
+    ("holds", "of", "expected"),
+    [
+        (True, {"a": 1.0, "b_c": 0.046, "n": 12}, (True, "a 1.0, b_c 0.046, n 12")),
+        (False, "1 < 2", (False, "1 < 2")),
+        (pd.Series([True, False], ["a", "b"]), None, (False, "")),
+        (pd.Series([], dtype=bool), None, (None, "")),  # nothing was asked
+    ],
+)
+def test_a_claim_takes_numbers_by_label_or_a_sentence(paid, runs, holds, of, expected):
+    paid.save("a_table", runs.accuracy().alone("A table"))
+    claim = paid.claim("So it is.", holds, of)
+    assert (claim.holds, claim.detail) == expected
+
+
+def test_a_parser_judges_no_claim(study, runs):
+    study.save("a_table", runs.accuracy().alone("A table"))
+    assert study.claim("So it is.", holds=True).holds is None
