@@ -29,7 +29,7 @@ def test_all_that_is_sent_is_json_and_the_next_five_cases_go_ahead(widget):
     assert [row["key"] for row in widget.rows] == [*widget.detail]
     first = widget.detail[widget.rows[0]["key"]]
     assert first["result"]["columns"] == ["legs"]
-    assert first["why"].startswith("No row is shared: gold returns animal.name where")
+    assert first["why"].startswith("No row is shared: gold returns animal.name, the")
     assert [row["same"] for row in first["sql"]] == [False, True, False]
 
 

@@ -13,18 +13,16 @@ from workbench.sql.aligned import aligned
 JOINED = "FROM inspection AS T1 JOIN vessel AS T2 ON T1.imo = T2.imo"
 FIRST = [  # the cause, gold, the prediction, the hint, and what the reason says
     ("hint ignored", "SELECT imo FROM vessel WHERE vtype = 'GC'", "SELECT imo FROM vessel WHERE vname = 'x'", "cargo refers to vtype = 'GC'", "the hint says 'GC'"),
-    ("hint ignored", "SELECT SUM(n_def) FROM inspection", "SELECT SUM(imo) FROM inspection", "deficiencies refers to n_def", "the hint names n_def, which gold takes from inspection"),
+    ("hint ignored", "SELECT SUM(n_def) FROM inspection", "SELECT SUM(imo) FROM inspection", "deficiencies refers to n_def", "the hint says 'n_def', which gold uses"),
     ("missing table or join", f"SELECT T2.vname {JOINED}", "SELECT vname FROM vessel", "", "gold reads inspection"),
     ("missing table or join", f"SELECT T2.vname {JOINED}", f"SELECT T2.vname {JOINED.replace('T1.imo =', 'T1.n_def =')}", "", "gold joins by inspection.imo = vessel.imo"),
-    ("other column", "SELECT imo FROM vessel", "SELECT vname FROM vessel", "", "gold returns vessel.imo where the prediction returns vessel.vname"),
-    ("other literal", "SELECT imo FROM vessel WHERE vtype = 'GC'", "SELECT imo FROM vessel WHERE vtype = 'FV'", "", "gold has vessel.vtype = 'GC', the prediction vessel.vtype = 'FV'"),
+    ("other column", "SELECT imo FROM vessel", "SELECT vname FROM vessel", "", "gold returns vessel.imo, the prediction vessel.vname"),
+    ("other literal", "SELECT imo FROM vessel WHERE vtype = 'GC'", "SELECT imo FROM vessel WHERE vtype = 'FV'", "", "gold requires vessel.vtype = 'GC', the prediction vessel.vtype = 'FV'"),
     ("other literal", "SELECT imo FROM vessel WHERE vtype LIKE 'G%'", "SELECT imo FROM vessel", "", "gold requires vessel.vtype LIKE 'G%', the prediction nothing"),
-    ("aggregation", "SELECT imo FROM vessel GROUP BY imo", "SELECT imo FROM vessel", "", "gold uses GROUP BY, the prediction does not"),
-    ("function", "SELECT imo FROM vessel ORDER BY LENGTH(vname)", "SELECT imo FROM vessel ORDER BY vname", "", "gold uses LENGTH, the prediction does not"),
+    ("aggregation", "SELECT imo FROM vessel GROUP BY imo", "SELECT imo FROM vessel", "", "gold uses GROUP, the prediction nothing"),
+    ("function", "SELECT imo FROM vessel ORDER BY LENGTH(vname)", "SELECT imo FROM vessel ORDER BY vname", "", "gold uses LENGTH, the prediction nothing"),
     ("DISTINCT or NULL handling", "SELECT DISTINCT vname FROM vessel", "SELECT vname FROM vessel", "", "gold has DISTINCT, the prediction nothing"),
-    ("order and limit", "SELECT imo FROM vessel ORDER BY imo DESC", "SELECT imo FROM vessel ORDER BY imo", "", "in ORDER BY gold has vessel.imo DESC, the prediction vessel.imo"),
-    ("gold likely wrong", "SELECT MAX(idate) FROM inspection", "SELECT 1", "", "inspection.idate, a text that begins with the day: 08/05/2021"),
-    ("gold likely wrong", "SELECT imo FROM vessel WHERE vtype = 'FV'", "SELECT imo FROM vessel WHERE vtype = 'GC'", "cargo refers to vtype = 'GC'", "the hint gives 'GC'"),
+    ("order and limit", "SELECT imo FROM vessel ORDER BY imo DESC", "SELECT imo FROM vessel ORDER BY imo", "", "gold orders by vessel.imo DESC, the prediction by vessel.imo"),
 ]  # fmt: skip
 
 
@@ -48,7 +46,7 @@ def test_results_speak_for_a_cause(make_case, failed):
 
 def test_the_difference_is_said_in_words(make_case, failed):
     assert difference(make_case(gold_rows=((12,),), rows=((3,),))).startswith("3 in place of 12: ")
-    assert difference(make_case()).startswith("1 row in place of 2: gold returns vessel.imo where")
+    assert difference(make_case()).startswith("1 row in place of 2: gold returns vessel.imo, ")
     assert difference(make_case(execution=failed("boom"))).startswith("The prediction does not run, boom")  # fmt: skip
     assert (
         difference(make_case("", "neither", gold_rows=((1,),), rows=((2,),))) == "2 in place of 1."

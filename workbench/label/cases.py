@@ -5,7 +5,6 @@ import math
 import random
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from workbench.label.taxonomy import Taxonomy
 from workbench.sql.reading import normal_form, normalise_text
@@ -56,42 +55,31 @@ def cases(study: Study, run: Run, taxonomy: Taxonomy, seed: int = 0) -> tuple[Ca
         oracle = run.questions.set_index("question_id")["oracle"].astype(bool)
         had_one = wrong["question_id"].map(oracle)
         wrong = wrong[had_one if taxonomy.cases == "selection failed" else ~had_one]
-    ids = sorted(wrong["question_id"], key=lambda key: _draw(seed, key))
-    kept = set(ids[: math.ceil(len(ids) * taxonomy.share)])
+    draws = {key: random.Random(f"{seed} {key} question").random() for key in wrong["question_id"]}  # noqa: S311  a sample, no secret
+    drawn = sorted(draws, key=lambda key: draws[key])
+    kept = set(drawn[: math.ceil(len(drawn) * taxonomy.share)])
+    wrong = wrong[wrong["question_id"].isin(kept)]
     questions = {question.id: question for question in study.benchmark.questions}
     groups = trials.groupby("question_id")["group"]
     agreeing, candidates = groups.value_counts(), groups.size()
-    return tuple(
-        _case(study, questions[row["question_id"]], row, agreeing, candidates)
-        for row in wrong.to_dict("records")
-        if row["question_id"] in kept
-    )
-
-
-def _draw(seed: int, question_id: str) -> float:
-    """A random number from 0 up to 1 that depends on these two alone."""
-    return random.Random(f"{seed} {question_id} question").random()  # noqa: S311  a sample, no secret
-
-
-def _case(
-    study: Study, question: Question, row: dict[Any, Any], agreeing: Any, candidates: Any
-) -> Case:
-    gold, path = study.benchmark.golds[question.id], study.benchmark.database(question.db_id)
-    # In this form, as the verdicts ran them, the queries have cached results.
-    queries = [(path, normalise_text(sql)) for sql in (gold.sql, row["sql"])]
-    of_gold, of_answer = map(_trimmed, study.lab.executor.execute_many(queries))
-    return Case(
-        question,
-        row["difficulty"],
-        gold.sql,
-        row["sql"],
-        row["generator"],
-        of_gold,
-        of_answer,
-        study.lab.schema(question.db_id),
-        int(agreeing[question.id, row["group"]]) if row["group"] >= 0 else 1,
-        int(candidates[question.id]),
-    )
+    found = []
+    for row in wrong.to_dict("records"):
+        question, group = questions[row["question_id"]], row["group"]
+        gold, path = (
+            study.benchmark.golds[question.id].sql,
+            study.benchmark.database(question.db_id),
+        )
+        # In this form, as the verdicts ran them, the queries have cached results.
+        queries = [(path, normalise_text(sql)) for sql in (gold, row["sql"])]
+        of_gold, of_answer = map(_trimmed, study.lab.executor.execute_many(queries))
+        agree = int(agreeing[question.id, group]) if group >= 0 else 1
+        found.append(
+            Case(
+                question, row["difficulty"], gold, row["sql"], row["generator"], of_gold, of_answer,
+                study.lab.schema(question.db_id), agree, int(candidates[question.id]),
+            )
+        )  # fmt: skip
+    return tuple(found)
 
 
 def _trimmed(execution: Execution) -> Execution:

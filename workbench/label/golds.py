@@ -34,20 +34,18 @@ def write_golds(study: Study, path: str | Path | None = None) -> str:
         given = verdicts.get(question.id, [])
         given = [one for one in given if one.annotator == ADJUDICATOR] or given
         said = [one.note for one in reversed(given) if CORRECTED in one.categories]
-        queries = {normal_form(sql): sql for sql in said}  # in the words of the first
+        queries = [*{normal_form(sql): sql for sql in said}.values()]  # in the words of the first
         disputed += [question.id] if len(queries) > 1 else []
         corrected += len(queries) == 1
-        own = study.benchmark.golds[question.id].sql
-        sql = next(iter(queries.values())) if len(queries) == 1 else own
+        sql = queries[0] if len(queries) == 1 else study.benchmark.golds[question.id].sql
         items.append({"question_id": question.id, "db_id": question.db_id, "SQL": sql})
     with naming(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(orjson.dumps(items, option=orjson.OPT_INDENT_2))
     both = sum(any(BOTH_RIGHT in one.categories for one in given) for given in verdicts.values())
     left = f"; corrected in several ways and left: {', '.join(disputed)}" if disputed else ""
-    return (
-        f"{file}: {corrected} gold queries corrected, {both} questions with two right answers{left}"
-    )
+    counts = f"{corrected} gold queries corrected, {both} questions with two right answers"
+    return f"{file}: {counts}{left}"
 
 
 def _by_question(labels: Iterable[Label], benchmark: Benchmark) -> dict[str, list[Label]]:

@@ -147,17 +147,22 @@ class Labeller(Desk):
     def do_part(self, key: str, name: str) -> dict[str, Any]:
         """A part of a case that is made when it is first opened: counterexample, values or schema."""
         case = self._case(key)
-        if name == "counterexample":
-            return self._counterexample(case)
         if name == "schema":
             return {"tables": _schema(case)}
-        context: Context = prepare(self.run.system, case.question, self.study.lab)
-        return {
-            "values": [
-                f"{shown(one.keyword)} → {shown(one.table)}.{shown(one.column)} = {shown(one.value)}"
-                for one in context.values
-            ]
-        }
+        if name == "values":
+            context: Context = prepare(self.run.system, case.question, self.study.lab)
+            texts = (f"{v.keyword} → {v.table}.{v.column} = {v.value}" for v in context.values)
+            return {"values": [shown(text, 900) for text in texts]}
+        path = self.study.benchmark.database(case.question.db_id)
+        executor = self.study.lab.executor
+        found = counterexample(executor, path, case.gold, case.predicted, case.schema)
+        if not found:
+            return {}
+        tables = [
+            {"name": shown(one), **table(found.columns[one], rows, len(rows))}
+            for one, rows in found.tables.items()
+        ]
+        return {"tables": tables, "gold": result(found.first), "predicted": result(found.second)}
 
     def _case(self, key: str) -> Case:
         """The case of a key; a key that the page kept from another run is refused, and nothing is written."""
@@ -170,51 +175,32 @@ class Labeller(Desk):
         self._refresh()
 
     def _detail(self, case: Case) -> dict[str, Any]:
-        gold, predicted = result(case.gold_execution), result(case.execution)
-        guess = suggested(case, self.kinds)
+        question, guess = case.question, suggested(case, self.kinds)
+        texts = {
+            "id": (question.id, 300), "db": (question.db_id, 300), "difficulty": (case.difficulty, 300),
+            "question": (question.text, 2_000), "hint": (question.evidence, 2_000),
+            "gold": (case.gold, 20_000), "predicted": (case.predicted, 20_000),
+            "why": (difference(case), 600),
+        }  # fmt: skip
         agree = f"{case.agreeing} of {case.candidates} candidates agree"
-        return {
-            "id": shown(case.question.id),
-            "db": shown(case.question.db_id),
-            "difficulty": shown(case.difficulty),
-            "question": shown(case.question.text, 2_000),
-            "hint": shown(case.question.evidence, 2_000),
-            "gold": shown(case.gold, 20_000),
-            "predicted": shown(case.predicted, 20_000),
+        return {name: shown(*given) for name, given in texts.items()} | {
             "sql": pair(case.gold, case.predicted, case.schema),
-            "goldResult": gold,
-            "result": predicted,
+            "goldResult": result(case.gold_execution),
+            "result": result(case.execution),
             "agree": agree if case.candidates > 1 else "",
-            "why": shown(difference(case), 600),
             "suggestion": [guess[0], shown(guess[1])] if guess else None,
-        }
-
-    def _counterexample(self, case: Case) -> dict[str, Any]:
-        path = self.study.benchmark.database(case.question.db_id)
-        executor = self.study.lab.executor
-        found = counterexample(executor, path, case.gold, case.predicted, case.schema)
-        if not found:
-            return {}
-        return {
-            "tables": [
-                {"name": shown(name), **table(found.columns[name], rows, len(rows))}
-                for name, rows in found.tables.items()
-            ],
-            "gold": result(found.first),
-            "predicted": result(found.second),
         }
 
     def _refresh(self) -> None:
         """Read what this and other programs wrote."""
         labels = [one for one in self.store.labels(self.kinds.name) if one.key in self.cases]
         golds = {one.key: one.categories[0] for one in self.store.labels(GOLD, self.annotator)}
-        mine = {
-            key: {"is": [], "note": "", "gold": golds[key]} for key in golds if golds[key] != STAYS
-        }
+        golds = {key: verdict for key, verdict in golds.items() if verdict != STAYS}
+        mine = {key: {"is": [], "note": "", "gold": verdict} for key, verdict in golds.items()}
         for one in labels:
             if one.annotator == self.annotator:
-                gold = mine.get(one.key, {}).get("gold", "")
-                mine[one.key] = {"is": [*one.categories], "note": one.note, "gold": gold}
+                said = {"is": [*one.categories], "note": one.note}
+                mine[one.key] = said | {"gold": golds.get(one.key, "")}
         self.mine, self.summary = mine, self._summary(labels)
 
     def _summary(self, labels: Sequence[Label]) -> dict[str, Any]:
@@ -228,26 +214,23 @@ class Labeller(Desk):
         others = [name for name in said if name not in {self.annotator, ADJUDICATOR}]
         other = max(others, key=lambda name: len(said[name]), default="")
         grid: dict[str, list[str]] = {}
-        for key in [key for key in mine if key in said.get(other, {})]:
-            sides = [
-                {names.index(n.partition(" / ")[0]) for n in one[key]}
+        for key in mine.keys() & said.get(other, {}).keys():
+            down, across = (
+                sorted({names.index(name.partition(" / ")[0]) for name in one[key]})
                 for one in (mine, said[other])
-            ]
-            pairs = zip(*map(sorted, sides)) if sides[0] == sides[1] else product(*sides)  # noqa: B905
-            for down, across in pairs:
-                grid.setdefault(f"{down} {across}", []).append(key)
-        rows = agreement(labels).to_dict("records")
-        told = [
-            sentence(row)
-            for row in rows
-            if {*row["annotators"].split(", ")} == {self.annotator, other}
-        ]
-        told += [f"All {len(others) + 1}: {sentence(rows[-1])}"] if len(others) > 1 else []
+            )
+            for cell in zip(down, across, strict=True) if down == across else product(down, across):
+                grid.setdefault(f"{cell[0]} {cell[1]}", []).append(key)
+        told = []
+        for row in agreement(labels).to_dict("records"):
+            who = row["annotators"].split(", ")
+            told += [sentence(row)] if {*who} == {self.annotator, other} else []
+            told += [f"All {len(who)}: {sentence(row)}"] if len(who) > 2 else []
         split = disputes(labels)
         return {
             "annotators": sorted({*said, self.annotator} - {ADJUDICATOR}),
             "counts": [
-                [name, given[name]] for name in self.kinds.choices() if name in names or given[name]
+                [one, given[one]] for one in self.kinds.choices() if one in names or given[one]
             ],
             "other": other,
             "agreement": told,
@@ -264,11 +247,10 @@ class Labeller(Desk):
 def _schema(case: Case) -> list[dict[str, Any]]:
     """The tables of both queries first; each column with the queries that use it."""
     by = {"gold": used(case.gold, case.schema), "prediction": used(case.predicted, case.schema)}
-    first = [
-        one for one in case.schema.tables if any(one.name in use.tables for use in by.values())
-    ]
     found = []
-    for one in dict.fromkeys([*first, *case.schema.tables]):
+    for one in sorted(
+        case.schema.tables, key=lambda t: all(t.name not in use.tables for use in by.values())
+    ):
         columns = []
         for column in one.columns:
             meaning = "; ".join(filter(None, (column.description, column.value_description)))

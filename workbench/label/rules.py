@@ -4,17 +4,18 @@ Rules compare both queries clause by clause and both results. What they guess is
 """
 
 import re
-from collections.abc import Iterator
-from itertools import product
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
+from typing import Any
 
 from workbench.benchmarks.bundled import Flaw
 from workbench.label.cases import Case
 from workbench.label.taxonomy import Cause, Taxonomy
 from workbench.sql.aligned import CLAUSES, differences
-from workbench.sql.facts import LiteralComparison, functions, query_facts
+from workbench.sql.facts import functions, query_facts
 from workbench.types import Execution, lower_name
 
-_DAY_FIRST = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{4}")
+_Sides = Sequence[list[Any]]
 _COUNT = re.compile(r"COUNT\((?!DISTINCT)[^()]*\)")  # COUNT(column) mostly equals COUNT(*)
 _AGGREGATES = ("count", "sum", "avg", "min", "max", "group")
 _ERRORS: dict[str, Cause] = {  # messages of SQLite, and the cause to which they point
@@ -50,16 +51,25 @@ def suggest(case: Case) -> dict[str, str]:
 
 def _reasons(case: Case) -> Iterator[tuple[Cause, str]]:
     clauses = differences(case.gold, case.predicted, case.schema)
-    facts, other = (query_facts(sql, case.schema) for sql in (case.gold, case.predicted))
+    facts = [query_facts(sql, case.schema) for sql in (case.gold, case.predicted)]
+    calls = [functions(sql) for sql in (case.gold, case.predicted)]
     hint = lower_name(case.question.evidence)
 
-    def only(*names: str, nested: bool = True) -> tuple[list[str], list[str]]:
-        """What of these clauses only gold has, and what only the prediction has."""
-        chosen = [c for c in clauses if c.name in names and (nested or not c.nested)]
-        return (
-            [text for clause in chosen for text in clause.only_first],
-            [text for clause in chosen for text in clause.only_second],
+    def clause(*names: str, nested: bool = True, having: str = "") -> _Sides:
+        own = [c for c in clauses if c.name in names and (nested or not c.nested)]
+        first, second = (
+            [
+                _COUNT.sub("COUNT(*)", text)
+                for c in own
+                for text in side(c)
+                if re.search(having, text)
+            ]
+            for side in (attrgetter("only_first"), attrgetter("only_second"))
         )
+        return _only(first, second)
+
+    def fact(name: str) -> _Sides:
+        return _only(*(getattr(found, name) if all(facts) else () for found in facts))
 
     def in_hint(value: object) -> bool:
         word = re.escape(lower_name(str(value)))
@@ -70,94 +80,44 @@ def _reasons(case: Case) -> Iterator[tuple[Cause, str]]:
         yield "gold likely wrong", f"gold does not run: {error}"
     elif case.execution.rows and _nulls(case.gold_execution) and not _nulls(case.execution):
         yield "gold likely wrong", "gold finds nothing, and the prediction does"
-    ordered = [text for c in clauses if c.name == "ORDER BY" for text in c.first]
-    ordered += [text[4:-1] for c in clauses for text in c.first if text[:4] in {"MIN(", "MAX("}]
-    for table, column in ((t, c) for t in case.schema.tables for c in t.columns):
-        name, days = f"{table.name}.{column.name}", [str(one) for one in column.examples]
-        is_ordered = name in {text.replace('"', "").removesuffix(" DESC") for text in ordered}
-        if days and is_ordered and all(map(_DAY_FIRST.fullmatch, days)):
-            why = f"gold orders by {name}, a text that begins with the day: {days[0]}"
-            yield "gold likely wrong", why
-    for one in other.comparisons if facts and other else ():
-        given = rf"[=<>]\s*'?{re.escape(str(one.value))}'?(?!\w)"
-        if re.search(given, case.question.evidence) and str(one.value) not in case.gold:
-            why = f"the hint gives {one.value!r}, which the prediction uses and gold does not"
-            yield "gold likely wrong", why
-    values = (
-        [x for x in facts.comparisons if x not in other.comparisons] if facts and other else [],
-        [x for x in other.comparisons if x not in facts.comparisons] if facts and other else [],
+    used = [one.value for one in fact("comparisons")[0]] + [name for _, name in fact("columns")[0]]
+    for one in filter(in_hint, used):
+        yield "hint ignored", f"the hint says {one!r}, which gold uses and the prediction does not"
+    operations = tuple([x.upper() for x in side if x in _AGGREGATES] for side in fact("operations"))
+    null, distinct = (
+        clause(*CLAUSES, having=one) for one in (r"\bIS (NOT )?NULL\b", r"\bDISTINCT\b")
     )
-    for one in values[0]:
-        if in_hint(one.value):
-            why = f"the hint says {one.value!r}, which gold uses and the prediction does not"
-            yield "hint ignored", why
-    columns = (facts.columns, other.columns) if facts and other else (frozenset(), frozenset())
-    for owner, name in sorted(columns[0] - columns[1]):
-        if in_hint(name):
-            why = f"the hint names {name}, which gold takes from {owner} and the prediction does not use"
-            yield "hint ignored", why
-    reads = (facts.tables, other.tables) if facts and other else (frozenset(), frozenset())
-    missing, added = sorted(reads[0] - reads[1]), sorted(reads[1] - reads[0])
-    if not missing and not added:
-        missing, added = only("FROM")
-    if missing:
-        instead = f"; the prediction has {_list(added)} instead" if added else ""
-        yield "missing table or join", f"gold reads {_list(missing)}{instead}"
-    elif added:
-        yield "missing table or join", f"the prediction reads {_list(added)} in addition"
-    missing, added = only("JOIN ON")
-    if missing and added:
-        why = f"gold joins by {_list(missing)}, the prediction by {_list(added)}"
-        yield "missing table or join", why
-    ours, theirs = (
-        [_COUNT.sub("COUNT(*)", x) for x in part] for part in only("SELECT", nested=False)
+    signs: tuple[tuple[Cause, str, _Sides, Callable[[_Sides], bool]], ...] = (
+        ("missing table or join", "gold reads {}, the prediction {}", fact("tables"), any),
+        ("missing table or join", "gold reads {}, the prediction {}", clause("FROM"), any),
+        ("missing table or join", "gold joins by {}, the prediction by {}", clause("JOIN ON"), all),
+        ("other column", "gold returns {}, the prediction {}", clause("SELECT", nested=False), any),
+        ("other column", "gold uses {}, the prediction {}", fact("columns"), all),
+        ("other literal", "gold requires {}, the prediction {}", clause("WHERE", "HAVING"), any),
+        ("aggregation", "gold uses {}, the prediction {}", operations, any),
+        ("aggregation", "gold groups by {}, the prediction by {}", clause("GROUP BY"), all),
+        ("function", "gold uses {}, the prediction {}", _only(*calls), any),
+        ("DISTINCT or NULL handling", "gold has {}, the prediction {}", distinct, any),
+        ("DISTINCT or NULL handling", "gold has {}, the prediction {}", null, any),
+        ("order and limit", "gold orders by {}, the prediction by {}", clause("ORDER BY"), any),
+        ("order and limit", "gold has LIMIT {}, the prediction {}", clause("LIMIT"), any),
     )
-    if ours != theirs:
-        why = f"gold returns {_list(ours)} where the prediction returns {_list(theirs)}"
-        yield "other column", why
-    missing, added = (
-        sorted(map(".".join, x)) for x in (columns[0] - columns[1], columns[1] - columns[0])
-    )
-    if missing and added:
-        yield "other column", f"gold uses {_list(missing)} where the prediction uses {_list(added)}"
-    for one, another in product(*values):
-        if one.column and one.column == another.column:
-            yield "other literal", f"gold has {_said(one)}, the prediction {_said(another)}"
-    missing, added = only("WHERE", "HAVING")
-    if missing or added:
-        yield "other literal", f"gold requires {_list(missing)}, the prediction {_list(added)}"
-    calls = (facts.operations, other.operations) if facts and other else (frozenset(), frozenset())
-    for operation in _AGGREGATES:
-        if (operation in calls[0]) != (operation in calls[1]):
-            name = "GROUP BY" if operation == "group" else operation.upper()
-            sides = (
-                ("gold", "the prediction") if operation in calls[0] else ("the prediction", "gold")
-            )
-            yield "aggregation", f"{sides[0]} uses {name}, {sides[1]} does not"
-    missing, added = only("GROUP BY")
-    if missing and added:
-        yield "aggregation", f"gold groups by {_list(missing)}, the prediction by {_list(added)}"
-    of_gold, of_other = functions(case.gold), functions(case.predicted)
-    if of_gold - of_other:
-        yield "function", f"gold uses {_list(sorted(of_gold - of_other))}, the prediction does not"
-    elif of_other - of_gold:
-        yield "function", f"the prediction uses {_list(sorted(of_other - of_gold))}, gold does not"
-    for sign in (r"\bDISTINCT\b", r"\bIS (?:NOT )?NULL\b"):
-        missing, added = ([x for x in part if re.search(sign, x)] for part in only(*CLAUSES))
-        if len(missing) != len(added):
-            why = f"gold has {_list(missing)}, the prediction {_list(added)}"
-            yield "DISTINCT or NULL handling", why
-    for name in ("ORDER BY", "LIMIT"):
-        missing, added = only(name)
-        if missing or added:
-            why = f"in {name} gold has {_list(missing)}, the prediction {_list(added)}"
-            yield "order and limit", why
+    for cause, said, sides, enough in signs:
+        if enough(sides):
+            yield cause, said.format(*map(_list, sides))
     found, expected = _number(case.execution), _number(case.gold_execution)
-    counts = bool(calls[1] & {"count", "sum"})
-    twice = counts and ("distinct count" in calls[0] - calls[1] or only("FROM")[1])
-    if twice and found is not None and expected is not None and found > expected:
-        why = f"the prediction finds {found:g}, gold {expected:g}: rows may be counted twice"
-        yield "duplicates", why
+    counts = facts[1] and {"count", "sum"} & facts[1].operations
+    if counts and found and expected and found > expected:
+        yield (
+            "duplicates",
+            f"the prediction finds {found:g}, gold {expected:g}: rows may be counted twice",
+        )
+
+
+def _only(first: Iterable[Any], second: Iterable[Any]) -> _Sides:
+    """What only gold has, and what only the prediction has."""
+    one, other = dict.fromkeys(first), dict.fromkeys(second)
+    return sorted(one.keys() - other, key=repr), sorted(other.keys() - one, key=repr)
 
 
 def difference(case: Case) -> str:
@@ -210,9 +170,5 @@ def _number(execution: Execution) -> float | None:
     return values[0] if len(values) == 1 and isinstance(values[0], int | float) else None
 
 
-def _said(one: LiteralComparison) -> str:
-    return f"{'.'.join(one.column or ())} {one.operator} {one.value!r}"
-
-
-def _list(texts: list[str]) -> str:
-    return ", ".join(texts) or "nothing"
+def _list(texts: Iterable[Any]) -> str:
+    return ", ".join(".".join(x) if isinstance(x, tuple) else x for x in texts) or "nothing"

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import pandas as pd
 from sqlite_utils import Database
 
 from workbench.errors import BadInputError, StoreError, content_of, naming
@@ -28,6 +27,10 @@ from workbench.store import home
 ADJUDICATOR = "adjudicator"  # the annotator whose label settles a dispute
 _NAME = re.compile(r"(?!\.*$)[A-Za-z0-9_.\-]{1,100}")
 _WAIT = 5  # seconds that a write waits for another program's lock
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Label:
     question_id: str
     question: str
     sql: str
-    at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    at: str = field(default_factory=_now)
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @cached_property
@@ -89,13 +92,9 @@ class LabelStore:
             INSERT INTO retractions (label, at) SELECT number, ? FROM labels
             WHERE annotator = ? AND taxonomy IN ({given}) AND number NOT IN (SELECT label FROM retractions)
             ORDER BY number DESC LIMIT 1 RETURNING label"""
-        with self._database() as database:
-            now = datetime.now(UTC).isoformat(timespec="seconds")
-            with database.conn:
-                taken = [*database.query(last, [now, annotator, *taxonomies])]
-            if not taken:
-                return None
-            return _label(database.table("labels").get(taken[0]["label"]))
+        with self._database() as database, database.conn:
+            taken = [*database.query(last, [_now(), annotator, *taxonomies])]
+            return _label(database.table("labels").get(taken[0]["label"])) if taken else None
 
     def labels(self, taxonomy: str = "", annotator: str = "") -> tuple[Label, ...]:
         """The labels that count, in the order in which they were given: an annotator's last one of each case."""
@@ -108,18 +107,12 @@ class LabelStore:
                 ORDER BY number""",
                 [taxonomy, annotator],
             )
-            read = map(_label, rows)
             latest: dict[tuple[str, str, str], Label] = {}
-            for one in read:
+            for one in map(_label, rows):
                 subject = (one.taxonomy, one.annotator, one.key)
                 latest.pop(subject, None)  # so that it moves to the end
                 latest[subject] = one
             return tuple(latest.values())
-
-    def frame(self, taxonomy: str = "") -> pd.DataFrame:
-        """The labels that count, a row for each."""
-        rows = [asdict(one) for one in self.labels(taxonomy)]
-        return pd.DataFrame(rows, columns=list(FIELDS))
 
     def write_csv(self, path: Path) -> int:
         """Write the labels that count as CSV, whose cells no spreadsheet runs; return their number."""
@@ -145,25 +138,25 @@ class LabelStore:
             if not self._opened:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 connection = sqlite3.connect(self.path, timeout=_WAIT, check_same_thread=False)
-                self._opened = _with_tables(Database(connection))
+                self._opened = Database(connection)
+                if (
+                    "retractions" not in self._opened.table_names()
+                ):  # reading leaves the file as it is
+                    _make_tables(self._opened)
             yield self._opened
         except (sqlite3.Error, OSError) as error:
             raise StoreError(f"labels {self.path}: {error}; nothing was written") from error
 
 
-def _with_tables(database: Database) -> Database:
-    """The database with its tables; reading labels leaves the file as it is."""
-    if "retractions" in database.table_names():
-        return database
-    columns = dict.fromkeys(FIELDS, str)
-    labels = database.table("labels")
+def _make_tables(database: Database) -> None:
+    columns: dict[str, Any] = dict.fromkeys(FIELDS, str)
     options: Any = {"pk": "number", "if_not_exists": True, "strict": True}
+    labels = database.table("labels")
     labels.create({"number": int, **columns}, not_null=set(columns), **options)
     labels.create_index(["id"], unique=True, if_not_exists=True)
-    database.table("retractions").create(
-        {"number": int, "label": int, "at": str}, foreign_keys=[("label", "labels", "number")], **options
-    )  # fmt: skip
-    return database
+    keys = [("label", "labels", "number")]
+    given = {"number": int, "label": int, "at": str}
+    database.table("retractions").create(given, foreign_keys=keys, **options)
 
 
 def _stored(value: Any) -> str:

@@ -9,17 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StrictBool,
-    StrictStr,
-    StringConstraints,
-    ValidationError,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import StringConstraints as Constraints
 
 from workbench.errors import BadInputError
 from workbench.yamlfile import read_yaml
@@ -57,22 +48,24 @@ def _long_form(value: object) -> object:
     given = [] if value is None else value
     if not isinstance(given, list):
         return given
-    return [{"name": one} if isinstance(one, str) else one for one in given]
+    return tuple({"name": one} if isinstance(one, str) else one for one in given)
 
 
-Name = Annotated[
-    str, StringConstraints(strict=True, strip_whitespace=True, pattern=r"^[^\r\n]+$")
-]  # one line
+# One line.
+Name = Annotated[str, Constraints(strict=True, strip_whitespace=True, pattern=r"^[^\r\n]+$")]
+_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Part(BaseModel):
     """A sub-category."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = _STRICT
     name: Name
-    meaning: StrictStr = ""
-    suggested_by: Annotated[tuple[Cause, ...], BeforeValidator(lambda value: value or ())] = ()
-    apart: StrictBool = False  # set apart from the shares that the paper's figure shows
+    meaning: str = ""
+    suggested_by: Annotated[
+        tuple[Cause, ...], BeforeValidator(lambda value: tuple(value or ()))
+    ] = ()
+    apart: bool = False  # set apart from the shares that the paper's figure shows
 
 
 class Category(Part):
@@ -84,19 +77,16 @@ class Category(Part):
 class Taxonomy(BaseModel):
     """The categories by which a paper, or a user, sorts cases."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = _STRICT
     name: Name
     categories: Annotated[
-        tuple[Category, ...],
-        Field(min_length=1),
-        BeforeValidator(_long_form),
-        AfterValidator(_different),
-    ]
-    source: StrictStr = ""  # the figure or section of the paper
+        tuple[Category, ...], Field(min_length=1), BeforeValidator(_long_form), AfterValidator(_different)
+    ]  # fmt: skip
+    source: str = ""  # the figure or section of the paper
     cases: Literal["wrong", "no correct candidate", "selection failed"] = "wrong"  # that it sorts
-    several: StrictBool = False  # whether a case may have several labels
+    several: bool = False  # whether a case may have several labels
     # The share of these cases to label.
-    share: Annotated[Fraction, BeforeValidator(str), Field(gt=0, le=1)] = Fraction(1)
+    share: Annotated[Fraction, BeforeValidator(str), Field(gt=0, le=1, strict=False)] = Fraction(1)
 
     def choices(self) -> dict[str, Part]:
         """All names of a label, such as "Vague Question" and "Vague Question / Column", in order."""
