@@ -1,8 +1,6 @@
-"""Each cause is guessed from what speaks for it, in words; queries are compared part by part."""
+"""Each cause is guessed from what speaks for it, in words."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from workbench.benchmarks.bundled import Flaw, load_bundled
 from workbench.label.labels import known_flaws
@@ -96,10 +94,3 @@ def test_what_only_one_query_has_stands_alone_in_its_clause(make_case):
         ("HAVING COUNT(imo) > 4", "HAVING COUNT(*) > 4", False),
         (None, "ORDER BY imo", False),
     ]
-
-
-@given(st.text(max_size=60))
-def test_any_text_is_aligned_or_left_to_the_page(text):
-    from tests.label.conftest import HARBOUR
-
-    assert isinstance(aligned(f"SELECT {text}", text, HARBOUR), list)

@@ -10,7 +10,6 @@ from workbench.report.figures.accuracy import accuracy_by as accuracy_by
 from workbench.report.figures.accuracy import accuracy_by_columns as accuracy_by_columns
 from workbench.report.figures.accuracy import accuracy_by_tests as accuracy_by_tests
 from workbench.report.figures.accuracy import differences as differences
-from workbench.report.figures.accuracy import frontier as frontier
 from workbench.report.figures.accuracy import paired_differences as paired_differences
 from workbench.report.figures.accuracy import pareto as pareto
 from workbench.report.figures.candidates import LOST as LOST
@@ -21,7 +20,6 @@ from workbench.report.figures.candidates import bounds_by_generator as bounds_by
 from workbench.report.figures.candidates import exists_and_chosen as exists_and_chosen
 from workbench.report.figures.candidates import outcome_pie as outcome_pie
 from workbench.report.figures.candidates import outcomes as outcomes
-from workbench.report.figures.candidates import overlap as overlap
 from workbench.report.figures.candidates import regret as regret
 from workbench.report.figures.candidates import solved as solved
 from workbench.report.figures.candidates import solved_alone as solved_alone
@@ -31,7 +29,6 @@ from workbench.report.figures.errors import error_bars as error_bars
 from workbench.report.figures.errors import error_pies as error_pies
 from workbench.report.figures.schema import columns_left as columns_left
 from workbench.report.figures.schema import feature_distribution as feature_distribution
-from workbench.report.figures.schema import feature_shares as feature_shares
 from workbench.report.figures.schema import funnel as funnel
 from workbench.report.figures.schema import pruned_schema as pruned_schema
 from workbench.report.figures.schema import sizes as sizes

@@ -133,24 +133,19 @@ def paired_differences(
     return style.finish(figure, data, stamp, note)
 
 
-def frontier(rows: pd.DataFrame, cost: str = "tokens") -> pd.DataFrame:
-    """The rows with a column `best`: False if another row is better at no higher cost."""
-    style.need(rows, "EX", cost)
-    ordered = rows.sort_values([cost, "EX"], ascending=[True, False], kind="stable")
-    before = ordered["EX"].astype(float).cummax().shift(fill_value=float("-inf"))
-    return rows.assign(best=(ordered["EX"] > before).reindex(rows.index))
-
-
 @style.settings
 def pareto(rows: pd.DataFrame, cost: str = "tokens", *, per: str = "", stamp: object) -> Picture:
     """Accuracy against cost, with intervals, and the frontier: filled marks, which no cheaper system beats.
 
     `rows` have `system`, EX in percent, `low` and `high`, and calls, tokens or dollars. `per` is the unit of the cost:
-    "question" or "benchmark". A mark of nearly the same cost as another stands at its right.
+    "question" or "benchmark". `data` has a column `best`: False if another row is better at no higher cost.
     """
     one_of(_COSTS, cost=cost)
     style.need(rows, "system", "EX", cost)
-    data = frontier(rows.reset_index(drop=True), cost)
+    data = rows.reset_index(drop=True)
+    data = data.sort_values([cost, "EX"], ascending=[True, False], kind="stable")
+    before = data["EX"].astype(float).cummax().shift(fill_value=float("-inf"))
+    data = data.assign(best=data["EX"] > before).sort_index()
     known = data[data[cost].notna()].sort_values([cost, "EX"])
     if known.empty:
         raise BadInputError(f"no row has its {cost}: the price of the model may be unknown")

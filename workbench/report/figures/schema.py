@@ -136,8 +136,9 @@ def pruned_schema(columns: pd.DataFrame, *, stamp: object) -> Picture:
     return style.finish(figure, columns.drop(columns="fill"), stamp)
 
 
-def feature_shares(queries: pd.DataFrame) -> pd.DataFrame:
-    """The percentage of each source's readable queries with each feature; the column `sql` has the queries."""
+@style.settings
+def feature_distribution(queries: pd.DataFrame, *, stamp: object) -> Picture:
+    """Figure 25: the percentage of each source's readable queries with each feature; the column `sql` has the queries."""
     style.need(queries, "source", "sql")
     rows = []
     for name, group in queries.groupby("source", sort=False):
@@ -147,22 +148,14 @@ def feature_shares(queries: pd.DataFrame) -> pd.DataFrame:
         shares = (100 * (counts > 0).mean()).rename_axis("feature").reset_index(name="percent")
         shares.insert(0, "source", str(name))
         rows.append(shares.assign(n=len(counts), run=runs(group)))
-    return pd.concat(rows, ignore_index=True)
-
-
-@style.settings
-def feature_distribution(queries: pd.DataFrame, *, stamp: object) -> Picture:
-    """Figure 25: how often each feature occurs in synthetic examples and in gold ("source" and "sql")."""
-    data = feature_shares(queries)
+    data = pd.concat(rows, ignore_index=True)
     most = data.groupby("feature", sort=False)["percent"].transform("max")
     wide = data[most > 0].pivot_table("percent", "feature", "source", sort=False).fillna(0)
     parts = style.series(data, "source")
     looks = style.looks(parts)
     figure, axes = style.bars(ONE, wide, looks, "{:.0f}")
     style.percent(axes, "x", "queries that have it", whole=True)
-    numbers = {
-        name: f"{style.shown(name)} (N = {part['n'].iloc[0]:,})" for name, part in parts.items()
-    }
-    style.legend(figure, {numbers[name]: look for name, look in looks.items()})
+    sizes = {name: f"(N = {part['n'].iloc[0]:,})" for name, part in parts.items()}
+    style.legend(figure, {f"{style.shown(name)} {sizes[name]}": looks[name] for name in looks})
     without = ", ".join(dict.fromkeys(data["feature"][most == 0]))
     return style.finish(figure, data, stamp, f"No query has: {without}." if without else "")
