@@ -11,10 +11,9 @@ from workbench.benchmarks.check import missing
 from workbench.benchmarks.load import (
     BENCHMARKS,
     open_benchmark,
-    schema_from_tables_json,
 )
 from workbench.errors import BadInputError
-from workbench.types import Column, ForeignKey, Gold, Question
+from workbench.types import Gold, Question
 
 SPLITS = {
     "bird-dev": ("dev_20240627", "dev.json", "dev_databases"),
@@ -183,22 +182,6 @@ def test_a_damaged_schema_is_named(tmp_path, tiny, damage):
         open_benchmark("spider", root)
 
 
-def test_a_schema_has_its_keys_and_not_the_star():
-    author, wrote = schema_from_tables_json(
-        {
-            "db_id": "lib",
-            "table_names_original": ["Author", "Wrote"],
-            "column_names_original": [[-1, "*"], [0, "Id"], [1, "Author_Id"], [1, "Book"]],
-            "column_types": ["text", "number", "number", "text"],
-            "primary_keys": [1, [2, 3]],
-            "foreign_keys": [[2, 1]],
-        }
-    ).tables
-    assert author.columns == (Column("Id", "number"),)
-    assert (author.primary_key, wrote.primary_key) == (("Id",), ("Author_Id", "Book"))
-    assert wrote.foreign_keys == (ForeignKey(("Author_Id",), "Author", ("Id",)),)
-
-
 def test_a_file_of_ones_own_is_in_birds_or_in_spiders_form(tmp_path, tiny):
     tiny.write_databases(tmp_path / "data" / "databases")
     path = tmp_path / "mine.json"
@@ -253,14 +236,6 @@ def test_a_link_out_of_the_folder_of_databases_is_not_followed(benchmark, tmp_pa
         benchmark.database("out")
     with pytest.raises(BadInputError, match=r"no database farm: expected farm/farm\.sqlite in"):
         benchmark.database("farm")
-
-
-def test_a_root_without_any_of_its_databases_is_refused(tiny, tmp_path):
-    root = tiny.write_bird(tmp_path)
-    for name in ("zoo", "shop", "pond"):
-        (root / "dev_databases" / name).rename(root / "dev_databases" / f"other_{name}")
-    with pytest.raises(BadInputError, match="bird-dev: none of its databases is in"):
-        open_benchmark("bird-dev", root)
 
 
 # Limits

@@ -8,11 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.sql.context_text import (
-    column_text,
     context_data,
     examples_text,
     plan_text,
-    program_text,
     result_text,
     with_descriptions,
     with_values,
@@ -92,15 +90,6 @@ class TestContexts:
 
 
 class TestExamples:
-    def test_each_example_is_a_block_with_its_hint_if_it_has_one(self):
-        examples = [
-            Example("How many?\nReally?", "SELECT\n  1", "all"),
-            Example("Who?", "SELECT 2"),
-        ]
-        assert examples_text(examples) == (
-            "Question: How many? Really?\nHint: all\nSQL: SELECT   1\n\nQuestion: Who?\nSQL: SELECT 2"
-        )
-
     def test_a_comment_in_a_query_does_not_hide_the_rest(self):
         (line,) = examples_text([Example("?", "SELECT 1 -- one\n+ 2")]).splitlines()[1:]
         assert line == "SQL: SELECT 1 + 2"
@@ -116,11 +105,6 @@ class TestResults:
         assert result_text(Execution("error", error="why\n## Query")) == "Error: why ## Query"
         assert result_text(Execution("timeout", error="why")) == "Stopped: why"
 
-    def test_long_cells_and_wide_tables_are_cut(self):
-        text = result_text(Execution("ok", ("n" * 999,) * 999, (("x" * 999,) * 999,) * 10, 10))
-        assert "(and 979 more columns)" in text
-        assert len(text) < 20_000
-
     @given(st.lists(st.text(), min_size=1, max_size=3), st.text())
     def test_any_row_is_one_line_and_opens_no_markdown(self, columns, cell):
         text = result_text(Execution("ok", tuple(columns), ((cell,) * len(columns),), 1))
@@ -130,17 +114,6 @@ class TestResults:
 
 
 class TestColumns:
-    def test_a_column_has_a_line_for_each_known_fact(self):
-        pupil, class_ = SCHEMA.tables
-        assert column_text("pupil", pupil.columns[0]) == "Column: pupil.name\nType: TEXT"
-        assert column_text("class", class_.columns[0]).splitlines() == [
-            "Column: class.room",
-            "Type: TEXT",
-            "Description: where",
-            "Values mean: A: annex",
-            "Examples: 'A1', 7",
-        ]
-
     def test_values_that_were_found_come_first_among_the_examples(self):
         found = [
             value("PUPIL", "Home Town", "Au"),
@@ -172,13 +145,3 @@ class TestPlans:
         tree = "QUERY PLAN\n|--SCAN t\n`--LIST SUBQUERY 1\n   |--SCAN u\n   `--x y"
         assert plan_text(plan) == tree
         assert plan_text(Execution("error", error="no such table: t")) == "Error: no such table: t"
-
-    def test_the_program_is_a_table_of_steps_as_figure_20_shows_it(self):
-        rows = ((0, "Init", 0, 8, 0, None), (1, "OpenRead", 0, 2, 0, "k(1,B)"))
-        program = Execution("ok", ("addr", "opcode", "p1", "p2", "p3", "p4"), rows, 2)
-        assert program_text(program).splitlines() == [
-            "addr  opcode    p1  p2  p3  p4",
-            "----  --------  --  --  --  ------",
-            "0     Init      0   8   0",
-            "1     OpenRead  0   2   0   k(1,B)",
-        ]

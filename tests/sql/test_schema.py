@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from workbench.errors import UnreadableDatabaseError
 from workbench.sql import schema as module
 from workbench.sql.schema import read_schema, union_schema, with_examples
-from workbench.sql.schema_text import create_table_text, mac_sql_text, one_line, quote
+from workbench.sql.schema_text import create_table_text, one_line, quote
 from workbench.types import Column, ForeignKey, Schema, Table
 
 
@@ -205,30 +205,6 @@ CREATE TABLE recent ( -- a view
     line INT
 );"""
     assert create_table_text(SHOP) == expected
-
-
-def test_mac_sql_text():
-    expected = """\
-[Schema]
-# Table: customer
-[
-  (id),
-  (full name, name as on the card. Value examples: ['O''Hara', 'Li -- x'].),
-  (tier, G: gold; S: silver. Value examples: ['G', NULL, 1.5, x'ff'].),
-]
-# Table: order
-[
-  (customer_id),
-  (line),
-  (note),
-]
-# Table: recent
-[
-  (line),
-]
-[Foreign keys]
-`order`.customer_id = customer.id"""
-    assert mac_sql_text(SHOP) == expected
 
 
 @given(st.text())

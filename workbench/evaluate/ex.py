@@ -153,13 +153,6 @@ def spider_text(sql: str, *, keep_distinct: bool = False) -> str:
     return _QUOTED_OR_DISTINCT.sub(lambda found: found[1] or "", sql)
 
 
-def equal(predicted: Execution, gold: Execution, gold_sql: str, sense: Sense) -> bool:
-    """Whether two results are equal in this sense; in Spider's, order counts if the gold query has ORDER BY."""
-    if sense == "spider":
-        return spider_equal(predicted, gold, gold_sql)
-    return gold.fingerprint != "" and predicted.fingerprint == gold.fingerprint
-
-
 def spider_equal(predicted: Execution, gold: Execution, gold_sql: str) -> bool:
     """Whether the rows are equal under some order of columns, as lists if the gold query has ORDER BY."""
     if not predicted.is_complete or not gold.is_complete:

@@ -15,9 +15,9 @@ from workbench.evaluate.ex import (
     DEFAULT_LIMITS,
     Pair,
     by_database,
-    equal,
     results,
     soft_f1,
+    spider_equal,
     spider_text,
 )
 from workbench.evaluate.spider_em import exact_match, hardness
@@ -95,8 +95,8 @@ def _verdict(
         "status": ran.status,
         "gold_status": gold.status,
         "gold_error": gold.error,
-        "ex_bird": float(equal(ran, gold, gold_sql, "bird")),
-        "ex_spider": float(equal(spider_ran, spider_gold, gold_sql, "spider")),
+        "ex_bird": float(gold.fingerprint != "" and ran.fingerprint == gold.fingerprint),
+        "ex_spider": float(spider_equal(spider_ran, spider_gold, gold_sql)),
         "em": float(exact_match(sql, gold_sql, schema)) if schema else None,
         "soft_f1": soft_f1(ran.rows, gold.rows) if complete else 0.0,
         "error": ran.error,

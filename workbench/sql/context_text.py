@@ -107,16 +107,6 @@ def plan_text(plan: Execution) -> str:
     return "\n".join(["QUERY PLAN", *tree(0, "")]) if plan.rows else result_text(plan)
 
 
-def program_text(program: Execution) -> str:
-    """The result of EXPLAIN as a table of the virtual machine's steps, as figure 20 of CHASE-SQL prints it."""
-    if not program.rows:
-        return result_text(program)
-    shown = [["" if cell is None else one_line(str(cell)) for cell in row] for row in program.rows]
-    widths = [max(map(len, column)) for column in zip(program.columns, *shown, strict=True)]
-    lines = [program.columns, ["-" * width for width in widths], *shown]
-    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
-
-
 def column_text(table: str, column: Column) -> str:
     """A column as text: a line each for its name, type, description, meaning of values, and examples."""
     lines = {

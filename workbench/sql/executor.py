@@ -40,8 +40,8 @@ class Executor:
     """Runs SQL on databases, read-only and within limits, and caches the executions in `store`.
 
     Threads may share it. `workers` is the number of processes, by default one for each CPU; `sandbox` has them, if
-    executors share them. A query that fails has a status and an error and raises nothing; a path that is no readable
-    database raises `UnreadableDatabaseError`.
+    executors share them. A query that fails has a status and an error; a path that is no readable database raises
+    `UnreadableDatabaseError`.
     """
 
     def __init__(

@@ -55,13 +55,10 @@ _SIGNS: dict[type[exp.Expr], str] = {exp.Div: "/", exp.DPipe: "||", exp.Case: "C
 def functions(sql: str) -> frozenset[str]:
     """The names of the scalar functions that a query calls, with CAST, CASE and the operators || and /."""
     tree = parse(sql)
-    found = set()
-    for node in () if isinstance(tree, str) else tree.walk():
-        if operator := _SIGNS.get(type(node)):
-            found.add(operator)
-        elif _is_scalar_call(node) and (name := re.match(r"\w+(?=\()", node.sql("sqlite"))):
-            found.add(name[0].upper())
-    return frozenset(found)
+    nodes = [] if isinstance(tree, str) else list(tree.walk())
+    calls = (re.match(r"\w+(?=\()", n.sql("sqlite")) for n in nodes if _is_scalar_call(n))
+    signs = {_SIGNS[type(node)] for node in nodes if type(node) in _SIGNS}
+    return frozenset({call[0].upper() for call in calls if call} | signs)
 
 
 def _is_scalar_call(node: exp.Expr) -> bool:
