@@ -30,8 +30,8 @@ BLANK |= {"error": "", "truncated": False, "transient": False}
 WORKER = str(Path(__file__).with_name("worker.py"))
 GRACE = 0.5  # seconds past the deadline in which a worker may stop a query by itself
 TOGETHER = 0.1  # seconds whose answers come together, to be stored in one transaction
-AHEAD = 8  # requests sent at once, so that a worker need not wait for its parent
-PIPE = 4096  # bytes that a pipe surely holds: more are sent one by one, or both ends would wait
+PART = 32  # requests of one thread at a time
+PIPE = 4096  # bytes sent ahead, so that a worker need not wait: more than a pipe holds would make both ends wait
 START = 60.0  # seconds in which a worker must have started
 
 
@@ -55,12 +55,17 @@ class Worker:
         if not self.ready:  # the deadline begins when the process has started
             self.ready = bool(self._read(START))
         lines = [json.dumps(request).encode() + b"\n" for request in requests]
-        at_once = sum(map(len, lines)) <= PIPE
+        sent = ahead = 0
         for number, request in enumerate(requests):
-            data = lines[number] if not at_once else b"".join(lines) if number == 0 else b""
+            data = b""
+            while sent < len(lines) and (sent == number or ahead + len(lines[sent]) <= PIPE):
+                data += lines[sent]
+                ahead += len(lines[sent])
+                sent += 1
             while data and self.process.stdin:  # a signal may interrupt a write
                 data = data[self.process.stdin.write(data) or 0 :]
             yield self._read(request["seconds"] + GRACE)
+            ahead -= len(lines[number])
 
     def _read(self, seconds: float) -> Answer:
         assert self.process.stdout is not None  # noqa: S101  for the type checker: it is a pipe
@@ -124,7 +129,7 @@ class Sandbox:
             self._begin()
         call = Call()
         self._calls.add(call)
-        size = max(1, min(AHEAD, len(requests) // (4 * self._size)))
+        size = max(1, min(PART, len(requests) // (4 * self._size)))
         futures: dict[Future[list[Answer]], int] = {}
         try:
             for start in range(0, len(requests), size):
