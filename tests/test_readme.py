@@ -49,7 +49,7 @@ def program(word: str) -> str:
 
 
 def test_the_system_program_prints_a_row_for_each_system(tmp_path: Path) -> None:
-    lines = run(program("study.table").replace("limit=10", "limit=3"), tmp_path)
+    lines = run(program("runs.costs()").replace("limit=10", "limit=3"), tmp_path)
     rows = [line for line in lines if re.match(r"\| \S.* \| +3 \| +\d+\.\d \(\d+\.\d to ", line)]
     assert len(rows) == 3
     assert rows[0].startswith("| CHASE-SQL ")

@@ -92,6 +92,8 @@ class Table(pd.DataFrame):
         given = published(paper, source)
         if self.empty:
             options["note"] = f"No rows of ours: this experiment is on {self.stamp.benchmark}."
+        elif "change low" in self:
+            options.setdefault("note", "The intervals of changes are over questions.")
         label = str(self.columns[0])
         return tables.beside(pd.DataFrame(self), given, self.stamp, label=label, **options)
 
@@ -100,20 +102,12 @@ class Table(pd.DataFrame):
         return tables.alone(pd.DataFrame(self), self.stamp, title, note)
 
 
-class Runs(Mapping[str, Run]):
+class Runs(dict[str, Run]):
     """Runs by name, on the same questions."""
 
     def __init__(self, runs: Mapping[str, Run], stamp: Stamp) -> None:
-        self._runs, self._stamp = dict(runs), stamp
-
-    def __getitem__(self, name: str) -> Run:
-        return self._runs[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._runs)
-
-    def __len__(self) -> int:
-        return len(self._runs)
+        super().__init__(runs)
+        self._stamp = stamp
 
     @property
     def questions(self) -> pd.DataFrame:

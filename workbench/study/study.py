@@ -222,7 +222,18 @@ class Study:
     def spider(self, limit: float | None = None) -> "Study":
         """The study on Spider: of the experiment that `spider` names, else its own; without questions on BIRD."""
         if named := self.experiment.spider:
-            return open_study(named, limit=limit, figures=self.saved.folder)
+            shared = (
+                "dollars",
+                "calls",
+                "budget",
+                "offline",
+                "batch",
+                "cheaper",
+                "preview",
+                "cache",
+            )
+            own = {name: getattr(self.experiment, name) for name in (*shared, "cluster")}
+            return open_study(named, limit=limit, figures=self.saved.folder, **own)
         return self.sample(limit) if self.benchmark.sense == "spider" else self._on(())
 
     def _on(self, questions: tuple[Question, ...]) -> "Study":
