@@ -222,3 +222,39 @@ def test_hostile_text_stays_text(page, tmp_path, monkeypatch):
     tags = {text: set(re.findall(r'"([A-Z0-9]+)"', shape)) for text, shape in seen.items()}
     allowed = tags["plain"] | {"SPAN", "MARK"}  # a text of several words has tokens of its own
     assert [text for text, own in tags.items() if own - allowed] == []
+
+
+def test_it_works_in_jupyterlab_in_both_themes(desk, expect):
+    """The keys are the widget's, the cells stay, and the comparison of an idea stands below."""
+    notebook = desk.small("notebooks/explore.ipynb", sample=6)
+    desk.open(notebook)
+    assert desk.run_all() == []
+    cells, keys = desk.cells(), desk.page.keyboard
+    root = desk.page.locator(".jp-OutputArea-output .wb:has(.list)")
+    desk.stand_on("wb.explore(")
+    desk.tab_to(root.locator(".list"))
+    keys.type("dd")  # deletes a cell, had JupyterLab seen it
+    keys.press("ArrowDown")
+    expect(root.locator(".row[aria-selected=true]")).to_have_attribute("id", "q1")
+    expect(root.locator("[data-part=question]")).to_contain_text("berths")
+    desk.tab_to(root.get_by_label("template"))
+    keys.press("Control+A")
+    keys.type("# User\n## Question\nWhat?")
+    keys.press("Control+Enter")
+    expect(root.locator("[data-part=reply]")).to_contain_text("no schema")
+    desk.top(root)
+    desk.picture("explorer_lab")
+    assert desk.cells() == cells
+    assert desk.sideways() == []
+    grid = desk.page.locator(".jp-OutputArea-output .wb:not(:has(.list))")
+    expect(grid.locator("[data-part=head]")).to_have_count(2)
+    desk.page.set_viewport_size({"width": 1600, "height": 1000})
+    desk.page.evaluate(
+        "window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' }).then(() => null)"
+    )
+    desk.page.wait_for_function("document.body.dataset.jpThemeLight === 'false'")
+    desk.top(grid)
+    desk.picture("explorer_lab_grid")
+    desk.top(root)
+    desk.picture("explorer_lab_dark")
+    assert desk.console_errors == []

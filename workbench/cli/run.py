@@ -52,7 +52,7 @@ def run(system: str, benchmark: str, model: str, judge: str, parameters: options
     is missing.
     """
     from workbench.benchmarks.predictions import ANSWERS, write_predictions  # noqa: PLC0415  pandas
-    from workbench.explorer.compare import Comparison, of_prompts, with_prompts  # noqa: PLC0415
+    from workbench.explorer.compare import compare, with_prompts  # noqa: PLC0415
     from workbench.llm.cache import Cache  # noqa: PLC0415
     from workbench.study import open_study  # noqa: PLC0415  Matplotlib: a second
     from workbench.study.experiment import experiment_of  # noqa: PLC0415
@@ -81,7 +81,8 @@ def run(system: str, benchmark: str, model: str, judge: str, parameters: options
     )
     judged = ["evaluate", benchmark]
     with open_study(benchmark, **settings) as study:
-        compared = Comparison(study, of_prompts(study, asked, folders))
+        several = folders if len(folders) > 1 else [folders[0] or asked]
+        compared = compare(*several, study=study, base=asked)
         runs, folder = [*compared.runs.values()], study.saved.folder
         title, note = f"Systems on {study.benchmark.name}", notes_on(runs)
         table = (

@@ -1,11 +1,7 @@
-"""Variants side by side on the same questions: systems, runs, prompts or models, each against the first.
-
-Questions on which variants disagree come first, and each opens its queries, replies and results.
-"""
+"""Variants side by side on the same questions: systems, runs, prompts or models, each against the first."""
 
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -32,14 +28,15 @@ from workbench.types import Question
 from workbench.widgets.data import pair, result, shown
 from workbench.widgets.desk import Desk, script
 
-Variant = System | Run | Prompt | Path | str
+Variant = System | Run | Prompt | Path | str | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
     """Runs on the same questions; the first is the base. As the last line of a cell it shows the grid.
 
-    Each row of the grid is a question, and opens the variants' queries, replies and results.
+    Each row of the grid is a question, and opens the variants' queries, replies and results; those on which they
+    disagree come first.
     """
 
     study: Study
@@ -87,9 +84,8 @@ class Comparison:
             head: dict[str, Any] = {"name": shown(name), "note": shown(self.notes.get(name, ""))}
             head["ex"] = 100 * float(run.questions["correct"].mean())
             if one := paired.get(name):
-                ends = [one[f"{by}{end}"] for end in ("low", "high")]
-                head |= {"difference": one["difference"], "ends": ends, "p": one["p_value"]}
-                head |= {"won": one["won"], "lost": one["lost"]}
+                head |= {key: one[key] for key in ("difference", "won", "lost", "p_value")}
+                head["ends"] = [one[f"{by}{end}"] for end in ("low", "high")]
             heads.append(head)
             answers = run.questions[["question_id", "correct", "sql"]].itertuples(index=False)
             cells[name] = {key: [bool(right), shown(sql, 400)] for key, right, sql in answers}
@@ -158,62 +154,43 @@ def answer(lab: Lab, question: Question, gold: str, sql: str) -> dict[str, Any]:
 def compare(
     *variants: Variant,
     study: Study | None = None,
+    base: System | None = None,
     benchmark: str = "bundled-dev",
     limit: float | None = None,
     **settings: Any,
 ) -> Comparison:
     """Run variants on the same questions, each against the first.
 
-    A variant is a system, a run, a `Prompt` from a cell, a folder of prompts (a `Path`) or a model's name; the last
-    three change the first system, which is `direct` if none is given. Beside runs, all answer the runs' questions. Without a `study`, one of the `benchmark` is
-    opened with `settings`, those of `open_study`. The cost of new calls is printed before they are made.
+    A variant is a system, a run, a `Prompt` from a cell, a folder of prompts (a `Path`, or None for the study's own) or
+    a model's name; the last three change `base`, by default the first system, or else `direct`. Beside runs, all
+    answer the runs' questions. Without a `study`, one of the `benchmark` is opened with `settings`, those of
+    `open_study`. The cost of new calls is printed before they are made.
     """
     if not variants:
         raise BadInputError("nothing to compare: give systems, runs, prompts or models")
-    systems = [one if isinstance(one, System) else one.system
-               for one in variants if isinstance(one, System | Run)]  # fmt: skip
-    with ExitStack() as stack:
-        if study is None:
-            own = (
-                model_names(systems[0]) if systems else {v for v in variants if isinstance(v, str)}
-            )
-            settings = {"model": min(own, default=""), **settings}
-            study = stack.enter_context(open_study(benchmark, limit=limit, **settings))
-        elif limit is not None:
-            study = study.sample(limit)
-        for run in (one for one in variants if isinstance(one, Run)):  # all on its questions
-            ids = set(run.questions["question_id"])
-            asked = tuple(one for one in study.benchmark.questions if one.id in ids)
-            study = replace(study, benchmark=replace(study.benchmark, questions=asked))
-        base = systems[0] if systems else direct(study.model)
-        runs: dict[str, Run] = {}
-        for one in variants:
-            if isinstance(one, Run):
-                runs[unused(one.name, runs)] = one
-                continue
-            name, system, prompts = _made(one, base, study.model)
-            name = unused(name, runs)
-            runs[name] = _run(with_prompts(study, prompts), system, name)
-        stack.pop_all()  # the caller closes the study
+    given = (one.system if isinstance(one, Run) else one for one in variants)
+    base = base or next((one for one in given if isinstance(one, System)), None)
+    if study is None:  # closed when the process ends
+        own = model_names(base) if base else {one for one in variants if isinstance(one, str)}
+        settings = {"model": min(own, default=""), **settings}
+        study = open_study(benchmark, limit=limit, **settings)
+    elif limit is not None:
+        study = study.sample(limit)
+    for run in (one for one in variants if isinstance(one, Run)):
+        ids = set(run.questions["question_id"])
+        asked = tuple(one for one in study.benchmark.questions if one.id in ids)
+        study = replace(study, benchmark=replace(study.benchmark, questions=asked))
+    runs: dict[str, Run] = {}
+    for one in variants:
+        if isinstance(one, Run):
+            runs[unused(one.name, runs)] = one
+            continue
+        name, system, prompts = _made(one, base or direct(study.model), study.model)
+        name, own_study = unused(name, runs), with_prompts(study, prompts)
+        if not all(map(runs_here, model_names(system))):
+            print(f"{name}: {asked_anew(own_study, system)}", file=sys.stderr)
+        runs[name] = own_study.run(system, name)
     return Comparison(study, runs)
-
-
-def of_prompts(study: Study, system: System, folders: Sequence[Path | None]) -> dict[str, Run]:
-    """The system's run with each folder of prompts; None stands for the study's own."""
-    named: dict[str, Path | None] = {}
-    for folder in folders:
-        if folder:
-            check_folder(folder)
-        one = system.name if len(folders) == 1 else folder.name if folder else f"{PACKAGED} prompts"
-        named[unused(one, named)] = folder
-    return {name: _run(with_prompts(study, folder), system, name) for name, folder in named.items()}
-
-
-def _run(study: Study, system: System, name: str) -> Run:
-    """The run, after a line on its new calls if they cost anything."""
-    if not all(map(runs_here, model_names(system))):
-        print(f"{name}: {asked_anew(study, system)}", file=sys.stderr)
-    return study.run(system, name)
 
 
 def _made(variant: Variant, base: System, model: str) -> tuple[str, System, Path | None]:
@@ -223,10 +200,12 @@ def _made(variant: Variant, base: System, model: str) -> tuple[str, System, Path
         case System():
             return variant.name, variant, None
         case Prompt():
-            system = with_prompt(base, variant)
+            system = changed(base, variant.name, {"prompt": variant})
             if system == base:
                 system = replace(base, generate=(Generate(variant, own[0]),))
             return variant.name.rpartition("/")[2], system, None
+        case None:
+            return f"{PACKAGED} prompts", base, None
         case Path():
             check_folder(variant.expanduser())
             return variant.name, base, variant.expanduser()
@@ -241,16 +220,14 @@ def _made(variant: Variant, base: System, model: str) -> tuple[str, System, Path
     )
 
 
-def with_prompt(system: System, prompt: Prompt) -> System:
-    """The system with this prompt in place of its own one of the same name."""
+def changed(system: System, prompt: str, fields: Mapping[str, Any]) -> System:
+    """The system with other fields in the steps that ask this prompt."""
 
-    def swapped(step: Any) -> Any:
-        if isinstance(step, Prompt) and step.name == prompt.name:
-            return prompt
-        same = getattr(step, "prompt", None) == prompt.name
-        return replace(step, prompt=prompt) if same else step
+    def change(step: Any) -> Any:
+        own = getattr(step, "prompt", None)
+        return replace(step, **fields) if prompt in (own, getattr(own, "name", None)) else step
 
-    return rebuilt(system, swapped)
+    return rebuilt(system, change)
 
 
 def with_prompts(study: Study, folder: Path | None) -> Study:
@@ -269,7 +246,9 @@ def asked_anew(study: Study, system: System) -> str:
     made, questions = study.with_settings(system), study.benchmark.questions
     missing: list[list[Call]] = [record(made, one, study.lab).missing for one in questions]
     first = [call for calls in missing for call in calls]
+    words = f"{sum(map(bool, missing)):,} of {len(questions):,} questions need new calls"
     return (
-        f"{sum(map(bool, missing)):,} of {len(questions):,} questions need new calls; the first"
-        f" {len(first):,} cost {cost(study.lab.client, first) if first else 'nothing'}"
+        f"{words}; the first {len(first):,} cost {cost(study.lab.client, first)}"
+        if first
+        else words
     )

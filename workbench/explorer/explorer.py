@@ -3,9 +3,8 @@
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from workbench.canonical import content_hash
 from workbench.current_question import CURRENT, CurrentQuestion
 from workbench.errors import BadInputError
 from workbench.evaluate.ex import ex_verdicts
-from workbench.explorer.compare import Comparison, Grid, answer, unused, with_prompt, with_prompts
+from workbench.explorer.compare import Comparison, Grid, answer, changed, unused, with_prompts
 from workbench.explorer.recording import (
     Call,
     Edit,
@@ -35,7 +34,7 @@ from workbench.store import home
 from workbench.study.run import Run, run_tables
 from workbench.study.solve import cached_records, model_names, system_keys
 from workbench.study.study import Study
-from workbench.systems.system import System, rebuilt
+from workbench.systems.system import System
 from workbench.types import Trial
 from workbench.widgets.data import pair, result, shown
 
@@ -79,9 +78,10 @@ class Explorer(Grid):
         benchmarks: Sequence[Benchmark] = (),
         current: CurrentQuestion | None = None,
     ) -> None:
-        others = [replace(study, benchmark=one, lab=replace(study.lab, database=one.database))
-                  for one in benchmarks if one.name != study.benchmark.name]  # fmt: skip
-        self._studies = {one.benchmark.name: one for one in (study, *others)}
+        self._studies = {
+            one.name: replace(study, benchmark=one, lab=replace(study.lab, database=one.database))
+            for one in (study.benchmark, *benchmarks)
+        }
         self._systems: dict[str, System] = {}
         for one in systems:
             name = unused(one.name, self._systems)
@@ -100,8 +100,6 @@ class Explorer(Grid):
         if (benchmark, key) != shown_now and benchmark == shown_now[0] and key in self._questions:
             self.send({"go": key})
 
-    # ---- what the page asks for
-
     def do_list(self, benchmark: str, system: str) -> None:
         """List a benchmark's questions with what is known of a system's answers, and show one."""
         self.study, self.name = self._studies[benchmark], system
@@ -116,18 +114,16 @@ class Explorer(Grid):
         models = {*model_names(self.system), *self.study.models.values(), self.study.model}
         self.setup = {"systems": [*self._systems], "benchmarks": [*self._studies]} | {
             "system": system, "benchmark": benchmark, "models": sorted(models)}  # fmt: skip
-        picked, before = self._current.picked, self.detail.get("id", "")
-        wanted = picked[1] if picked[0] == benchmark else before
-        self.do_choose(wanted if wanted in self._questions else next(iter(self._questions)))
+        picked = self._current.picked[1]
+        self.do_choose(picked if picked in self._questions else next(iter(self._questions)))
 
     def do_choose(self, key: str, *, pay: bool = False) -> None:
         """Show a question; with `pay`, make the calls that are missing."""
         question, lab, benchmark = self._questions[key], self.study.lab, self.study.benchmark
         self._recorded = found = record(self.system, question, lab, pay=pay)
         sql = found.selection.sql if found.selection else ""
-        asked = list({sql, *found.queries.values()} - {""})
-        verdicts = ex_verdicts(benchmark, [(key, one) for one in asked], lab.executor, lab.limits)
-        self._right = dict(zip(asked, verdicts, strict=True))
+        self._right: dict[str, bool] = {}
+        self._judge({sql, *found.queries.values()} - {""})
         first = next((n for n, call in enumerate(found.calls) if call.verb == "generate"), 0)
         same = (n for n, call in enumerate(found.calls) if call.request.prompt == self._prompt)
         gold, status = benchmark.golds[key], self._status(sql) if found.selection else "none"
@@ -157,7 +153,8 @@ class Explorer(Grid):
 
     def do_render(self, key: str, n: int, edit: Edit) -> dict[str, Any]:
         """The prompt as an edit makes it, its price, and that of the edit on more questions."""
-        call, was = self._edited(key, n, edit), self._call(key, n)
+        was = self._call(key, n)
+        call = edited(was, self._template(was), edit)
         name, calls = was.request.prompt, self._recorded.calls
         first = min(k for k, one in enumerate(calls) if one.request.prompt == name)
         anew = [call if one.request.prompt == name else one for one in calls[first:]]
@@ -173,16 +170,14 @@ class Explorer(Grid):
 
     def do_run(self, key: str, n: int, edit: Edit) -> dict[str, Any]:
         """The reply to an edited call, its query and result, and the verdicts before and now."""
-        call, before = self._edited(key, n, edit), self._replied(self._call(key, n))
-        question, lab = self._recorded.question, self.study.lab
+        was, question, lab = self._call(key, n), self._recorded.question, self.study.lab
+        call, before = edited(was, self._template(was), edit), self._replied(was)
         reply = lab.client.complete(call.request)
         if reply.fault:
             raise BadInputError(f"{call.request.model} did not answer: {reply.error}")
-        proposes = self._call(key, n).reply is None or before["sql"]
-        sql = sql_in(reply.text) if proposes and call.verb in {"generate", "fix"} else ""
-        pairs = [(question.id, sql)] if sql else []
-        for verdict in ex_verdicts(self.study.benchmark, pairs, lab.executor, lab.limits):
-            self._right[sql] = verdict
+        proposes = call.verb in {"generate", "fix"} and (before["sql"] or not before["cached"])
+        sql = sql_in(reply.text) if proposes else ""
+        self._judge([sql] if sql else [])
         found = self._replied(replace(call, reply=reply), sql)
         if before["sql"] and not sql:
             found["status"] = "wrong"
@@ -203,10 +198,10 @@ class Explorer(Grid):
         for prompt, edit in edits.items():
             was = template(self.system, prompt, lab)
             now = Prompt(edit.get("source", was.source), prompt)
-            system = system if prompt in names() else with_prompt(system, now)
+            system = system if prompt in names() else changed(system, prompt, {"prompt": now})
             _write(folder / f"{prompt}.md", now.source)
             given = {part: edit[part] for part in ("model", "temperature") if part in edit}
-            before, system = system, rebuilt(system, partial(_with, prompt=prompt, given=given))
+            before, system = system, changed(system, prompt, given)
             if given and before == system:
                 raise BadInputError(f"no step of {self.name} has the model of {prompt} alone")
             notes.append(" ".join([prompt, *map(str, given.values())]))
@@ -237,27 +232,20 @@ class Explorer(Grid):
         if not re.fullmatch(r"\w[\w.-]*", name) or folder.exists():
             raise BadInputError(f"{name!r} is taken or no name: give letters, digits, _ and -")
         experiment = self.study.experiment
-        kept = [(name, one, one.prompts) for name, one in self._columns.items() if one.prompts]
-        for variant, one, prompts in kept:
-            shutil.copytree(prompts, folder / variant)
+        kept = {name: one for name, one in self._columns.items() if one.prompts}
+        for variant, one in kept.items():
+            shutil.copytree(str(one.prompts), folder / variant)
             settings = {"about": f"{one.system.name}, {variant}: {one.note}", "prompts": variant}
             settings |= {"benchmark": experiment.benchmark, "model": self.study.model}
             settings |= {"root": str(experiment.root)} if experiment.root else {}
             _write(folder / f"{variant}.yaml", yaml.safe_dump(settings, sort_keys=False))
-        names_ = ", ".join(variant for variant, *_ in kept)
-        return f"{folder}: {names_}, each a folder of prompts with an experiment"
-
-    # ---- what is said of the recorded question
+        return f"{folder}: {', '.join(kept)}, each a folder of prompts with an experiment"
 
     def _call(self, key: str, n: int) -> Call:
         """A call of the question that the page shows; a page that is behind is told so."""
         if key != self._recorded.question.id or n >= len(self._recorded.calls):
             raise BadInputError("another question is shown by now")
         return self._recorded.calls[n]
-
-    def _edited(self, key: str, n: int, edit: Edit) -> Call:
-        call = self._call(key, n)
-        return edited(call, self._template(call), edit)
 
     def _template(self, call: Call) -> Prompt:
         return template(self.system, call.request.prompt, self.study.lab)
@@ -275,6 +263,11 @@ class Explorer(Grid):
         question = self._recorded.question
         gold = self.study.benchmark.golds[question.id].sql
         return answer(self.study.lab, question, gold, sql)
+
+    def _judge(self, queries: Iterable[str]) -> None:
+        pairs, lab = [(self._recorded.question.id, one) for one in queries], self.study.lab
+        verdicts = ex_verdicts(self.study.benchmark, pairs, lab.executor, lab.limits)
+        self._right |= {sql: right for (_, sql), right in zip(pairs, verdicts, strict=True)}
 
     def _status(self, sql: str) -> str:
         return "right" if self._right.get(sql) else "wrong"
@@ -357,12 +350,6 @@ def _apart(calls: Sequence[Call]) -> list[str]:
         if len(set(lines)) == len(calls) > 1:
             return lines
     return [str(n) for n in range(1, len(calls) + 1)]
-
-
-def _with(step: Any, prompt: str, given: Mapping[str, Any]) -> Any:
-    """The step with another model or temperature, if it asks that prompt."""
-    own = getattr(step, "prompt", None)
-    return replace(step, **given) if prompt in (own, getattr(own, "name", None)) else step
 
 
 def _write(path: Path, content: str) -> None:

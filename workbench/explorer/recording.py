@@ -20,7 +20,7 @@ from workbench.llm.keys import runs_here
 from workbench.llm.money import Ledger
 from workbench.llm.preview import estimate, preview
 from workbench.prompts.prompt import Prompt, load, sections
-from workbench.systems.system import System, rebuilt, select, stages, trials_of
+from workbench.systems.system import System, select, stages, trials_of
 from workbench.types import Completion, Context, Question, Request, Selection
 
 Edit = Mapping[str, Any]  # source, model, temperature, data: what is not there is not changed
@@ -111,15 +111,9 @@ def _offline(client: Client) -> Client:
 
 def template(system: System, name: str, lab: Lab) -> Prompt:
     """The prompt of that name which the system asks: one of its own, from a cell, or a file's."""
-    own: dict[str, Prompt] = {}
-
-    def note(step: Any) -> Any:
-        if isinstance(step, Prompt):
-            own[step.name] = step
-        return step
-
-    rebuilt(system, note)
-    return own.get(name) or load(name, lab.prompts)
+    asked = [getattr(step, "prompt", None) for step in (*system.generate, *system.fix)]
+    own = [prompt for prompt in asked if isinstance(prompt, Prompt) and prompt.name == name]
+    return own[0] if own else load(name, lab.prompts)
 
 
 def edited(call: Call, prompt: Prompt, edit: Edit) -> Call:

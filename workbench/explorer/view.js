@@ -313,7 +313,7 @@ function render({ model, el }) {
       h('thead', {}, h('tr', {}, h('th', {}, h('span', { class: 'dim' }, `${number(rows.length)} questions, ${n} disputed first`)), heads.map((one, i) => h('th', { 'data-part': 'head' },
         h('div', { style: 'display:flex;gap:8px;align-items:baseline' }, h('b', { class: 'one', title: one.name }, one.name), h('span', { class: 'grow' }), h('b', { style: 'font-size:16px' }, one.ex.toFixed(1))),
         i ? h('div', { class: 'one' }, heads.length < 4 && whisker(one), ' ', `${signed(one.difference)} [${one.ends.map(signed).join(', ')}]`) : h('div', { class: 'dim one' }, 'baseline of the differences'),
-        i ? h('div', { class: 'dim one' }, `won ${one.won}, lost ${one.lost}, p ${one.p.toFixed(2)}`) : h('div', { class: 'dim one' }, '\u00a0'),
+        i ? h('div', { class: 'dim one' }, `won ${one.won}, lost ${one.lost}, p ${one.p_value.toFixed(2)}`) : h('div', { class: 'dim one' }, '\u00a0'),
         h('div', { class: 'dim one', title: one.note }, one.note || '\u00a0'))))),
       h('tbody', {}, sorted.slice(0, state.many).flatMap(row => {
         const toggle = () => { open(row.id); box.grid.querySelector(`[data-id="${CSS.escape(row.id)}"]`)?.focus({ preventScroll: true }); };
