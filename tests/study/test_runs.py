@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from workbench.benchmarks.load import open_benchmark
-from workbench.benchmarks.predictions import read_predictions, write_predictions
 from workbench.errors import BadInputError
 from workbench.evaluate.judge import judge
 from workbench.llm.cache import Cache
@@ -222,37 +221,6 @@ def test_a_question_that_failed_stays_without_answer_in_its_run(study):
     assert set(candidates(after.id, store)["sql"]) == {"SELECT 1"}
 
 
-def test_a_model_that_fails_is_asked_again_next_time(study):
-    down = True
-
-    def send(request, _url, _timeout):
-        if down:
-            raise Refusal("rejected", "no such thing today")
-        return {
-            "choices": [{"message": {"content": "```sql\nSELECT 1\n```"}, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": 3, "completion_tokens": 2},
-        }
-
-    system = direct("somewhere/model")
-    store = study.lab.client.cache
-    lab = replace(study.lab, client=Client(store, send=send))
-    (before,) = store.read("SELECT count(*) FROM attempts")[0]
-    from workbench.study.solve import solve_all
-
-    asked = study.benchmark.questions[:2]
-    failed = solve_all(system, asked, lab)
-    assert all(kept.selection["chosen"] is None or not _sql(kept) for kept in failed.values())
-    assert store.read("SELECT count(*) FROM attempts") == [(before,)]
-    down = False
-    fine = solve_all(system, asked, lab)
-    assert {_sql(kept) for kept in fine.values()} == {"SELECT 1"}
-    assert store.read("SELECT count(*) FROM attempts") == [(before + 2,)]
-
-
-def _sql(kept):
-    return kept.candidates["trials"][0]["sql"] if kept.candidates["trials"] else ""
-
-
 def test_keys_differ_wherever_systems_do(study):
     lab = study.lab
     whole = chase_sql()
@@ -293,21 +261,14 @@ def test_a_selector_that_sorts_the_trials_is_refused_before_its_index_means_anot
         study.run(system)
 
 
-def test_a_pool_of_two_generators_of_one_kind_is_judged_from_its_file(study, tmp_path):
-    two = replace(direct(), generate=tuple(direct(temperature=t).generate[0] for t in (0.0, 1.0)))
-    run = study.run(two)
-    write_predictions(tmp_path / "pool.jsonl", run.trials)
-    read = read_predictions(study.benchmark, tmp_path / "pool.jsonl")
-    assert read["sql"].tolist() == run.trials["sql"].tolist()
-
-
 def test_the_dollars_of_calls_of_unknown_price_are_unknown_and_not_nothing(study, monkeypatch):
     """A server of one's own answers under a name that no list of prices has."""
     choice = {"message": {"role": "assistant", "content": "SELECT 1"}, "finish_reason": "stop"}
     reply = {"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
+    free = study.run(direct(), "free")
     client = Client(study.lab.client.cache, send=lambda *_: reply)
     monkeypatch.setattr(Study, "_client", lambda _: client)
-    unknown, free = study.run(direct("openai/of-my-own"), "mine"), study.run(direct(), "free")
+    unknown = study.run(direct("openai/of-my-own"), "mine")
     assert unknown.row()["calls"] == 1.0
     rows = study.costs({"mine": unknown, "free": free})
     assert rows["dollars"].isna().tolist() == [True, False]
