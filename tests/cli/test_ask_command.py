@@ -1,4 +1,4 @@
-"""`workbench ask`: what it says of an answer, of none, and of what asking costs."""
+"""`workbench ask`: what it says of an answer, of none, of what was not understood, and of what asking costs."""
 
 import sqlite3
 from contextlib import closing
@@ -9,12 +9,11 @@ from click.testing import CliRunner
 
 import workbench as wb
 from workbench.cli.ask import ask as command
-from workbench.errors import BadInputError, BudgetError, UnreadableDatabaseError
+from workbench.errors import BadInputError, BudgetError
 from workbench.llm.client import Client
 from workbench.llm.scripted import scripted as model_of
 
 COUNT = "How many animals are there?"
-GREETING = "How are you today?"
 
 
 @pytest.fixture
@@ -49,54 +48,48 @@ def scripted(monkeypatch):
     return scripted
 
 
-def test_an_answer_names_the_generators_that_agree(zoo):
-    ended = ask(zoo, COUNT)
-    assert ended.exit_code == 0
-    assert ended.stdout.startswith("1 row:\n")
-    assert "of 21 candidates gave this answer" in ended.stdout
-
-
-def test_the_embedded_model_is_named_first_and_last_and_its_agreement_is_put_right(zoo):
+def test_an_answer_names_the_generators_that_agree_and_that_a_parser_wrote_them(zoo):
     ended = ask(zoo, COUNT)
     parser = "a small statistical parser and no language model"
-    first, second = ended.stderr.splitlines()
-    assert first == f"embedded/parser answers: {parser}"
-    assert second.startswith("asking embedded/parser for 21 candidates")
+    assert ended.exit_code == 0
+    assert ended.stderr == f"embedded/parser answers: {parser}\n"
+    assert ended.stdout.startswith("1 row:\n")
+    assert "of 21 candidates gave this answer" in ended.stdout
     assert "One parser wrote them all" in ended.stdout
-    assert "calls, which cost nothing\n" in ended.stdout
     assert "$" not in ended.stdout
     assert ended.stdout.endswith(f"embedded/parser answered: {parser}\n")
+
+
+@pytest.mark.parametrize("system", ["direct", "chase"])
+def test_what_the_parser_does_not_understand_is_said_before_the_rows(zoo, system):
+    ended = ask(zoo, "What are the names of animals of the keeper Mueller?", "--system", system)
+    assert ended.exit_code == 0
+    first = ended.stdout.splitlines()[0]
+    assert first.startswith("not understood: ")
+    assert {"keeper", "Mueller"} <= {*first.removeprefix("not understood: ").split(", ")}
+    assert "not understood" not in ask(zoo, COUNT, "--system", system).stdout
+
+
+@pytest.mark.parametrize("system", ["direct", "chase", "mac"])
+def test_a_question_that_asks_for_a_change_is_refused(zoo, system):
+    ended = ask(zoo, "Delete all animals", "--system", system)
+    assert ended.exit_code == 1
+    assert ended.stdout.startswith(
+        "No candidate has a query. The question asks for a change of data."
+    )
+    assert "SELECT" not in ended.stdout
 
 
 def test_a_bundled_database_is_addressed_by_name(monkeypatch, tmp_path):
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
     ended = ask("harbour", "How many vessels are there?", "--system", "direct")
-    assert ended.exit_code == 0
-    assert "SELECT COUNT(*) FROM vessel" in ended.stdout
-    with pytest.raises(BadInputError, match=r"nowhere: no such file; .* bundled .*harbour"):
-        CliRunner().invoke(command, ["nowhere", COUNT], catch_exceptions=False)
+    assert (ended.exit_code, "SELECT COUNT(*) FROM vessel" in ended.stdout) == (0, True)
 
 
-@pytest.mark.filterwarnings("ignore:values are not searched")
-def test_a_damaged_database_is_refused_by_its_column(zoo):
-    whole = zoo.read_bytes()
-    zoo.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
-    ended = ask(zoo, "What are the names of all animals?", "--system", "chess")
-    assert ended.exit_code == 1
-    assert isinstance(ended.exception, UnreadableDatabaseError)
-    assert "animal" in str(ended.exception)
-
-
-def test_the_embedded_model_without_an_answer_explains_itself(zoo):
+def test_a_question_without_an_answer_is_explained(zoo, scripted):
     written(zoo, "DROP TABLE animal; CREATE TABLE t1(c1 BLOB, c2 BLOB);")
-    ended = ask(zoo, GREETING, "--system", "direct")
-    assert ended.exit_code == 1
-    assert "found no word in the question that names a table or column here" in ended.stdout
-    assert "not a language model" in " ".join(ended.stdout.split())
-    assert "There is no schema" not in ended.stdout
-
-
-def test_a_model_without_a_query_is_quoted(zoo, scripted):
+    ended = ask(zoo, "How are you today?", "--system", "direct")
+    assert (ended.exit_code, "names a table or a column" in ended.stdout) == (1, True)
     scripted("I would rather not.")
     ended = ask(zoo, COUNT, "--system", "direct", "--model", "somewhere/model")
     assert ended.exit_code == 1
@@ -108,7 +101,6 @@ def test_a_database_without_tables_is_refused_before_a_model_is_called(zoo, scri
     model = scripted("SELECT 1")
     ended = ask(zoo, COUNT, "--model", "somewhere/model")
     assert isinstance(ended.exception, BadInputError)
-    assert "zoo.sqlite has no tables" in str(ended.exception)
     assert model.history == []
 
 
@@ -130,38 +122,26 @@ def test_the_least_number_of_calls_is_printed_before_a_provider_is_called(
     assert "--dollars and --calls" in ended.stderr
 
 
-def test_parameters_are_set_for_the_model_as_json_or_text(zoo, scripted):
+def test_parameters_are_set_for_all_calls_and_for_a_role(zoo, scripted):
     model = scripted("SELECT count(*) FROM animal")
-    given = ("--parameter", "reasoning_effort=low", "--parameter", "max_tokens=800")
-    given += ("--parameter", "temperature=null")
+    given = ("--parameter", "reasoning_effort=low", "--parameter", "generation:max_tokens=800")
+    given += ("--parameter", "temperature=null", "--parameter", "judge:seed=5")
     ended = ask(zoo, COUNT, "--system", "direct", "--model", "somewhere/model", *given)
     assert ended.exit_code == 0
     assert model.history[0].parameters == {"reasoning_effort": "low", "max_tokens": 800}
-    assert ask(zoo, COUNT, "--parameter", "low").exit_code == 2
 
 
-def test_a_budget_of_zero_dollars_stops_the_first_paid_call(zoo, scripted):
+def test_money_and_calls_are_limited(zoo, scripted):
     model = scripted("SELECT count(*) FROM animal")
     given = ("--system", "direct", "--model", "openai/gpt-4o-mini", "--dollars")
     assert isinstance(ask(zoo, COUNT, *given, 0).exception, BudgetError)
     assert model.history == []
     assert ask(zoo, COUNT, *given, 1).exit_code == 0
-    assert len(model.history) == 1
-
-
-def test_free_calls_fit_into_a_budget_of_zero_dollars(zoo):
-    assert ask(zoo, COUNT, "--system", "direct", "--dollars", 0).exit_code == 0
-
-
-def test_calls_can_be_limited(zoo, scripted):
-    model = scripted("SELECT count(*) FROM animal")
+    model.history.clear()
     ended = ask(zoo, COUNT, "--model", "somewhere/model", "--calls", 2)
     assert isinstance(ended.exception, BudgetError)
     assert len(model.history) == 2
 
 
-@pytest.mark.parametrize("option", ["--dollars", "--calls"])
-def test_a_negative_budget_is_refused(zoo, option):
-    ended = ask(zoo, COUNT, option, -1)
-    assert ended.exit_code == 2
-    assert "is not in the range x>=0" in ended.stderr
+def test_free_calls_fit_into_a_budget_of_zero_dollars(zoo):
+    assert ask(zoo, COUNT, "--system", "direct", "--dollars", 0).exit_code == 0

@@ -1,4 +1,4 @@
-"""The systems by their short names, with a judge of their own."""
+"""Options that commands share: the judge, and files that are written."""
 
 import pytest
 
@@ -7,21 +7,13 @@ from workbench.errors import BadInputError
 
 
 def test_the_judge_is_the_model_of_the_selector_alone():
-    system = make_system("chase", "some/model", "own/judge")
+    system = make_system("chase", "some/model", "own/judge", "cheap/model")
     assert system.select.model == "own/judge"
     assert {step.model for step in system.generate} == {"some/model"}
-
-
-def test_a_judge_is_refused_where_no_model_selects():
-    with pytest.raises(BadInputError, match="the selector of mac asks no model"):
-        make_system("mac", "some/model", "own/judge")
-
-
-@pytest.mark.parametrize("option", ["--model", "--judge", "--filtering"])
-def test_a_model_without_its_provider_is_refused_before_the_run(run, option):
-    done = run("run", "chase", "--limit", 1, option, "gpt-4o")
-    assert done.code == 2
-    assert "model 'gpt-4o' names no provider: write PROVIDER/MODEL" in done.err
+    assert system.generate[-1].examples.columns.model == "cheap/model"
+    for more in ({"judge": "own/judge"}, {"filtering": "cheap/model"}):
+        with pytest.raises(BadInputError, match="mac"):
+            make_system("mac", "some/model", **more)
 
 
 def test_no_output_replaces_a_file_that_is_read(run, tmp_path, tiny):
@@ -35,9 +27,9 @@ def test_no_output_replaces_a_file_that_is_read(run, tmp_path, tiny):
     bird = ("bird-dev", "--root", root, "--gold", f"new={read['new.json']}")
     answers = ("--predictions", read["answers.jsonl"])
     commands = [
-        ("evaluate", *own, *answers, "--verdicts", read["answers.jsonl"]),
-        ("evaluate", *own, *answers, "--verdicts", read["link.jsonl"]),
-        ("evaluate", *bird, *answers, "--verdicts", read["new.json"]),
+        ("evaluate", *own, *answers, "--save", read["answers.jsonl"]),
+        ("evaluate", *own, *answers, "--save", read["link.jsonl"]),
+        ("evaluate", *bird, *answers, "--save", read["new.json"]),
         ("train", "pairs", *own, *answers, "--out", read["new.json"]),
         ("train", "generator", *own, "--out", read["new.json"]),
         ("train", "instructions", *own, "--out", read["new.json"]),

@@ -28,10 +28,10 @@ def test_where_no_candidate_is_right_generators_are_asked_with_a_hint(run, files
     *given, folder = files
     command = ("train", "pairs", *given, folder / "poor.json", "--out", tmp_path / "pairs.jsonl")
     command += ("--system", "direct")  # which asks nothing for a context
-    for more in ((), ("--no-hints",), ("--no-hints", "--gold")):
+    for more in ((), ("--no-hinted",), ("--no-hinted", "--gold")):
         code, printed, _ = run(*command, *more)
         assert code == 0
-        assert ("\n0 calls" in printed) == ("--no-hints" in more)
+        assert ("\n0 calls" in printed) == ("--no-hinted" in more)
         assert (": 12 pairs" in printed) == ("--gold" in more)
 
 
@@ -52,7 +52,6 @@ def test_instructions_are_written_and_a_second_run_makes_no_calls(run, tmp_path)
     assert printed.startswith(
         f"{out}: {len(lines)} calls behind {right} right answers to 6 questions\n"
     )
-    assert "generate/decomposer" in printed
     assert "\n0 calls\n" in printed
 
 
@@ -63,15 +62,6 @@ def test_instructions_in_geminis_form_have_its_keys_and_no_other(run, tmp_path):
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert lines
     assert all(line.keys() == {"systemInstruction", "contents"} for line in lines)
-
-
-@pytest.mark.parametrize("system", ["chase", "chess", "mac", "direct"])
-def test_any_system_can_be_asked_for_its_instructions(run, tmp_path, system):
-    out = tmp_path / "instructions.jsonl"
-    command = ("train", "instructions", "bundled-train", "--limit", 1, "--system", system)
-    code, printed, _ = run(*command, "--out", out)
-    assert code == 0
-    assert "to 1 questions" in printed
 
 
 def test_a_missing_folder_is_an_error_before_any_call(run, files, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""`workbench data`: list the benchmarks, or check one."""
+"""`workbench data`: list the benchmarks, check one, or say which files a folder lacks."""
 
 import sys
 from collections import Counter
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from workbench.benchmarks.check import check
+from workbench.benchmarks.check import check, missing
 from workbench.benchmarks.load import BENCHMARKS, open_benchmark
 from workbench.cli import options
 from workbench.evaluate.judge import difficulty
@@ -18,26 +18,31 @@ from workbench.sql.executor import Executor
 @click.argument("benchmark", required=False)
 @options.root
 def data(benchmark: str | None, root: Path | None) -> None:
-    """List the benchmarks, or check one.
+    """List the benchmarks, check one, or say which files a folder lacks.
 
-    Without BENCHMARK, list the names and where to get each. With it, run every gold query, read every description,
-    and count the questions. The exit code is 1 where something is wrong.
+    BENCHMARK is a name, a JSON file of your own with --root for its databases, or the folder where benchmarks were
+    unpacked. Of a benchmark, every gold query is run and every description read. The exit code is 1 where something is
+    wrong.
     """
     if benchmark is None:
-        for name, record in BENCHMARKS.items():
-            counted = f"{record.questions:6,} questions, EX as {'BIRD' if record.sense == 'bird' else 'Spider'}"
-            source = f"unpack it from {record.url} and name its folder with --root"
-            print(f"{name:14} {counted:32} {source if record.url else 'comes with the workbench'}")
+        for name, found in BENCHMARKS.items():
+            place = (
+                f"unpack {found.url}, and give --root" if found.url else "comes with the workbench"
+            )
+            print(f"{name:14} {found.questions:6,} questions, EX as {found.sense}; {place}")
         return
+    if Path(benchmark).is_dir():
+        lacks = missing(Path(benchmark))
+        for name, files in lacks.items():
+            more = f" and {len(files) - 3:,} more" if len(files) > 3 else ""
+            print(f"{name:14} {'lacks ' + ', '.join(files[:3]) + more if files else 'is complete'}")
+        sys.exit(all(lacks.values()))
     with Cache() as store, Executor(store) as executor:
         opened = open_benchmark(benchmark, root)
         complaints = list(check(opened, executor))
-    levels = Counter(difficulty(opened, question) or "none" for question in opened.questions)
-    questions = len(opened.questions)
-    print(f"{questions} questions, {len({q.db_id for q in opened.questions})} databases")
-    shares = (f"{name} {n / questions:.0%}" for name, n in levels.most_common())
-    print(f"difficulty: {', '.join(shares)}")
-    for complaint in complaints:
-        print(complaint)
-    absent = any(not opened.has(question.db_id) for question in opened.every)
-    sys.exit(bool(complaints) or absent)
+    questions = opened.questions
+    levels = Counter(difficulty(opened, question) or "none" for question in questions)
+    print(f"{len(questions)} questions, {len({q.db_id for q in questions})} databases")
+    shares = (f"{name} {n / len(questions):.0%}" for name, n in levels.most_common())
+    print("\n".join([f"difficulty: {', '.join(shares)}", *complaints]))
+    sys.exit(bool(complaints) or not all(opened.has(question.db_id) for question in opened.every))
