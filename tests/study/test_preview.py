@@ -29,8 +29,10 @@ def told(tmp_path, monkeypatch):
 
     def told(command, *words):
         done = CliRunner().invoke(command, list(map(str, words)), catch_exceptions=False)
-        lines = done.output.strip().splitlines()
-        return lines, re.fullmatch(LAST, lines[-1]).groups()
+        lines = done.stdout.strip().splitlines()
+        found = re.fullmatch(LAST, lines[-1])
+        assert found, done.output
+        return lines, found.groups()
 
     return told
 

@@ -120,24 +120,25 @@ def estimated(folder: Path, store: Store) -> str:
     """A table of the calls that a stand-in has noted in its home, by prompt and model, and their cost in one line."""
     if not (asked := folder / _ASKED).is_file():
         raise BadInputError("nothing asked a model, so there is no cost to estimate")
-    sums = {"calls": "sum", "cached": "sum", "input": "mean", "limit": "max"}
+    how = {"calls": "sum", "cached": "sum", "input": "mean", "limit": "max"}
     kinds = ["prompt", "model", "tier"]
-    noted = pd.read_json(asked, lines=True).groupby(kinds, as_index=False).agg(sums)
+    noted = pd.read_json(asked, lines=True).groupby(kinds, as_index=False).agg(how)
     rows, worst = [], 0.0
     for each in noted.to_dict("records"):
         parameters = {"max_tokens": int(each["limit"]), "service_tier": each["tier"] or None}
-        request = Request(each["prompt"], each["model"], (), parameters)
-        calls, cached = round(each["calls"]), round(each["cached"])
-        rows.append(estimate(store, request, each["input"], calls, cached))
-        if calls:
-            worst += calls * (price(request, each["input"], each["limit"], litellm()) or 0.0)
+        request, calls = (
+            Request(each["prompt"], each["model"], (), parameters),
+            round(each["calls"]),
+        )
+        rows.append(estimate(store, request, each["input"], calls, round(each["cached"])))
+        if calls:  # whose every reply is as long as it may be
+            most = price(request, 1.3 * each["input"], each["limit"], litellm())
+            worst += max(rows[-1].high, calls * (most or 0.0))
     whole = Preview(tuple(rows))
-    sums_of = whole.together
-    by_prompt = noted.groupby("prompt")["calls"].sum()
-    prompt, share = str(by_prompt.idxmax()), by_prompt.max() / max(1.0, by_prompt.sum())
-    unpriced = f" and {sums_of.unpriced:,} calls of unknown price" if sums_of.unpriced else ""
-    about = (sums_of.low + sums_of.high) / 2
+    sums, by_prompt = whole.together, noted.groupby("prompt")["calls"].sum()
+    share = by_prompt.max() / max(1.0, by_prompt.sum())
+    unpriced = f" and {sums.unpriced:,} calls of unknown price" if sums.unpriced else ""
     return (
-        f"{whole.table()}\n\nabout ${about:,.2f}, at worst ${max(worst, about):,.2f}{unpriced}; {sums_of.calls:,} calls, "
-        f"{share:.0%} of them {prompt.rpartition('/')[2]}"
+        f"{whole.table()}\n\nabout ${(sums.low + sums.high) / 2:,.2f}, at worst ${worst:,.2f}{unpriced}; {sums.calls:,} "
+        f"calls, {share:.0%} of them {str(by_prompt.idxmax()).rpartition('/')[2]}"
     )

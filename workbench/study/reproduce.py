@@ -52,27 +52,8 @@ _DESK = (
     "explorer",
     "widgets",
 )  # no number comes from these, or from the labeller
-_LIBRARIES = [
-    "ipykernel",
-    "litellm",
-    "matplotlib",
-    "numpy",
-    "pandas",
-    "papermill",
-    "seaborn",
-    "sqlglot",
-]
-_OF_ALL = [
-    "batch",
-    "cheaper",
-    "cluster",
-    "offline",
-    "budget",
-    "cache",
-    "dollars",
-    "calls",
-    "figures",
-]
+_LIBRARIES = ("ipykernel", "litellm", "matplotlib", "numpy", "pandas", "papermill", "seaborn", "sqlglot")  # fmt: skip
+_OF_ALL = ("batch", "cheaper", "cluster", "offline", "budget", "cache", "dollars", "calls", "figures")  # fmt: skip
 _SECRET = re.compile(r"(?i)(?:^|_|api)(?:key|token|secret|password|credential)s?$")
 _ARROW = re.compile(r"^-+> *\d+ (.*)$", re.MULTILINE)
 
@@ -94,11 +75,8 @@ class Job:
     @property
     def records(self) -> dict[str, Any]:
         """The index's record of each figure and table that the notebook saves."""
-        index = read_index(self.figures)
-        return {
-            name: index.get(name)
-            for name in sorted(set(SAVED.findall(self.notebook.read_text("utf-8"))))
-        }
+        index, names = read_index(self.figures), SAVED.findall(self.notebook.read_text("utf-8"))
+        return {name: index.get(name) for name in sorted(set(names))}
 
     def hashes(self) -> dict[str, str]:
         """A hash of every file of these figures and tables, and of their records."""

@@ -35,19 +35,7 @@ from workbench.systems.system import System, Unsourced, identity, select, stages
 from workbench.types import Candidate, Comparison, Context, Execution, Question, Selection, Trial
 
 # Folders whose code no step can reach; the keys hash the code of all others.
-_UNREACHABLE = [
-    "benchmarks",
-    "cluster",
-    "train",
-    "report",
-    "study",
-    "label",
-    "explore",
-    "explorer",
-    "widgets",
-    "html",
-    "cli",
-]
+_UNREACHABLE = ("benchmarks", "cluster", "train", "report", "study", "label", "explorer", "widgets", "cli")  # fmt: skip
 _PAUSE_SECONDS = 0.2  # before looking again for the records of questions that other processes solve
 _MOST_CONTEXTS = 2000  # of prepared questions, in memory
 _SELECTION_FIELDS = ("chosen", "selector", "scores", "comparisons", "call_keys")
@@ -173,13 +161,14 @@ def solve_once(
         else:
             trials = trials_of(system, context, lab)
             cost = _cost(ledger.of(question.id), before, prepared.cost)
-            record = _as_read_back({"trials": [_trial_record(t) for t in trials], "cost": cost})
+            made = {"trials": [_trial_record(trial) for trial in trials], "cost": cost}
+            record = orjson.loads(canonical(made))  # as it is read back
             if result_keys.kept and sum(ledger.failed.values()) == failed_before:
                 write_record(store, "attempts", keys.candidates, question.id, record)
         before = ledger.of(question.id)
         selection = select(system, context, lab, trials)
         chosen = {name: getattr(selection, name) for name in _SELECTION_FIELDS}
-        selected = _as_read_back(chosen | {"cost": _cost(ledger.of(question.id), before)})
+        selected = orjson.loads(canonical(chosen | {"cost": _cost(ledger.of(question.id), before)}))
         if not result_keys.kept or sum(ledger.failed.values()) > failed_before:
             return QuestionRecords("", record, selected)
         write_record(store, "selections", keys.selection, question.id, selected, keys.candidates)
@@ -329,10 +318,6 @@ def write_record(
     row = (key, question, *more, zlib.compress(canonical(record), 1))
     with store.write(durable=False) as database:
         database.execute(f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})", row)
-
-
-def _as_read_back(record: Record) -> Any:
-    return orjson.loads(canonical(record))
 
 
 def _executed_trials(record: Record, question: Question, lab: Lab) -> tuple[Trial, ...]:
