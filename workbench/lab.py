@@ -9,11 +9,11 @@ A step asks its model in one line, with the reader of its prompt's form:
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from workbench.errors import one_of
@@ -186,41 +186,37 @@ class Lab:
         todo = list(items)
         if self.watch or (not threads and (len(todo) < 2 or not self.at_once)):
             return [do(item) for item in todo]
-        results: dict[int, R] = {}
-        errors: SimpleQueue[BaseException] = SimpleQueue()
-        ended = threading.Semaphore(0)
-        numbers = iter(range(len(todo)))  # of the items that have not begun
+        made: list[Future[R]] = [Future() for _ in todo]
+        jobs = zip(todo, made, strict=True)  # that have not begun
 
         def work() -> None:
-            for n in numbers:
+            for item, future in jobs:
                 try:
-                    results[n] = do(todo[n])
+                    future.set_result(do(item))
                 except BaseException as error:  # noqa: BLE001  it is raised below
-                    list(numbers)  # no other item begins
-                    errors.put(error)
-                ended.release()
+                    list(jobs)  # no other item begins
+                    future.set_exception(error)
 
-        workers = [
-            threading.Thread(target=work, daemon=True)
-            for _ in range(min(threads or len(todo), len(todo)))
-        ]
+        count = min(threads or len(todo), len(todo))
+        workers = [threading.Thread(target=work, daemon=True) for _ in range(count)]
         for worker in workers:
             worker.start()
         try:
-            while len(results) < len(todo):
-                ended.acquire(timeout=0.2)
-                if not errors.empty():
-                    raise errors.get()
+            left = set(made)
+            while left:
+                done, left = wait(made, timeout=0.2, return_when=FIRST_EXCEPTION)
+                for future in done:
+                    future.result()
                 if progress:
-                    progress(len(results), len(todo))
+                    progress(len(done), len(todo))
         except BaseException as error:
-            list(numbers)
+            list(jobs)
             halt = threads or isinstance(error, KeyboardInterrupt)
             with self.client.stopped() if halt else nullcontext():
                 for worker in workers:
                     worker.join()
             raise
-        return [results[n] for n in range(len(todo))]
+        return [future.result() for future in made]
 
     def schema(self, db_id: str) -> Schema:
         """The database's schema with the catalog's descriptions and example values, as prompts show it."""

@@ -32,22 +32,6 @@ CREATE TABLE IF NOT EXISTS budgets(
     under_way INTEGER NOT NULL      -- calls
 );
 
--- Batches whose answers are not all read yet: on disk before they are sent, so that a killed run's are found.
-CREATE TABLE IF NOT EXISTS batches(
-    name TEXT PRIMARY KEY,          -- also in the file's name and in the batch's metadata at the provider
-    model TEXT NOT NULL,
-    url TEXT NOT NULL,              -- the server's address without user and password
-    asked REAL,                     -- when its creation was first asked for, NULL before
-    id TEXT NOT NULL,               -- the provider's id of the batch, '' before it is known
-    created REAL NOT NULL
-);
-CREATE TABLE IF NOT EXISTS batch_items(
-    key TEXT PRIMARY KEY,           -- of the call
-    batch TEXT NOT NULL REFERENCES batches(name),
-    request TEXT NOT NULL           -- as JSON
-);
-CREATE INDEX IF NOT EXISTS batch_items_batch ON batch_items(batch);
-
 -- Databases, and the results of queries.
 CREATE TABLE IF NOT EXISTS databases(
     place TEXT PRIMARY KEY,         -- hash of where the file lies

@@ -22,6 +22,8 @@ from workbench.errors import StoreError, kind
 _SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
 _LAYOUT = zlib.crc32(re.sub(r"--.*|\s+", "", _SCHEMA).encode()) >> 1  # in the file's user_version
 _WAIT = 60.0  # seconds that a write waits for another process's write
+_UNUSABLE = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
+             sqlite3.SQLITE_PERM}  # fmt: skip
 
 
 def home() -> Path:
@@ -30,22 +32,21 @@ def home() -> Path:
 
 
 class Store:
-    """An open cache file, by default `lab.sqlite` in `home()`. Threads may share it; each process opens it for itself.
+    """An open cache file, by default `lab.sqlite` in `home()`; threads may share it.
 
-    With `read_only`, the file cannot be written: reads work, and a write raises `StoreError`, as every failure does.
+    With `read_only`, the file cannot be written: reads work, and a write raises `StoreError`.
     """
 
     def __init__(self, path: Path | str | None = None) -> None:
         self.path = Path(path) if path else home() / "lab.sqlite"
         self._locks = threading.Lock(), threading.Lock()  # of the connections that read and write
         self._durable = False
-        if found := kind(self.path):
-            raise StoreError(f"{self.path} is {found}: name a file for the cache")
+        if found := kind(self.path) or self._foreign():
+            raise StoreError(f"{self.path} is {found}: name another file")
         writes = self.path if self.path.exists() else self.path.parent
         self.read_only = writes.exists() and not os.access(writes, os.W_OK)
         with self._errors():
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._check_header()
             self._reader = self._connect()
             self._check_layout()
             self._writer = self._reader if self.read_only else self._connect()
@@ -70,12 +71,11 @@ class Store:
     def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
         """One transaction, on disk when the block ends, and rolled back if it raises.
 
-        What can be computed again (`durable=False`) survives a killed process, but perhaps no power cut.
+        What can be computed again (`durable=False`) survives a kill, but perhaps no power cut.
         """
         if self.read_only:
-            raise StoreError(
-                f"cache file {self.path} cannot be written: set WORKBENCH_HOME to another folder"
-            )
+            told = "cannot be written: set WORKBENCH_HOME to another folder"
+            raise StoreError(f"cache file {self.path} {told}")
         with self._locks[1], self._errors():
             if durable is not self._durable:
                 self._writer.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
@@ -106,12 +106,13 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _check_header(self) -> None:
-        """Refuse a file that is no database before SQLite opens it."""
-        if self.path.exists() and self.path.stat().st_size:
+    def _foreign(self) -> str:
+        """What a file is that is no database; SQLite does not open it."""
+        with self._errors():
+            if not self.path.exists():
+                return ""
             with self.path.open("rb") as file:
-                if file.read(16) != b"SQLite format 3\0":
-                    raise StoreError(f"{self.path} is no cache file: name another file")
+                return "" if file.read(16) in {b"", b"SQLite format 3\0"} else "no cache file"
 
     def _connect(self) -> sqlite3.Connection:
         uri = f"{self.path.absolute().as_uri()}?mode={'ro' if self.read_only else 'rwc'}"
@@ -126,7 +127,7 @@ class Store:
         return connection
 
     def _check_layout(self) -> None:
-        """Refuse a database of another program or of another layout, and make the tables of a new one."""
+        """Refuse a database of another program or layout, and make the tables of a new one."""
         until = time.monotonic() + _WAIT
         while True:  # another process may be making the tables
             try:
@@ -135,9 +136,7 @@ class Store:
                 if tables and self._reader.execute("PRAGMA user_version").fetchone() != (_LAYOUT,):
                     ours = {"calls", "executions"} <= tables
                     program = "an older workbench" if ours else "another program"
-                    raise StoreError(
-                        f"{self.path} is a file of {program}: name another file, or set WORKBENCH_HOME"
-                    )
+                    raise StoreError(f"{self.path} is a file of {program}: name another file")
                 if tables or self.read_only:
                     return
                 self._reader.execute("PRAGMA page_size=16384")
@@ -154,29 +153,20 @@ class Store:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Turn a failure of the disk or the file into one sentence; a mistake in the caller's SQL stays as it is."""
+        """Turn a failure of disk or file into one sentence; a mistake in the SQL stays as it is."""
         try:
             yield
-        except sqlite3.Error as error:
-            code, file = getattr(error, "sqlite_errorcode", 0) & 0xFF, f"cache file {self.path}"
+        except (sqlite3.Error, OSError) as error:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
                 copy = f"sqlite3 {shlex.quote(str(self.path))} .recover | sqlite3 NEW.sqlite"
-                raise StoreError(
-                    f"{file} is damaged ({error}): copy what can be read into a new file by\n{copy}"
-                ) from error
-            if code == sqlite3.SQLITE_FULL:
-                raise StoreError(
-                    f"the disk of {file} is full: make space and run this again; what is stored is safe"
-                ) from error
-            if code == sqlite3.SQLITE_BUSY:
-                raise StoreError(f"{file} is locked by another program: close it there") from error
-            if code in {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
-                        sqlite3.SQLITE_PERM}:  # fmt: skip
-                raise StoreError(
-                    f"{file} cannot be used ({error}): set WORKBENCH_HOME to another folder"
-                ) from error
-            raise
-        except OSError as error:
-            raise StoreError(
-                f"cache file {self.path}: {error.strerror}; set WORKBENCH_HOME to another folder"
-            ) from error
+                told = f"is damaged ({error}): copy what can be read into a new file by\n{copy}"
+            elif code == sqlite3.SQLITE_FULL:
+                told = "has no room on its disk: make space and run this again; what it has is safe"
+            elif code == sqlite3.SQLITE_BUSY:
+                told = "is locked by another program: close it there"
+            elif code in _UNUSABLE or isinstance(error, OSError):
+                told = f"cannot be used ({error}): set WORKBENCH_HOME to another folder"
+            else:
+                raise
+            raise StoreError(f"cache file {self.path} {told}") from error

@@ -22,17 +22,12 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_calls_are_counted_by_prompt_and_unread_batches_are_named(run, home):
-    with wb.Cache() as store, store.write() as db:
-        batch = ("one", "openai/m", "", 60.0, "batch_7", 60.0)
-        db.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?)", batch)
-        db.execute("INSERT INTO batch_items VALUES ('call:1', 'one', '{}')")
+def test_calls_are_counted_by_prompt(run, home):
     out = run("cache", "info").out
     assert [line.split()[:3] for line in out.splitlines()[:2]] == [
         ["fix", "openai/gpt-4o-mini", "1"],
         ["p", "openai/gpt-4o-mini", "2"],
     ]
-    assert "unread: 1 calls of openai/m, batch batch_7" in out
 
 
 def test_an_export_is_merged_into_another_home(run, home, monkeypatch):

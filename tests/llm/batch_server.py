@@ -8,6 +8,7 @@ that is "expired" or has "errors" every third request has no answer, and an "inv
 import json
 import random
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +20,7 @@ class Files:
     """The files and batches of a server, in memory."""
 
     def __init__(self, server: Server, *, looks: int = 1) -> None:
-        self.looks = looks
+        self.looks, self.loses = looks, 0  # replies to `create` that get lost
         self.plan: deque[str] = deque()
         self.asked: Counter[str] = Counter()
         self.paid: Counter[str] = Counter()
@@ -59,17 +60,20 @@ class Files:
         made = {"id": name, "object": "file", "bytes": 1, "created_at": 1, "filename": name}
         return 200, json.dumps(made | {"purpose": "batch", "status": "processed"}).encode()
 
-    def _create(self, body: Mapping[str, Any]) -> tuple[int, bytes]:
+    def _create(self, body: Mapping[str, Any]) -> tuple[int, bytes] | None:
         name = f"batch-{len(self.batches)}"
         self.batches[name] = {
             "id": name, "object": "batch", "endpoint": "/v1/chat/completions", "completion_window": "24h",
-            "input_file_id": body["input_file_id"], "metadata": body.get("metadata") or {}, "created_at": 1,
+            "input_file_id": body["input_file_id"], "metadata": body.get("metadata") or {}, "created_at": int(time.time()),
             "status": "in_progress", "output_file_id": None, "error_file_id": None, "errors": {"data": []},
         }  # fmt: skip
         items = self._items(name)
         self.asked.update(json.dumps(item["body"], sort_keys=True) for item in items)
         self.bodies += [item["body"] for item in items]
         self.batches[name]["request_counts"] = {"total": len(items), "completed": 0, "failed": 0}
+        if self.loses:
+            self.loses -= 1
+            return None
         return 200, json.dumps(self.batches[name]).encode()
 
     def _items(self, name: str) -> list[dict[str, Any]]:

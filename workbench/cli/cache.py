@@ -8,7 +8,6 @@ import orjson
 
 from workbench.errors import BadInputError
 from workbench.llm import transfer
-from workbench.llm.batch import unread
 from workbench.llm.cache import Cache
 from workbench.store import home
 
@@ -40,8 +39,6 @@ def info() -> None:
             ]
             print(f"{row['prompt'] or '-':30} {row['model']:30} {row['calls']:>9,} calls {row['input_tokens']:>13,} in "
                   f"{row['output_tokens']:>11,} out ${row['cost']:,.4f}{''.join(flags)}")  # fmt: skip
-        for line in unread(store):
-            print(f"unread: {line}; the command that sent it reads its answers when it runs again")
         print(f"{store.path}: {store.path.stat().st_size / 1e6:,.1f} MB")
 
 

@@ -312,7 +312,7 @@ class Client:
             elif call.response and (found := error_in(call.response)):
                 raise found
         except Exception as error:
-            refused = refusal(error, call.posted, call.response)
+            refused = refusal(error, posted=call.posted, response=call.response)
             paid = refused.paid
             raise refused from error
         finally:

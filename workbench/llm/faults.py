@@ -55,7 +55,7 @@ class Refusal(Exception):  # noqa: N818  not an error of ours
         self.fault, self.fatal, self.again, self.wait, self.paid = fault, fatal, again, wait, paid
 
 
-def refusal(error: Exception, posted: bool, response: Any) -> Refusal:
+def refusal(error: Exception, *, posted: bool, response: Any) -> Refusal:
     """An exception of `send` as a Refusal. One that is no provider's is raised again."""
     status = response.status_code if response else 0
     if isinstance(error, Refusal):

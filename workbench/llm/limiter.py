@@ -33,14 +33,14 @@ class Limiter:
             throttled, asked = refused.fault == "rate_limit", refused.wait
             raise
         finally:
-            self.running -= 1
+            self.running, before = self.running - 1, int(self.limit)
             if throttled:
                 self._cut(entered, asked)
             else:
                 self.limit = min(self._most, self.limit + 1 / self.limit)
                 self._pause = 0.25
             async with self._turn:
-                self._turn.notify(max(0, int(self.limit) - self.running))
+                self._turn.notify(1 + max(0, int(self.limit) - before))
 
     def _cut(self, entered: float, asked: float) -> None:
         now = time.monotonic()
