@@ -71,8 +71,10 @@ class Worker:
         assert self.process.stdout is not None  # noqa: S101  for the type checker: it is a pipe
         pipe, end = self.process.stdout.fileno(), time.monotonic() + seconds
         chunks, lines = [self.rest], self.rest.count(b"\n")
+        ready = select.poll()  # `select` takes no descriptor above 1,023
+        ready.register(pipe, select.POLLIN)
         while lines < 2:  # an answer has two, the second with the rows
-            if not select.select([pipe], [], [], max(0, end - time.monotonic()))[0]:
+            if not ready.poll(1000 * max(0.0, end - time.monotonic())):
                 raise TimeoutError
             chunks.append(os.read(pipe, 1 << 20))
             lines += chunks[-1].count(b"\n")
