@@ -6,7 +6,7 @@ comma := ,
 # Without byte code every kernel and every test process would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: reproduce test test-slow test-extras test-model browser lint benchmark soak clean
+.PHONY: reproduce test test-slow test-extras test-model browser lint benchmark docs clean
 
 reproduce: .venv/installed
 	$(BIN)/workbench reproduce
@@ -47,10 +47,10 @@ lint: .venv/installed
 benchmark: .venv/installed
 	@for script in tests/benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-# Eight processes, faults and kills on one cache file; not part of any other target.
-SECONDS := 600
-soak: .venv/installed
-	$(BIN)/python tests/llm/calls/soak.py $(SECONDS)
+# The public names with their docstrings, as pages in build/docs.
+docs: .venv/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt pdoc
+	$(BIN)/python -m pdoc --output-directory build/docs workbench
 
 # pip writes byte code of the packages that it installs, but not of an editable one. Without it, where Python may not
 # write its own, each command takes a second longer.
@@ -58,6 +58,7 @@ soak: .venv/installed
 # The stamp is older than a changed list of packages, and missing after an installation that failed.
 .venv/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "workbench needs Python 3.11 or later; this is %s. Name another: make PYTHON=python3.12" % sys.version.split()[0])'
+	@echo "Installing JupyterLab, pandas, LiteLLM and 18 more packages, and the tools of the tests, into .venv: 1.3 GB, some minutes."
 	$(PYTHON) -m venv --clear .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
 	$(BIN)/python -m compileall -q workbench
@@ -74,4 +75,4 @@ soak: .venv/installed
 	touch $@
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv build .mypy_cache .ruff_cache .pytest_cache .hypothesis
