@@ -55,9 +55,9 @@ def runs_here(model: str) -> tuple[Answer, Version] | None:
 
 @cache
 def _installed() -> Mapping[str, str]:
-    """The modules of this package that answer for a provider."""
-    own = metadata.distribution("workbench").entry_points.select(group="workbench.models")
-    return {entry.name: entry.value for entry in own}
+    """The modules of installed packages that answer for a provider."""
+    found = metadata.entry_points(group="workbench.models")
+    return {entry.name: entry.value for entry in found}
 
 
 def endpoint(model: str, url: str) -> str:

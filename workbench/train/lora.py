@@ -84,5 +84,5 @@ def _libraries() -> list[Any]:
         return [import_module(n) for n in ("torch", "datasets", "peft", "transformers", "trl")]
     except ImportError as error:
         raise BadInputError(
-            f"tuning needs the extra train ({error.name} is missing): pip install 'workbench[train]'"
+            f"tuning needs the extra train ({error.name} is missing): pip install 'text2sql-workbench[train]'"
         ) from None
