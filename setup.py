@@ -13,7 +13,9 @@ class WithNotebooks(build_py):
         if not self.editable_mode:
             for name in ("notebooks", "experiments"):
                 inside = Path(self.build_lib) / "workbench" / "_shipped" / name
-                shutil.copytree(name, inside, ignore=shutil.ignore_patterns(".*"), dirs_exist_ok=True)
+                shutil.copytree(
+                    name, inside, ignore=shutil.ignore_patterns(".*"), dirs_exist_ok=True
+                )
 
 
 setup(cmdclass={"build_py": WithNotebooks})
