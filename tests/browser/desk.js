@@ -28,36 +28,6 @@ window.desk = {
     return failed.map((output) => `${output.ename}: ${output.evalue}`);
   },
 
-  // Opens notebooks one after another, runs each and closes it: by path, what is wrong with it. A kernel
-  // goes from one to the next, emptied: most of what a short notebook takes is to start one.
-  async goThrough(paths, found) {
-    let kernel;
-    while (paths.length) {
-      const path = paths.shift();
-      try {
-        const panel = await desk.open(path, kernel && { id: kernel.id });
-        kernel = panel.sessionContext.session.kernel;
-        await kernel.requestExecute({ code: "%reset -f" }).done;
-        const errors = await desk.run(panel);
-        window.jupyterapp.shell.activateById(panel.id);
-        await new Promise(requestAnimationFrame);
-        found[path] = [...errors, ...desk.sideways(panel.node)];
-        await panel.context.save();
-        panel.close();
-      } catch (error) {
-        found[path] = [String(error)];
-      }
-    }
-  },
-
-  // The same, with so many at once.
-  async goThroughAll(paths, atOnce) {
-    const left = [...paths];
-    const found = {};
-    await Promise.all(Array.from({ length: atOnce }, () => desk.goThrough(left, found)));
-    return found;
-  },
-
   // To a cell, as the arrow keys lead there in command mode.
   async standOn(text) {
     const notebook = desk.panel().content;
@@ -77,16 +47,5 @@ window.desk = {
       .filter((element) => element.scrollWidth > element.clientWidth + 1)
       .filter((element) => element === document.documentElement || /auto|scroll/.test(getComputedStyle(element).overflowX))
       .map((element) => `${element.tagName} ${element.className}: ${element.scrollWidth} in ${element.clientWidth} pixels`);
-  },
-
-  // How the outputs of the active cell are built: tags, classes and the names of attributes.
-  shapes() {
-    const shape = (element) => [
-      element.tagName,
-      [...element.attributes].map((a) => (a.name === "class" ? `class=${a.value}` : a.name)).sort(),
-      [...element.children].map(shape),
-    ];
-    const outputs = desk.panel().content.activeCell.node.querySelectorAll(".jp-OutputArea-output");
-    return [...outputs].map((output) => JSON.stringify(shape(output)));
   },
 };

@@ -102,10 +102,6 @@ class Desk:
         """Scroll something to the top of the screen."""
         locator.evaluate("element => element.scrollIntoView()")
 
-    def where(self, locator):
-        """How far below the top of the screen something stands, in pixels."""
-        return locator.evaluate("element => element.getBoundingClientRect().top")
-
     def sideways(self):
         """The elements of the page and of the active cell that are wider than their box on the screen."""
         return self.page.evaluate("desk.sideways(desk.panel().content.activeCell.node)")
@@ -118,15 +114,6 @@ class Desk:
             cell.source = cell.source.replace(old, new)
         (cell,) = (c for c in notebook.cells if "parameters" in c.metadata.get("tags", ()))
         cell.source = "\n".join([cell.source, *(f"{k} = {v!r}" for k, v in parameters.items())])
-        nbformat.write(notebook, self.folder / name)
-        return name
-
-    def write(self, name, *cells):
-        """Write a notebook of these code cells."""
-        notebook = nbformat.v4.new_notebook(
-            cells=[nbformat.v4.new_code_cell(cell) for cell in cells],
-            metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
-        )
         nbformat.write(notebook, self.folder / name)
         return name
 

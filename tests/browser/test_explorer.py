@@ -7,10 +7,11 @@ import pytest
 
 import workbench as wb
 from tests.browser.desk import PICTURES
-from tests.browser.hostile import HOSTILE, explorer
+from tests.browser.hostile import HOSTILE, case, explorer
 from tests.browser.page import mount
+from tests.browser.test_label import labeller
 from workbench.current_question import CurrentQuestion
-from workbench.explorer.compare import Grid
+from workbench.label.store import label_of
 
 SCREENS = [("light", 1280, 800), ("dark", 1600, 1000)]
 SIDEWAYS = "[...document.querySelectorAll('.wb, .wb > *')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
@@ -174,18 +175,6 @@ def test_questions_and_comparisons_come_at_once(page, study, widget):
     assert page.locator(".row").count() < 40
 
 
-def test_a_comparison_stands_in_a_cell_of_its_own(page, study, expect):
-    found = wb.compare(wb.zero_shot(study.model), wb.direct(study.model), study=study, limit=20)
-    widget = Grid(grid=found.grid())
-    widget.found = found
-    mount(page, widget, "dark", "900px")
-    expect(part(page, "head")).to_have_count(2)
-    page.locator("tr.line").nth(1).click()
-    expect(page.locator("tr.open")).to_contain_text("SQL")
-    expect(part(page, "more")).to_have_count(0)
-    picture(page, "cell")
-
-
 def test_hostile_text_stays_text(page, tmp_path, monkeypatch):
     shapes = """() => { const shape = e => [e.tagName, [...e.getAttributeNames()].sort(), [...e.children].map(shape)];
         return JSON.stringify([...document.querySelectorAll('.wb')].map(shape)); }"""
@@ -218,6 +207,17 @@ def test_hostile_text_stays_text(page, tmp_path, monkeypatch):
             other.locator("tr.line").first.click()
             other.locator("tr.open table").first.wait_for()
             seen[text] += other.evaluate(shapes)
+            who = f"{text} ann"
+            for name, title in ((who, "Other"), (f"{text} ben", "Gold Error")):
+                labels = labeller(tmp_path / str(n), [case(text)], "MAC-SQL", who)
+                labels.store.add(
+                    [label_of(case(text), "MAC-SQL", title, annotator=name, note=text)]
+                )
+            with other.context.new_page() as another:
+                mount(another, labeller(tmp_path / str(n), [case(text)], "MAC-SQL", who))
+                another.locator("details").last.evaluate("e => { e.open = true; }")
+                another.locator("details table").first.wait_for()
+                seen[text] += another.evaluate(shapes)
             assert alarms == []
     tags = {text: set(re.findall(r'"([A-Z0-9]+)"', shape)) for text, shape in seen.items()}
     allowed = tags["plain"] | {"SPAN", "MARK"}  # a text of several words has tokens of its own
@@ -235,13 +235,13 @@ def test_it_works_in_jupyterlab_in_both_themes(desk, expect):
     desk.tab_to(root.locator(".list"))
     keys.type("dd")  # deletes a cell, had JupyterLab seen it
     keys.press("ArrowDown")
-    expect(root.locator(".row[aria-selected=true]")).to_have_attribute("id", "q1")
-    expect(root.locator("[data-part=question]")).to_contain_text("berths")
+    expect(root.locator(".row[aria-selected=true]")).to_have_attribute("id", "q46")
+    expect(root.locator("[data-part=question]")).to_contain_text("Danish owners")
     desk.tab_to(root.get_by_label("template"))
     keys.press("Control+A")
     keys.type("# User\n## Question\nWhat?")
     keys.press("Control+Enter")
-    expect(root.locator("[data-part=reply]")).to_contain_text("no schema")
+    expect(root.locator("[data-part=verdict]")).to_contain_text("WRONG")
     desk.top(root)
     desk.picture("explorer_lab")
     assert desk.cells() == cells
