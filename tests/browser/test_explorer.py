@@ -69,6 +69,7 @@ def test_an_edited_prompt_turns_right_into_wrong_and_comes_to_the_grid(
     keys.press("Control+Enter")
     expect(part(page, "verdict")).to_contain_text("WRONG")
     expect(part(page, "verdict")).to_contain_text("was  RIGHT")
+    expect(part(page, "reply")).to_contain_text("no schema")
     keys.press("3")
     picture(page, f"{theme}_wrong")
     part(page, "many").click()

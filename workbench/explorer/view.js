@@ -219,7 +219,7 @@ function render({ model, el }) {
 
   // ---- the reply, its query, and both results
   function drawResult() {
-    const now = state.ran ?? (call()?.sql ? call() : detail.answer), own = state.ran || call()?.sql, silent = call() && !call().sql && !state.ran?.sql;
+    const now = state.ran ?? (call()?.sql ? call() : detail.answer), own = state.ran || call()?.sql, silent = call() && !(state.ran ?? call()).sql;
     const before = state.against === 'before' && state.ran?.pairBefore.length ? call() : null, turned = state.ran && state.ran.was !== state.ran.status && state.ran.was !== 'none';
     const other = before ? 'before' : 'gold', base = before ? { sql: before.sql, result: before.result, pair: state.ran.pairBefore } : { sql: detail.gold, result: detail.goldResult, pair: now.pair };
     const same = !before && now.status === 'right', who = own ? state.ran ? 'now' : 'reply' : 'answer';
