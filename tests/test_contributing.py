@@ -104,8 +104,8 @@ def project(tmp_path_factory):
     folder = copied(tmp_path_factory.mktemp("contribution"))
     (folder / "workbench/prompts/generate/terse.md").write_text(TERSE_PROMPT)
     table = folder / "workbench/benchmarks/load.py"
-    start = "BENCHMARKS: Mapping[str, Release] = {\n"
-    table.write_text(table.read_text().replace(start, start + MINE))
+    before, start, after = table.read_text().partition("BENCHMARKS = {\n")
+    table.write_text(before + start + MINE + after)
     (folder / "tests/datasets/test_mine.py").write_text(TEST_MINE)
     notebook = json.loads((folder / "notebooks/mac_sql/end_to_end.ipynb").read_text())
     text = json.dumps(notebook).replace("mac_table", "beyond_mine_table")
