@@ -20,7 +20,7 @@ README = CHECKOUT / "README.md"
 PAGES = [README, *CHECKOUT.glob(".github/*.md"), *CHECKOUT.glob("*/README.md")]
 PAGES += sorted(CHECKOUT.glob("workbench/*/README.md"))
 TEXTS = {str(page.relative_to(CHECKOUT)): page.read_text() for page in PAGES}
-BLOCKS = r"```{}\n(.*?)```\n(?:\n```\n(.*?)```)?"  # a program or commands, and what it prints if the page says so
+BLOCKS = r"```{}\n(.*?)```\n(?:\n```\n(?!workbench|pip)(.*?)```)?"  # a program or commands, and what it prints if the page says so
 PROGRAMS = [
     pytest.param(program, printed, id=page)
     for page, text in TEXTS.items()
