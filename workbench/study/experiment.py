@@ -34,7 +34,7 @@ NO_MODEL = "none"
 MODEL_ROLES = (*ROLES, "small", "open", "tuned")  # the last three have rows of their own in tables
 _PACKAGE = Path(__file__).parents[1]
 _PATHS = ("root", "prompts", "codes")
-_BENCHMARKS = ("benchmark", "train", "subset")
+_BENCHMARKS = ("benchmark", "train")
 
 Number = Annotated[float, Field(strict=True, ge=0)]
 Count = Annotated[int, Field(strict=True, ge=0)]
@@ -57,8 +57,8 @@ class Experiment:
     batch: calls are sent in batches: half the price, answers within a day. cheaper: systems run as `wb.cheaper` has them.
     suspect: the results that fixers repair and selectors leave out, in place of the steps' own setting.
     judges: further models for the rows of selectors. train: the benchmark whose questions are examples.
-    spider: the experiment of a paper's Spider rows. codes: a file of CodeS's examples. subset: a benchmark that has some
-    of this one's questions. predictions: files of other systems' answers.
+    spider: the experiment of a paper's Spider rows. codes: a file of CodeS's examples.
+    predictions: files of other systems' answers.
     notebooks: the parameters of each notebook. folder: the parent of the folders `experiments` and `figures`.
 
     `reproduce` sets the rest for its notebooks: figures is the folder of figures, cluster a Dask scheduler's address,
@@ -87,7 +87,6 @@ class Experiment:
     train: str = ""
     spider: str = ""
     codes: Path | None = None
-    subset: str = ""
     predictions: Paths = ()
     notebooks: Mapping[str, ByName] = Field(default_factory=dict)
     path: Path = Path()
@@ -203,7 +202,7 @@ def _with_bundled(given: Mapping[str, Any]) -> dict[str, Any]:
     release = BENCHMARKS.get(benchmark_name(str(given.get("benchmark", ""))))
     if not (release and release.url) or all(map(os.environ.get, variables)):
         return dict(given)
-    kept = {key: value for key, value in given.items() if key not in {"root", "golds", "subset"}}
+    kept = {key: value for key, value in given.items() if key not in {"root", "golds"}}
     train = {"train": "bundled-train"} if "train" in given else {}
     return kept | train | {"benchmark": "bundled-dev", "stands_for": release.questions}
 

@@ -296,9 +296,7 @@ def _shared_hash(experiment: Experiment) -> str:
     data: list[Any] = (
         [_shared_hash(load_experiment(experiment.spider))] if experiment.spider else []
     )
-    for name in filter(
-        None, dict.fromkeys([experiment.benchmark, experiment.train, experiment.subset])
-    ):
+    for name in filter(None, dict.fromkeys([experiment.benchmark, experiment.train])):
         has_folder = name not in BENCHMARKS or BENCHMARKS[name].url
         benchmark = open_benchmark(name, experiment.root if has_folder else None)
         databases = sorted({benchmark.database(question.db_id) for question in benchmark.questions})

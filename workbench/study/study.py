@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from pydantic import ValidationError
 
 from workbench.benchmarks.benchmark import Benchmark, size, some, with_golds
-from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.load import BENCHMARKS, open_benchmark
 from workbench.canonical import canonical, content_hash
 from workbench.errors import BadInputError
 from workbench.lab import Lab
@@ -211,9 +211,14 @@ class Study:
             similarity_by_run={run: similarity for run, (_, similarity) in self._asked.items()},
         )
 
-    def sample(self, limit: float | None) -> "Study":
-        """The study on some questions: `limit` is their number, or a share of each database's, such as 0.1."""
+    def sample(self, limit: float | str | None) -> "Study":
+        """The study on some questions: their number, a share of each database's (0.1), or a benchmark that has them."""
         questions = self.benchmark.questions
+        if isinstance(limit, str):
+            if not self._question_weight:
+                part = open_benchmark(limit, self.experiment.root).questions
+                return self._on(tuple(some(part, min(len(part), len(questions)))))
+            limit = BENCHMARKS[limit].questions
         if self._question_weight:
             total = round(self._question_weight * len(questions))
             return replace(self, _question_weight=size(total, limit) / len(questions))
