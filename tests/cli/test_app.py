@@ -94,13 +94,16 @@ def test_a_limit_takes_some_answers_of_files_for_all_questions(run, bird, right,
 
 def test_data_lists_checks_and_names_what_is_missing(run, bird, tmp_path):
     assert "bundled-train" in run("data").out
-    code, out, err = run("data", "bundled-train")
+    code, out, err = run("data", "check", "bundled-train")
     assert (code, err) == (0, "")
     assert "260 questions, 4 databases" in out
-    code, out, _ = run("data", "bird-dev", "--root", bird)
+    code, out, _ = run("data", "check", "bird-dev", "--root", bird)
     assert (code, "the gold query gives no rows" in out) == (1, True)
-    assert "bird-dev       lacks dev_databases/pond/database_description" in run("data", bird).out
-    code, out, _ = run("data", tmp_path)
+    assert (
+        "bird-dev       lacks dev_databases/pond/database_description"
+        in run("data", "check", bird).out
+    )
+    code, out, _ = run("data", "check", tmp_path)
     assert (code, "bird-dev       lacks dev.json" in out) == (1, True)
 
 
@@ -215,7 +218,7 @@ print(*sorted({name.partition(".")[0] for name in sys.modules}))
     ("command", "slow"),
     [
         (["ask", "harbour", "How many tugs are there?", "--system", "direct"], {"pandas", "scipy"}),
-        (["data", "bundled-dev"], set()),
+        (["data", "check", "bundled-dev"], set()),
         (["cache", "merge", "{empty}"], {"pandas", "numpy"}),
     ],
 )

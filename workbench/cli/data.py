@@ -1,4 +1,4 @@
-"""`workbench data`: list the benchmarks, check one, or say which files a folder lacks."""
+"""`workbench data`: list the benchmarks. `workbench data check`: check one, or say which files a folder lacks."""
 
 import sys
 from collections import Counter
@@ -14,23 +14,27 @@ from workbench.llm.cache import Cache
 from workbench.sql.executor import Executor
 
 
-@click.command()
-@click.argument("benchmark", required=False)
-@options.root
-def data(benchmark: str | None, root: Path | None) -> None:
-    """List the benchmarks, check one, or say which files a folder lacks.
-
-    BENCHMARK is a name, a JSON file of your own with --root for its databases, or the folder where benchmarks were
-    unpacked. Of a benchmark, every gold query is run and every description read. The exit code is 1 where something is
-    wrong.
-    """
-    if benchmark is None:
+@click.group(invoke_without_command=True)
+@click.pass_context
+def data(context: click.Context) -> None:
+    """List the benchmarks, or check one."""
+    if not context.invoked_subcommand:
         for name, found in BENCHMARKS.items():
             place = (
                 f"unpack {found.url}, and give --root" if found.url else "comes with the workbench"
             )
             print(f"{name:14} {found.questions:6,} questions, EX as {found.sense}; {place}")
-        return
+
+
+@data.command("check")
+@click.argument("benchmark")
+@options.root
+def check_(benchmark: str, root: Path | None) -> None:
+    """Run every gold query of a benchmark and read every description, or say which files a folder lacks.
+
+    BENCHMARK is a name, a JSON file of your own with --root for its databases, or the folder where benchmarks were
+    unpacked. The exit code is 1 where something is wrong.
+    """
     if Path(benchmark).is_dir():
         lacks = missing(Path(benchmark))
         for name, files in lacks.items():
