@@ -142,7 +142,7 @@ def plan(experiment: Experiment, only: Sequence[str] = (), limit: float | None =
 def check_parameters(notebook: Path, given: Mapping[str, Any]) -> None:
     """Refuse parameters that the notebook does not have (Papermill only warns) or that do not fit its defaults.
 
-    None fits where the default is None or its comment speaks of it. A name that sounds like a secret is refused:
+    A value that the parameter's comment names fits, such as None or a benchmark. A name that sounds like a secret is refused:
     Papermill writes parameters into the notebook that it saves.
     """
     known = papermill.inspect_notebook(str(notebook))
@@ -157,11 +157,10 @@ def check_parameters(notebook: Path, given: Mapping[str, Any]) -> None:
             )
         with suppress(ValueError):  # an expression, whose kind is known only when it runs
             default = ast.literal_eval(known[name]["default"])
-            null = default is None or "None" in known[name]["help"]
-            if not (null and value is None) and default is not None and not _fits(value, default):
-                or_null = " or null" * null
+            named = str(value) in known[name]["help"]
+            if not named and default is not None and not _fits(value, default):
                 raise BadInputError(
-                    f"{notebook.name}: {name} is {value!r:.60}; it must be like {default!r}{or_null}"
+                    f"{notebook.name}: {name} is {value!r:.60}; it must be like {default!r}"
                 )
 
 
