@@ -40,10 +40,8 @@ def test_a_character_that_the_encoding_lacks_is_an_escape() -> None:
     "command",
     [
         ("ask", "NAME.sqlite", "question"),
-        ("cache", "stats", "--cache", "NAME"),
-        ("evaluate", "bundled-dev", "--predictions", "NAME.json"),
+        ("cache", "merge", "NAME"),
         ("reproduce", "NAME.yaml"),
-        ("trace", "NAME", "0"),
     ],
     ids=lambda command: command[0],
 )
@@ -76,9 +74,8 @@ def test_a_progress_bar_moves_the_cursor(monkeypatch: pytest.MonkeyPatch) -> Non
     "command",
     [
         ("ask", "NAME", "question"),
-        ("cache", "stats", "--cache", "NAME"),
-        ("cache", "export", "calls.jsonl", "--keys", "NAME"),
-        ("evaluate", "bundled-dev", "--predictions", "NAME"),
+        ("cache", "merge", "NAME"),
+        ("evaluate", "bundled-dev", "NAME"),
     ],
     ids=lambda command: " ".join(command[:2]),
 )

@@ -43,7 +43,7 @@ def wrong(right, tiny):
 
 
 def test_files_are_judged_and_each_is_compared_with_the_first(run, spider, right, wrong):
-    given = ("evaluate", "spider", "--root", spider, "--predictions", right, wrong)
+    given = ("evaluate", "spider", "--root", spider, right, wrong)
     code, out, err = run(*given, "--by", "difficulty", "--by", "feature", "--efficiency", 1)
     assert (code, err) == (0, "")
     title, _, heading, first, second, *_ = out.splitlines()
@@ -63,7 +63,7 @@ def test_verdicts_are_saved_and_a_spreadsheet_runs_no_cell(run, bird, tiny, tmp_
     rows = [{"question_id": n, "sql": sql} for n, sql in enumerate(tiny.gold)]
     rows[0]["sql"] = "=cmd()"
     answers.write_text("\n".join(map(json.dumps, rows)))
-    command = ("evaluate", "bird-dev", "--root", bird, "--predictions", answers)
+    command = ("evaluate", "bird-dev", "--root", bird, answers)
     assert run(*command, "--save", saved).code == 0
     if form == "csv":
         found = [*csv.DictReader(saved.read_text().splitlines())]
@@ -79,14 +79,14 @@ def test_verdicts_are_saved_and_a_spreadsheet_runs_no_cell(run, bird, tiny, tmp_
 def test_answers_are_judged_under_other_golds_too(run, bird, right, tmp_path):
     revised = tmp_path / "revised.json"
     revised.write_text(json.dumps([{"question_id": 0, "SQL": "SELECT 99"}, {"question_id": 1}]))
-    command = ("evaluate", "bird", "--root", bird, "--predictions", right, "--gold")
+    command = ("evaluate", "bird", "--root", bird, right, "--gold")
     out = run(*command, f"new={revised}").out
     (row,) = [line.split() for line in out.splitlines() if line.split()[:1] == ["new"]]
     assert row[:5] == ["new", "right", "2", "50.00", "-50.00"]
 
 
 def test_a_limit_takes_some_answers_of_files_for_all_questions(run, bird, right, wrong):
-    command = ("evaluate", "bird-dev", "--root", bird, "--limit", 5, "--predictions", right, wrong)
+    command = ("evaluate", "bird-dev", "--root", bird, "--limit", 5, right, wrong)
     code, out, err = run(*command)
     assert (code, err) == (0, "")
     assert [line.split()[1] for line in out.splitlines()[3:5]] == ["5", "5"]
@@ -128,16 +128,16 @@ def test_the_help_of_a_command_stands_on_one_screen(run, command):
     [
         ([], "give one of these commands"),
         (["evaluate"], "'BENCHMARK'"),
-        (["evaluate", "bird-dev"], "'--predictions'"),
+        (["evaluate", "bird-dev"], "'FILE...'"),
         (["evaluat"], "'evaluat'"),
-        (["evaluate", "birds", "--predictions", "x"], "'birds'"),
-        (["evaluate", "bird-dev", "--predictions", "x"], "--root"),
-        (["evaluate", "bird-dev", "--root", "/no", "--predictions", "x"], "/no: no such folder"),
-        (["evaluate", "bundled", "--predictions", "/no.json"], "/no.json: No such file"),
-        (["evaluate", "bundled", "--predictions", "x", "--efficiency", "0"], "--efficiency"),
-        (["evaluate", "bundled", "--predictions", "x", "--save", "/no/x"], "/no/x: No such"),
-        (["evaluate", "bundled", "--predictions", "x", "--gold", "new"], "NAME=FILE"),
-        (["evaluate", "bundled", "--predictions", "x", "--gold", "n=a", "--gold", "n=b"], "once"),
+        (["evaluate", "birds", "x"], "'birds'"),
+        (["evaluate", "bird-dev", "x"], "--root"),
+        (["evaluate", "bird-dev", "--root", "/no", "x"], "/no: no such folder"),
+        (["evaluate", "bundled", "/no.json"], "/no.json: No such file"),
+        (["evaluate", "bundled", "x", "--efficiency", "0"], "--efficiency"),
+        (["evaluate", "bundled", "x", "--save", "/no/x"], "/no/x: No such"),
+        (["evaluate", "bundled", "x", "--gold", "new"], "NAME=FILE"),
+        (["evaluate", "bundled", "x", "--gold", "n=a", "--gold", "n=b"], "once"),
         (["ask", "nowhere", "How many?"], "nowhere: no such file"),
         (["ask", "harbour", " "], "empty"),
         (["ask", "harbour", "How many?", "--dollars", "nan"], "nan"),
@@ -159,7 +159,7 @@ def test_bad_arguments_are_told_in_one_line(run, arguments, line):
 
 def test_a_home_that_cannot_be_used_is_told_in_one_line(run, monkeypatch, right):
     monkeypatch.setenv("WORKBENCH_HOME", str(right))
-    code, _, err = run("evaluate", "bundled", "--predictions", right)
+    code, _, err = run("evaluate", "bundled", right)
     assert (code, err.count("\n"), "WORKBENCH_HOME" in err) == (2, 1, True)
 
 
@@ -184,7 +184,7 @@ def test_a_signal_ends_a_running_query_and_keeps_what_was_finished(tmp_path, bir
     endless = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT max(n) FROM c"
     path, cache = tmp_path / "system.json", tmp_path / "home/lab.sqlite"
     path.write_text(json.dumps({str(n): sql for n, sql in enumerate(tiny.gold)} | {"0": endless}))
-    with start(tmp_path, "evaluate", "bird-dev", "--root", bird, "--predictions", path) as process:
+    with start(tmp_path, "evaluate", "bird-dev", "--root", bird, path) as process:
         while executions(cache) < 13 and process.poll() is None:
             time.sleep(0.05)
         process.send_signal(sent)

@@ -25,7 +25,7 @@ def test_no_output_replaces_a_file_that_is_read(run, tmp_path, tiny):
     before = {name: path.read_text() for name, path in read.items()}
     own = (read["new.json"], "--root", root)
     bird = ("bird-dev", "--root", root, "--gold", f"new={read['new.json']}")
-    answers = ("--predictions", read["answers.jsonl"])
+    answers = (read["answers.jsonl"],)
     commands = [
         ("evaluate", *own, *answers, "--save", read["answers.jsonl"]),
         ("evaluate", *own, *answers, "--save", read["link.jsonl"]),

@@ -87,7 +87,7 @@ def test_several_folders_of_prompts_are_run_side_by_side(workbench, tmp_path):
     assert re.search(r"\| packaged prompts \| +8 \|", done.out)
     assert re.search(r"\| mine +\| +8 \|", done.out)
     judged, traced = re.findall(r"^ +workbench (.*)$", done.out, re.MULTILINE)
-    assert judged.count("--predictions") == 2
+    assert judged.count("answers.jsonl") == 2
     assert workbench(*judged.split()).code == 0
     assert workbench(*traced.split()).code == 0
     assert done.out.splitlines()[-1].startswith("mine: 6 calls asked, 2 cached, ")
@@ -109,7 +109,7 @@ def test_the_benchmark_may_be_a_file_of_ones_own(workbench, tmp_path):
     assert workbench(*shlex.split(judged)).code == 0
     assert workbench(*shlex.split(traced)).code == 0
     folder = Path("runs") / "my own"
-    given = ("--root", bundled.databases, "--predictions", folder)
+    given = ("--root", bundled.databases, folder)
     whole = workbench("evaluate", file, *given)
     assert whole.out == workbench(*shlex.split(judged)).out
     assert (folder / "direct_embedded_parser.csv").is_file()

@@ -13,7 +13,7 @@ def files(tmp_path_factory, tiny):
     """The arguments that name the benchmark and three files of predictions."""
     root = tiny.write_bird(tmp_path_factory.mktemp("bird"))
     folder = write_answers(tmp_path_factory.mktemp("answers"), open_benchmark("bird-dev", root))
-    return ("bird-dev", "--root", root, "--predictions", folder)
+    return ("bird-dev", "--root", root, folder)
 
 
 def test_pairs_are_written_in_the_chosen_format(run, files, tmp_path):

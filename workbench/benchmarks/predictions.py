@@ -8,6 +8,7 @@ name only the tables of a neighbouring question's database. The error names the 
 
 import csv
 import json
+import os
 import re
 from collections import Counter
 from functools import cache
@@ -41,7 +42,7 @@ def read_predictions(benchmark: Benchmark, *paths: str | Path) -> pd.DataFrame:
     have no row; lines of SQL must answer all questions, and an empty line is an empty answer.
     """
     files = [file for path in map(Path, paths) for file in _files(path)]
-    if len({file.resolve() for file in files}) < len(files):
+    if len({os.path.realpath(file) for file in files}) < len(files):
         raise BadInputError("a prediction file is given twice: give each file once")
     frames = [_read(benchmark, file) for file in files]
     count = Counter(name for frame in frames for name in frame["generator"].unique())

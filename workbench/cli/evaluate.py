@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _HEADINGS = {"generator": "file", "ex_bird": "EX (BIRD)", "interval": "95% interval", "ex_spider": "EX (Spider)",
-             "em": "EM (Spider)", "soft_f1": "Soft-F1", "ves": "VES", "r_ves": "R-VES",
+             "em": "EM (Spider)", "soft_f1": "Soft-F1", "ves": "VES", "r_ves": "R-VES", "suite": "test suite",
              "gold_failed": "gold failed", "p_value": "p"}  # fmt: skip
 
 
@@ -25,25 +25,27 @@ _HEADINGS = {"generator": "file", "ex_bird": "EX (BIRD)", "interval": "95% inter
 @options.root
 @options.limit
 @options.predictions
-@options.more_predictions
 @options.golds
 @click.option("--by", type=click.Choice(["difficulty", "db_id", "feature"]), multiple=True,
               help="Add a table by this column; feature is a part of the gold query, such as a join.")  # fmt: skip
 @click.option("--efficiency", type=click.IntRange(1), metavar="RUNS", help="Add VES and R-VES: the best of five repeats,"
               " in each of which a right answer and gold are timed so often (BIRD: 100).")  # fmt: skip
+@click.option("--suite", type=click.Path(exists=True, file_okay=False, path_type=Path),
+              help="Add test-suite accuracy: this folder has DB/*.sqlite, the variants of each database.")  # fmt: skip
 @click.option(
     "--save",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write every verdict to a .jsonl or .csv.",
 )
 def evaluate(
-    benchmark: str, root: Path | None, limit: int | None, first: tuple[str, ...], more: tuple[str, ...],
-    golds: dict[str, Path], by: tuple[str, ...], efficiency: int | None, save: Path | None,
+    benchmark: str, root: Path | None, limit: int | None, files: tuple[str, ...],
+    golds: dict[str, Path], by: tuple[str, ...], efficiency: int | None, suite: Path | None,
+    save: Path | None,
 ) -> None:  # fmt: skip
     """Judge files of predictions, and compare each with the first one.
 
     BENCHMARK is a name that `workbench data` lists, or a JSON file of your own, with --root the folder of its
-    databases. EX is given in two senses: BIRD's compares sets of rows; Spider's compares rows with duplicates, under
+    databases; each FILE has predictions, or is a folder of such files. EX is given in two senses: BIRD's compares sets of rows; Spider's compares rows with duplicates, under
     any order of the columns, in order where the gold query has an ORDER BY, and drops DISTINCT from both queries. EM is
     Spider's exact set match, Soft-F1 that of BIRD's mini-dev. Numbers are in percent, intervals clustered by database.
     """
@@ -52,15 +54,18 @@ def evaluate(
     from workbench.benchmarks.predictions import read_predictions  # noqa: PLC0415
     from workbench.evaluate import judge as judging  # noqa: PLC0415
     from workbench.evaluate.efficiency import efficiency as timed  # noqa: PLC0415
+    from workbench.evaluate.ex import suite_verdicts  # noqa: PLC0415
 
-    files = [Path(name) for name in (*first, *more)]
     if save:
-        options.check_writable(save, *files, *golds.values(), Path(benchmark))
+        options.check_writable(save, *map(Path, files), *golds.values(), Path(benchmark))
     judged = open_benchmark(benchmark, root).limited(limit)
     revised = {name: with_golds(judged, file) for name, file in golds.items()}
     given = read_predictions(judged, *files)
     with Cache() as store, Executor(store) as executor:
         found = judging.judge(judged, given, executor)
+        if suite:
+            pairs = list(zip(found["question_id"], found["sql"], strict=True))
+            found["suite"] = suite_verdicts(judged, pairs, suite, executor)
         summary = judging.summarise(found)
         if efficiency:
             scored = timed(

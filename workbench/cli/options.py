@@ -124,9 +124,7 @@ form = partial(click.option, "--format", "form", type=click.Choice(get_args(Form
 parameters = click.option("--parameter", "parameters", multiple=True, metavar="[ROLE:]NAME=VALUE",
                           callback=checked(_parameters), help="A parameter of all calls, or of a role's (generation,"
                           " filtering, judge, rest): judge:temperature=0. null leaves one out.")  # fmt: skip
-predictions = click.option("--predictions", "first", multiple=True, required=True, metavar="FILE...",
-                           help="Prediction files, or folders of them.")  # fmt: skip
-more_predictions = click.argument("more", nargs=-1, metavar="[FILE]...")
+predictions = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 
 
 # Annotations are quoted: to look a System or a Lab up imports the steps, which most commands do not need.

@@ -102,7 +102,7 @@ def run(system: str, benchmark: str, model: str, judge: str, parameters: options
             chosen = run.trials[run.trials["chosen"]]
             write_predictions(answers, chosen.assign(generator=run.name, sample=0))
             print(f"answers: {answers}")
-            judged += ["--predictions", str(answers)]
+            judged.append(str(answers))
     judged += [
         word
         for key in ("root", "limit")

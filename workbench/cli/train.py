@@ -25,7 +25,7 @@ def _exports(*more: Any) -> Callable[[Any], Any]:
 
     def add(command: Any) -> Any:
         shared = (options.model, options.root, options.out, options.limit, options.dollars)
-        for option in (click.argument("benchmark"), *more, *shared):
+        for option in (*more, click.argument("benchmark"), *shared):
             command = option(command)
         return train.command()(command)
 
@@ -33,21 +33,21 @@ def _exports(*more: Any) -> Callable[[Any], Any]:
 
 
 @_exports(options.form(default="openai"), options.settings(Pairs), options.prompts, options.system(default="chase"),
-          options.more_predictions, options.predictions)  # fmt: skip
+          options.predictions)  # fmt: skip
 def pairs(benchmark: str, out: Path, form: options.Form, hinted: bool, gold: bool, seed: int, system: str, model: str,
-          prompts: Path | None, root: Path | None, limit: int | None, dollars: float | None, first: tuple[str, ...],
-          more: tuple[str, ...]) -> None:  # fmt: skip
+          prompts: Path | None, root: Path | None, limit: int | None, dollars: float | None, files: tuple[str, ...]) -> None:  # fmt: skip
     """Export pairs of a right and a wrong candidate, as chats to fine-tune a selection model.
 
+    Each FILE has predictions, or is a folder of such files.
     --model answers the system's retrieval, pruning, and generators that get the gold query as a hint where no candidate
     is right; with --gold, the gold query itself is taken where there still is none. Use a training split.
     """
     from workbench.benchmarks.predictions import candidates, read_predictions  # noqa: PLC0415  pandas
     from workbench.train.export import conversations, write  # noqa: PLC0415
 
-    options.check_writable(out, *map(Path, (*first, *more)), Path(benchmark))
+    options.check_writable(out, *map(Path, files), Path(benchmark))
     opened = open_benchmark(benchmark, root).limited(limit)
-    found = candidates(read_predictions(opened, *first, *more))
+    found = candidates(read_predictions(opened, *files))
     with open_lab(opened.database, Budget(dollars), prompts=prompts) as lab:
         made = Pairs(make_system(system, model), hinted, gold, seed)(lab, opened, found)
         print(f"{out}: {write(conversations(lab, made), out, form):,} pairs\n{lab.client.ledger}")
