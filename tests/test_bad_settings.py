@@ -8,7 +8,7 @@ import pytest
 import workbench as wb
 from workbench.benchmarks.benchmark import some
 from workbench.errors import BadInputError
-from workbench.retrieve.named import settings_of
+from workbench.retrieve.retrieval import with_retrieval
 from workbench.train.noisy_schema import NoisySchema
 
 M = "test/model"
@@ -72,7 +72,9 @@ def test_a_step_names_the_setting_that_cannot_be(step, wrong):
     [
         ("best", "retrieval"),
         ({"index": "faiss"}, "index"),
+        ({"index": ["lsh"]}, "index"),
         ({"similarity": "bert"}, "similarity"),
+        ({"similarity": ["a/b"]}, "similarity"),
         ({"edits": 1}, "edits"),
         ({"edit": "high"}, "edit"),
         ({"ngram": 3}, "ngram"),
@@ -81,7 +83,7 @@ def test_a_step_names_the_setting_that_cannot_be(step, wrong):
 )
 def test_retrieval_names_the_setting_that_cannot_be(given, setting):
     with pytest.raises(BadInputError) as error:
-        settings_of(given)
+        with_retrieval(wb.Retrieval(None, descriptions=wb.Descriptions()), given)
     assert names(error, setting)
 
 

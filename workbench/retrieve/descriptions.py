@@ -27,13 +27,8 @@ class Descriptions:
         at_least(1, top=self.top)
 
     def __call__(
-        self,
-        lab: Lab,
-        question: Question,
-        schema: Schema,
-        keywords: Sequence[str],
-        similarity: Similarity,
-    ) -> tuple[DescriptionMatch, ...]:
+        self, lab: Lab, question: Question, schema: Schema, keywords: Sequence[str], similarity: Similarity
+    ) -> tuple[DescriptionMatch, ...]:  # fmt: skip
         """The descriptions that any query retrieves, the most like it first; equals in the order of the schema."""
         catalog, texts = _catalog(schema)
         if not catalog:

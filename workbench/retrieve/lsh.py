@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from workbench.errors import at_least
 from workbench.retrieve.values import Arrays
 
-_CHUNK = 10_000  # texts of which all n-grams' signatures are in memory
-
 
 @dataclass(frozen=True)
 class LSH:
@@ -40,16 +38,11 @@ class LSH:
         number: defaultdict[str, int] = defaultdict(count().__next__)
         grams = np.fromiter((number[g] for text in texts for g in self._grams(text)), np.int32)
         counts = np.array([max(1, len(text) - self.ngram + 1) for text in texts], np.intp)
+        begins = np.cumsum(counts) - counts
         signed = np.array([self._signature([gram]) for gram in number], np.uint32)
-        signatures = np.empty((self.permutations, len(texts)), np.uint32)
-        start = 0
-        for first in range(0, len(texts), _CHUNK):
-            ends = start + np.cumsum(counts[first : first + _CHUNK])
-            own = signed[grams[start : ends[-1]]]
-            begins = np.concatenate([[start], ends[:-1]]) - start
-            signatures[:, first : first + _CHUNK] = np.minimum.reduceat(own, begins).T
-            start = ends[-1]
-        return {"signatures": signatures}
+        signed = np.ascontiguousarray(signed.reshape(-1, self.permutations).T)
+        least = [np.minimum.reduceat(hashes[grams], begins) for hashes in signed]
+        return {"signatures": np.array(least, np.uint32)}
 
     def find(self, arrays: Arrays, texts: Sequence[str], text: str, limit: int) -> NDArray[np.intp]:
         """The candidates with the highest estimated Jaccard similarity; equals in the order of the texts."""

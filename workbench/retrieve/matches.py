@@ -11,7 +11,7 @@ code also leaves out what is less than 0.9 as close as the best of its column, w
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from rapidfuzz import fuzz
@@ -26,7 +26,7 @@ from workbench.types import Schema, ValueMatch
 
 @dataclass(frozen=True)
 class Matching:
-    """What a value must be like to be kept.
+    """Finds the values that the keywords may mean, and keeps those that are like them.
 
     candidates: how many values a search returns.
     edit: least similarity by spelling: the letters that both have in one order, as a share of all.
@@ -48,57 +48,41 @@ class Matching:
             if given is not None and not 0 <= given <= 1:
                 raise BadInputError(f"{name} is {given!r}, and should be a number from 0 to 1")
 
+    def __call__(
+        self, lab: Lab, values: Values, schema: Schema, keywords: Sequence[str], similarity: Similarity
+    ) -> tuple[ValueMatch, ...]:  # fmt: skip
+        """The kept values in the order of the schema's columns, the closest of each column first."""
+        near = [
+            ValueMatch(*place, text, edit, 0.0)
+            for text in _searches(keywords)
+            for place in values.search(text, self.candidates)
+            if (edit := fuzz.ratio(folded(text), folded(place[-1])) / 100) >= self.edit
+        ]
+        rows = {text: n for n, text in enumerate(dict.fromkeys(match.keyword for match in near))}
+        texts = {text: n for n, text in enumerate(dict.fromkeys(match.value for match in near))}
+        scores = similarity(lab, list(rows), list(texts))
+        least = similarity.alike if self.semantic is None else self.semantic
+        meant = []
+        for match in near:
+            score = float(scores[rows[match.keyword], texts[match.value]])
+            if not score < least:  # where the model failed the score is NaN, and spelling decides
+                meant.append(match if math.isnan(score) else replace(match, semantic=score))
+        # Equals come in the same order in every run.
+        meant.sort(key=lambda match: (-match.edit, -match.semantic, match.value, match.keyword))
+        kept: dict[tuple[str, str], dict[str, ValueMatch]] = {pair: {} for pair in schema.columns()}
+        counts: Counter[tuple[str, str, str]] = Counter()
+        for match in meant:
+            own = kept.setdefault((match.table, match.column), {})
+            counts[match.table, match.column, match.keyword] += 1
+            few = counts[match.table, match.column, match.keyword] <= self.per_keyword
+            best = next(iter(own.values()), match)
+            if few and match.edit >= self.keep * best.edit:
+                own.setdefault(match.value, match)
+        return tuple(match for own in kept.values() for match in own.values())
 
-def find_matches(
-    lab: Lab,
-    values: Values,
-    schema: Schema,
-    keywords: Sequence[str],
-    similarity: Similarity,
-    matching: Matching,
-) -> tuple[ValueMatch, ...]:
-    """The kept values in the order of the schema's columns, the closest of each column first."""
-    near = [
-        ValueMatch(*place, text, edit, 0.0)
-        for text in searches(keywords)
-        for place in values.search(text, matching.candidates)
-        if (edit := fuzz.ratio(folded(text), folded(place[-1])) / 100) >= matching.edit
-    ]
-    kept: dict[tuple[str, str], dict[str, ValueMatch]] = {pair: {} for pair in schema.columns()}
-    counts: Counter[tuple[str, str, str]] = Counter()
-    for match in sorted(_meant(lab, similarity, matching, near), key=_rank):
-        own = kept.setdefault((match.table, match.column), {})
-        counts[match.table, match.column, match.keyword] += 1
-        few = counts[match.table, match.column, match.keyword] <= matching.per_keyword
-        best = next(iter(own.values()), match)
-        if few and match.edit >= matching.keep * best.edit:
-            own.setdefault(match.value, match)
-    return tuple(match for own in kept.values() for match in own.values())
 
-
-def searches(keywords: Sequence[str]) -> Iterable[str]:
+def _searches(keywords: Sequence[str]) -> Iterable[str]:
     """The keywords, and the beginnings and ends of those of several words, each text once."""
     parts = [keyword.split() for keyword in keywords]
     cuts = ((own[:n], own[n:]) for own in parts for n in range(1, len(own)))
     return dict.fromkeys([*keywords, *(" ".join(cut) for both in cuts for cut in both)])
-
-
-def _meant(
-    lab: Lab, similarity: Similarity, matching: Matching, near: Sequence[ValueMatch]
-) -> Iterator[ValueMatch]:
-    """Those that are like it in meaning; where the model failed, spelling alone decides."""
-    rows = {text: n for n, text in enumerate(dict.fromkeys(match.keyword for match in near))}
-    columns = {text: n for n, text in enumerate(dict.fromkeys(match.value for match in near))}
-    scores = similarity(lab, list(rows), list(columns))
-    least = similarity.alike if matching.semantic is None else matching.semantic
-    for match in near:
-        score = float(scores[rows[match.keyword], columns[match.value]])
-        if math.isnan(score):
-            yield match
-        elif score >= least:
-            yield replace(match, semantic=score)
-
-
-def _rank(match: ValueMatch) -> tuple[float, float, str, str]:
-    """The closest first; equals in the same order in every run."""
-    return -match.edit, -match.semantic, match.value, match.keyword

@@ -6,18 +6,20 @@ named, and a study's stamp says so. CHESS names openai/text-embedding-3-small, C
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
+from workbench.errors import BadInputError, one_of
 from workbench.lab import Lab
 from workbench.retrieve.descriptions import Descriptions
 from workbench.retrieve.keywords import Keywords
 from workbench.retrieve.lsh import LSH
-from workbench.retrieve.matches import Matching, find_matches
-from workbench.retrieve.similarity import Lexical, Similarity
+from workbench.retrieve.matches import Matching
+from workbench.retrieve.similarity import Embedding, Lexical, Similarity
+from workbench.retrieve.trigram import Trigram
 from workbench.retrieve.values import Search, Values, open_values
 from workbench.sql.executor import Executor
 from workbench.types import Context, DescriptionMatch, Question, Schema, ValueMatch
@@ -52,8 +54,8 @@ class Retrieval:
             database = lab.database(question.db_id)
             fingerprint = lab.executor.fingerprints([database])[database]
             with _opening[database]:
-                found = _opened(database, fingerprint, self.index, lab.executor)
-            values = find_matches(lab, found, schema, keywords, self.similarity, self.matching)
+                held = _opened(database, fingerprint, self.index, lab.executor)
+            values = self.matching(lab, held, schema, keywords, self.similarity)
         if self.descriptions:
             descriptions = self.descriptions(lab, question, schema, keywords, self.similarity)
         return Context(question, schema, values, descriptions)
@@ -68,3 +70,47 @@ def _opened(database: Path, fingerprint: str, by: Search, executor: Executor) ->
     """The values of a database, opened once for each content."""
     del fingerprint
     return open_values(database, by, executor)
+
+
+_INDEXES = {"lsh": LSH(), "trigram": Trigram(), "none": None}
+_NUMBERS = [name.name for name in fields(Matching)]
+
+
+def with_retrieval(step: Any, setting: str | Mapping[str, Any]) -> Any:
+    """The step with an experiment's setting `retrieval`, if it is a `Retrieval`; what that leaves out stays left out.
+
+    The setting is the name of an index, `lsh` (the papers'), `trigram` (finds more) or `none`; or it names what differs
+    from each system's own: `index`, `similarity` (letters, or PROVIDER/MODEL of an embedding model), `descriptions` (how
+    many a query retrieves), and the fields of `Matching`.
+    """
+    if not isinstance(step, Retrieval) or not (step.index or step.descriptions):
+        return step
+    changes: dict[str, Any] = {}
+    matching = step.matching
+    for name, given in ({"index": setting} if isinstance(setting, str) else setting).items():
+        one_of(("index", "similarity", "descriptions", *_NUMBERS), retrieval=name)
+        if name == "index":
+            one_of([*_INDEXES], **{"retrieval, index": given})
+            changes[name] = _INDEXES[given]
+        elif name == "similarity":
+            if given != "letters" and not (isinstance(given, str) and "/" in given):
+                raise BadInputError(f"similarity is {given!r}: give letters, or PROVIDER/MODEL")
+            changes[name] = Lexical() if given == "letters" else Embedding(given)
+        elif type(given) not in {int, float}:
+            raise BadInputError(f"retrieval: {name} is {given!r}, and should be a number")
+        elif name == "descriptions":
+            changes[name] = Descriptions(given)
+        else:
+            matching = replace(matching, **{name: given})
+    kept = {name: new for name, new in changes.items() if getattr(step, name) is not None}
+    return replace(step, matching=matching, **kept)
+
+
+def by_letters(step: Any) -> bool:
+    """Whether anything in a system is compared by letters, for want of an embedding model."""
+    if isinstance(step, Retrieval) and not (step.index or step.descriptions):
+        return False
+    own = [getattr(step, part.name) for part in fields(step)] if is_dataclass(step) else ()
+    return isinstance(step, Lexical) or any(
+        map(by_letters, step if isinstance(step, tuple) else own)
+    )

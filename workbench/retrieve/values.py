@@ -63,33 +63,33 @@ def open_values(database: Path, by: Search, executor: Executor) -> Values:
     fingerprint = executor.fingerprints([database])[database]
     name = re.sub(r"\W+", "-", f"{fingerprint}-{by}-{FORMAT}")
     path = executor.store.path.parent / "values" / f"{name}.npz" if executor.store else None
-    arrays = path and read(path)
+    arrays = _kept(path) if path else None
     if not arrays:
-        arrays = built(texts_of(database, executor), by)
+        arrays = _built(texts_of(database, executor), by)
         if executor.fingerprints([database])[database] != fingerprint:
-            raise UnreadableDatabaseError(
-                f"{database.name} changed while its values were read: ask when no program writes to it"
-            )
+            changed = f"{database.name} changed while its values were read"
+            raise UnreadableDatabaseError(f"{changed}: ask when no program writes to it")
         if path:
-            write(path, arrays)
+            _keep(path, arrays)
     return Values(by, arrays, *(orjson.loads(arrays[n].tobytes()) for n in ("columns", "texts")))
 
 
 def texts_of(database: Path, executor: Executor) -> dict[tuple[str, str], list[str]]:
     """The distinct texts of each column; the values of views are their tables'. An unreadable column has none."""
     found: dict[tuple[str, str], list[str]] = {}
-    for table in read_schema(database).tables:
-        for column in table.columns if table.kind != "view" else ():
-            try:
-                texts = executor.texts(database, table.name, column.name, LONGEST)
-            except UnreadableDatabaseError as error:
-                warnings.warn(f"values are not searched: {error}", stacklevel=2)
-            else:
-                found[table.name, column.name] = texts
+    schema = read_schema(database)
+    views = {table.name for table in schema.tables if table.kind == "view"}
+    for table, column in schema.columns():
+        try:
+            texts = [] if table in views else executor.texts(database, table, column, LONGEST)
+        except UnreadableDatabaseError as error:
+            warnings.warn(f"values are not searched: {error}", stacklevel=2)
+        else:
+            found[table, column] = texts
     return found
 
 
-def built(found: Mapping[tuple[str, str], Sequence[str]], by: Search) -> Arrays:
+def _built(found: Mapping[tuple[str, str], Sequence[str]], by: Search) -> Arrays:
     texts = sorted(set().union(*found.values()))
     number = {text: n for n, text in enumerate(texts)}
     owners = np.array([number[text] for own in found.values() for text in own], np.intp)
@@ -103,7 +103,7 @@ def built(found: Mapping[tuple[str, str], Sequence[str]], by: Search) -> Arrays:
     }
 
 
-def read(path: Path) -> Arrays | None:
+def _kept(path: Path) -> Arrays | None:
     """The arrays of a file; None where there is none, or a damaged one."""
     try:
         with path.open("rb") as raw, np.load(raw) as file:
@@ -112,7 +112,7 @@ def read(path: Path) -> Arrays | None:
         return None
 
 
-def write(path: Path, arrays: Arrays) -> None:
+def _keep(path: Path, arrays: Arrays) -> None:
     draft = path.with_suffix(f".{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -120,6 +120,5 @@ def write(path: Path, arrays: Arrays) -> None:
             np.savez(file, **dict[str, Any](arrays))
         draft.replace(path)
     except OSError as error:
-        raise StoreError(
-            f"{path}: no values can be kept there: {error.strerror}; make space, or name another cache file"
-        ) from error
+        wrong = f"{path}: no values can be kept there: {error.strerror}"
+        raise StoreError(f"{wrong}; make space, or name another cache file") from error

@@ -53,7 +53,7 @@ class Experiment:
     golds: files of revised gold queries, by which answers are judged, too.
     limit: a number of questions, spread evenly, or a share of each database's, such as 0.1.
     sql_seconds: how long a query may run. dollars, calls: the most that may be spent.
-    retrieval: changes how systems retrieve values, by a name or by settings (`retrieve/named.py`).
+    retrieval: changes how systems retrieve values, by a name or by settings (`retrieve.with_retrieval`).
     batch: calls are sent in batches: half the price, answers within a day. cheaper: systems run as `wb.cheaper` has them.
     suspect: the results that fixers repair and selectors leave out, in place of the steps' own setting.
     judges: further models for the rows of selectors. train: the benchmark whose questions are examples.
@@ -113,9 +113,10 @@ class Experiment:
         check_limit(self.limit)
         Limits(seconds=self.sql_seconds)
         if self.retrieval:
-            from workbench.retrieve.named import settings_of  # noqa: PLC0415  numpy: a tenth of a second
+            from workbench.retrieve import retrieval  # noqa: PLC0415  numpy: a tenth of a second
 
-            settings_of(self.retrieval)
+            every = retrieval.Retrieval(None, descriptions=retrieval.Descriptions())
+            retrieval.with_retrieval(every, self.retrieval)
 
     def write(self, path: Path) -> Path:
         """Write the experiment, from which `load_experiment` reads the same one."""

@@ -27,7 +27,7 @@ from workbench.prompts.prompt import check_folder
 from workbench.report.display import Html, install
 from workbench.report.stamp import Stamp
 from workbench.report.tables import ResultTable
-from workbench.retrieve.named import by_letters, with_retrieval
+from workbench.retrieve.retrieval import by_letters, with_retrieval
 from workbench.sql.executor import Executor
 from workbench.study.experiment import MODEL_ROLES, Experiment, experiment_of
 from workbench.study.preview import EMBEDDED_PARSER, client_of
