@@ -15,7 +15,7 @@ import pytest
 
 import workbench as wb
 from workbench.benchmarks.benchmark import some
-from workbench.benchmarks.bundled import load_bundled
+from workbench.benchmarks.load import open_benchmark
 from workbench.llm.send import answer_here
 from workbench.study.solve import solve_all
 
@@ -85,7 +85,7 @@ def apart(monkeypatch, dask, tmp_path):
         _, *found = files_of(path, executor)
         return (f"/nowhere{path}" if path == harbour else str(other / path.name), *found)
 
-    harbour, other = load_bundled("dev").database("harbour"), tmp_path / "other"
+    harbour, other = open_benchmark("bundled-dev").database("harbour"), tmp_path / "other"
     other.mkdir()
     for name in ("night_trains", "observatory", "seed_bank"):
         shutil.copy(harbour, other / f"{name}.sqlite")
@@ -133,7 +133,7 @@ def solved(tmp_path):
                 third()
             return answer_here(replace(request, model="embedded/parser"))
 
-        benchmark = load_bundled("dev")
+        benchmark = open_benchmark("bundled-dev")
         with ExitStack() as opened:
             store = opened.enter_context(wb.Cache(tmp_path / home / "lab.sqlite"))
             executor = opened.enter_context(wb.Executor(store))

@@ -8,9 +8,9 @@ from contextlib import closing
 
 import pytest
 
-from workbench.benchmarks.bundled import bundled_splits, load_bundled, load_flaws
+from workbench.benchmarks.bundled import bundled_splits, known_flaws
 from workbench.benchmarks.check import check
-from workbench.benchmarks.load import BENCHMARKS
+from workbench.benchmarks.load import BENCHMARKS, open_benchmark
 from workbench.errors import BadInputError
 from workbench.sql.executor import Executor
 from workbench.sql.facts import features
@@ -19,7 +19,7 @@ both_splits = pytest.mark.parametrize("split", ["dev", "train"])
 
 
 def test_it_is_in_birds_layout_and_can_be_read_from_a_read_only_copy(tmp_path):
-    benchmark = load_bundled()
+    benchmark = open_benchmark("bundled-dev")
     assert (benchmark.name, benchmark.sense) == ("bundled-dev", "bird")
     shutil.copytree(benchmark.databases, tmp_path / "copy")
     for path in tmp_path.joinpath("copy").rglob("*"):
@@ -32,12 +32,12 @@ def test_it_is_in_birds_layout_and_can_be_read_from_a_read_only_copy(tmp_path):
         "database_description", database.name,
     ]  # fmt: skip
     with pytest.raises(BadInputError, match="no benchmark 'bundled-test'"):
-        load_bundled("test")
+        open_benchmark("bundled-test")
 
 
 @both_splits
 def test_it_is_sound_and_covers_what_is_documented(split):
-    opened = load_bundled(split)
+    opened = open_benchmark(f"bundled-{split}")
     with Executor() as executor:
         assert list(check(opened, executor)) == []
     levels = Counter(opened.golds[question.id].difficulty for question in opened.questions)
@@ -52,7 +52,7 @@ def test_it_is_sound_and_covers_what_is_documented(split):
 
 @both_splits
 def test_every_database_is_asked_about(split):
-    benchmark = load_bundled(split)
+    benchmark = open_benchmark(f"bundled-{split}")
     there = {name for name, of in bundled_splits().items() if of == split}
     assert there == {question.db_id for question in benchmark.questions}
     assert len(benchmark.questions) == BENCHMARKS[benchmark.name].questions
@@ -60,7 +60,8 @@ def test_every_database_is_asked_about(split):
 
 @both_splits
 def test_the_flaws_are_of_questions_and_what_would_be_right_differs_from_gold(split):
-    benchmark, flaws = load_bundled(split), load_flaws(split)
+    benchmark = open_benchmark(f"bundled-{split}")
+    flaws = known_flaws(benchmark)
     questions = {question.id: question for question in benchmark.questions}
     assert len({flaw.kind for flaw in flaws}) == 3
     with Executor() as executor:
@@ -82,7 +83,7 @@ CONTENT = {  # a hash of the schemas and rows, whatever a version of SQLite writ
 
 @both_splits
 def test_its_content_is_that_of_the_committed_figures(split):
-    benchmark = load_bundled(split)
+    benchmark = open_benchmark(f"bundled-{split}")
     digest = hashlib.sha256()
     for db_id in sorted({question.db_id for question in benchmark.questions}):
         with closing(sqlite3.connect(benchmark.database(db_id))) as database:

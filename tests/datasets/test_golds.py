@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from workbench.benchmarks.benchmark import Benchmark, with_golds
-from workbench.benchmarks.bundled import load_bundled
 from workbench.benchmarks.load import open_benchmark
 from workbench.errors import BadInputError, MisalignedError
 from workbench.sql.reading import normalise_text
@@ -15,7 +14,7 @@ from workbench.types import Gold, Question
 
 @pytest.fixture(scope="module")
 def bundled():
-    return load_bundled("dev")
+    return open_benchmark("bundled-dev")
 
 
 @pytest.fixture

@@ -7,11 +7,8 @@ from collections import Counter
 import pytest
 
 from workbench.benchmarks.benchmark import size, some
-from workbench.benchmarks.check import missing
-from workbench.benchmarks.load import (
-    BENCHMARKS,
-    open_benchmark,
-)
+from workbench.benchmarks.check import lacking
+from workbench.benchmarks.load import open_benchmark
 from workbench.errors import BadInputError
 from workbench.types import Gold, Question
 
@@ -255,16 +252,12 @@ def test_the_draw_is_the_same_everywhere():
     assert [size(1534, limit) for limit in (None, 20, 5000, 0.1)] == [1534, 20, 1534, 153]
 
 
-def test_missing_files_are_named_for_each_public_benchmark(tmp_path, tiny):
-    bird = tiny.write_bird(tmp_path / "bird")
+def test_what_a_folder_lacks_of_a_benchmark_is_named(tmp_path, tiny):
+    tiny.write_bird(tmp_path / "bird")
     spider = tiny.write_spider(tmp_path / "spider")
     (spider / "database/pond/pond.sqlite").unlink()
-    (bird / "dev_databases/zoo/database_description").mkdir()
+    assert lacking("bird-dev", tmp_path) == ""
+    assert "is no database pond" in lacking("spider-dev", tmp_path)
     (spider / "tables.json").unlink()
-    found = missing(tmp_path)
-    assert set(found) == {name for name in BENCHMARKS if "bundled" not in name} - {"bird-sds"}
-    assert found["bird-dev"] == [
-        f"bird/dev_databases/{db_id}/database_description" for db_id in ("pond", "shop")
-    ]
-    assert found["spider-dev"] == ["spider/tables.json", "spider/database/pond/pond.sqlite"]
-    assert found["bird-train"] == ["train.json with the folder train_databases beside it"]
+    assert "tables.json: No such file" in lacking("spider-dev", tmp_path)
+    assert "no train.json with databases" in lacking("bird-train", tmp_path)

@@ -5,7 +5,6 @@ import sqlite3
 
 import pytest
 
-from workbench.errors import BadInputError
 from workbench.label.labels import label
 from workbench.label.store import ADJUDICATOR, LabelStore
 
@@ -76,16 +75,6 @@ def test_a_write_that_fails_leaves_the_traits_and_the_next_one_works(widget, sto
     assert "error" not in save(widget, 1, SCHEMA)
 
 
-def test_undo_goes_back_label_by_label(widget):
-    save(widget, 0, SCHEMA)
-    save(widget, 0, WRONG)
-    key = widget.rows[0]["key"]
-    assert widget.answer({"do": "undo"})["answer"] == {"key": key}
-    assert widget.mine[key]["is"] == [SCHEMA]
-    widget.answer({"do": "undo"})
-    assert (widget.answer({"do": "undo"})["answer"], widget.mine) == ({"key": None}, {})
-
-
 def test_two_annotators_disagree_and_the_adjudicator_settles_it(widget, store):
     save(widget, 0, SCHEMA)
     save(widget, 1, "Other")
@@ -104,17 +93,6 @@ def test_two_annotators_disagree_and_the_adjudicator_settles_it(widget, store):
     assert ADJUDICATOR not in widget.summary["annotators"]
     widget.answer({"do": "undo", "settle": True})
     assert len(widget.summary["disputes"]) == 1
-
-
-def test_three_annotators_have_a_sentence_for_all(widget):
-    for name in ("ann", "ben", "cleo"):
-        widget.answer({"do": "annotator", "name": name})
-        for at in range(3):
-            save(widget, at, SCHEMA if at else "Other")
-    assert (
-        widget.summary["agreement"][-1]
-        == "All 3: 3 of 3 agree, too few for \N{GREEK SMALL LETTER ALPHA}"
-    )
 
 
 def test_labels_of_another_program_are_seen_with_the_next_one(widget, opened, current):
@@ -155,9 +133,3 @@ def test_views_show_the_question_that_one_of_them_picked(widget, current, opened
     current.picked = (opened[0].benchmark.name, "1")
     current.picked = (opened[0].benchmark.name, "0")  # has no case
     assert went == [{"go": widget.rows[0]["key"]}]
-
-
-def test_the_annotators_name_is_checked(opened, store):
-    with pytest.raises(BadInputError):
-        label(*opened, "CHESS", "adjudicator")
-    assert not store.path.exists()

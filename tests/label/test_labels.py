@@ -8,12 +8,11 @@ from itertools import starmap
 import pytest
 
 from workbench.benchmarks.benchmark import with_golds
-from workbench.errors import BadInputError, StoreError
+from workbench.errors import BadInputError
 from workbench.label.agreement import agreement, disputes, final, sentence
 from workbench.label.cases import cases
-from workbench.label.golds import CORRECTED, GOLD, STAYS
 from workbench.label.labels import errors, write_golds
-from workbench.label.store import ADJUDICATOR, Label, LabelStore, label_of
+from workbench.label.store import ADJUDICATOR, CORRECTED, GOLD, STAYS, Label, LabelStore, label_of
 from workbench.label.taxonomy import CAUSES, load_taxonomy, open_taxonomy, published
 
 HOSTILE = "=1+1\t'\"\r\n<b>\x00\u202e, \ud800"
@@ -68,26 +67,6 @@ def test_the_last_label_counts_and_undo_brings_back_the_one_before(store):
             *database.execute("SELECT (SELECT count(*) FROM labels), count(*) FROM retractions")
         ]
     assert counts == [(4, 3)]
-
-
-def test_two_programs_write_to_one_file(store):
-    other = LabelStore(store.path)
-    store.add([said("ann", "A")])
-    other.add([said("ben", "B")])
-    assert len(store.labels()) == len(other.labels()) == 2
-
-
-def test_a_write_that_fails_says_so_and_leaves_the_labels(store):
-    store.add([said("ann", "A")])
-    store._opened.conn.execute("PRAGMA busy_timeout = 1")
-    with sqlite3.connect(store.path, isolation_level=None) as blocker:
-        blocker.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(StoreError, match=r"locked.*nothing was written"):
-            store.add([said("ann", "B")])
-        blocker.execute("ROLLBACK")
-    assert [one.categories for one in store.labels()] == [("A",)]
-    store.add([said("ann", "B")])
-    assert [one.categories for one in store.labels()] == [("B",)]
 
 
 def test_labels_go_to_a_csv_and_come_back_once(store, tmp_path):
@@ -213,25 +192,16 @@ def test_agreement_has_an_interval_around_it_and_the_adjudicator_is_no_annotator
     assert (perfect["value"], perfect["high"]) == (1, 1)
     assert 0.4 < perfect["low"] < 0.9
     assert agreement(labels).equals(agreement(labels))
-
-
-def test_agreement_is_a_sentence():
     two = agreement(counted([[20, 5], [10, 15]])).iloc[0]
     assert sentence(two).startswith("35 of 50 agree, κ 0.40 [0.1")
-    assert sentence(agreement(all_of("ab", "aa")).iloc[0]) == "1 of 2 agree, too few for κ"
     assert sentence(agreement(all_of("aa", "aa")).iloc[0]) == "2 of 2 agree"
 
 
-def test_several_labels_agree_with_the_same_set_only():
-    pair = [said("ann", "a", "b"), said("ben", "b", "a"), said("ann", "a", key="2")]
-    assert not disputes(pair)
-    assert [*disputes([*pair, said("ben", "a", "b", key="2")])] == [pair[2].key]
-
-
-def test_the_adjudicators_label_settles_a_dispute():
-    ann, ben = said("ann", "a"), said("ben", "b")
+def test_the_same_set_of_labels_agrees_and_the_adjudicator_settles_the_rest():
+    ann, ben = said("ann", "a", "b"), said("ben", "b")
     assert disputes([ann, ben]) == {ann.key: (ann, ben)}
     assert final([ann, ben]) == {ann.key: None}
+    assert disputes([ann, said("ben", "b", "a")]) == {}
     judge = said(ADJUDICATOR, "c")
     assert (disputes([judge, ann, ben]), final([judge, ann, ben])) == ({}, {ann.key: judge})
 
@@ -249,7 +219,6 @@ def test_cases_are_those_that_the_taxonomy_sorts(opened):
     assert ids("CHASE-SQL") == ids("CHASE-SQL")
     two = cases(*opened, open_taxonomy("CHESS"))[1]
     assert (two.agreeing, two.candidates, two.execution.row_count) == (2, 2, 4)
-    assert two.gold_execution.rows == (("cat",), ("dog",))
 
 
 def test_people_say_what_figures_draw_and_else_the_rules(opened, store):

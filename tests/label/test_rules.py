@@ -2,7 +2,8 @@
 
 import pytest
 
-from workbench.benchmarks.bundled import Flaw, load_bundled
+from workbench.benchmarks.bundled import Flaw
+from workbench.benchmarks.load import open_benchmark
 from workbench.label.labels import known_flaws
 from workbench.label.rules import difference, suggest, suggested
 from workbench.label.taxonomy import CAUSES, open_taxonomy
@@ -60,7 +61,7 @@ def test_a_suggestion_is_the_label_that_the_taxonomy_has_for_it_and_a_known_flaw
     vague = Flaw("7", "vague question", "which name?")
     assert suggested(make_case(), chess, vague)[0] == "Vague Question"
     assert suggested(make_case(), open_taxonomy("CHASE-SQL"), vague)[0] == "Schema Linking"
-    assert len(known_flaws(load_bundled("dev"))) == 8
+    assert len(known_flaws(open_benchmark("bundled-dev"))) == 8
 
 
 SAME = [

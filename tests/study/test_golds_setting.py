@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from workbench.benchmarks.bundled import load_bundled
+from workbench.benchmarks.load import open_benchmark
 from workbench.errors import BadInputError
 from workbench.evaluate.stats import compare
 from workbench.study import open_study
@@ -17,7 +17,7 @@ WRONG = "SELECT 'no answer'"
 @pytest.fixture(scope="module")
 def revised():
     """Of the first and every third bundled question after it, the gold query is none that is right."""
-    questions = load_bundled("dev").questions
+    questions = open_benchmark("bundled-dev").questions
     return [
         {"question_id": question.id, "SQL": WRONG} if n % 3 == 0 else {"question_id": question.id}
         for n, question in enumerate(questions)

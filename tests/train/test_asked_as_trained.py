@@ -41,11 +41,7 @@ def test_a_judge_is_asked_byte_for_byte_what_it_was_tuned_on(study):
         q.id: (Candidate(golds[q.id].sql, "good"), Candidate(WRONG, "poor"))
         for q in study.benchmark.questions
     }
-    system = replace(
-        wb.chase_sql(),
-        generate=(Proposed(candidates),),
-        fix=(),
-    )
+    system = replace(wb.chase_sql(), generate=(Proposed(candidates),), fix=())
     talks = list(conversations(study.lab, Pairs(system)(study.lab, study.benchmark, candidates)))
     assert len(talks) == 3
     for question, talk in zip(study.benchmark.questions, talks, strict=True):
@@ -55,21 +51,14 @@ def test_a_judge_is_asked_byte_for_byte_what_it_was_tuned_on(study):
 
 def test_a_generator_is_asked_byte_for_byte_what_it_was_tuned_on(study):
     noisy = NoisySchema()
-    system = replace(wb.chess_ir_ss_cg(), prune=(_Noisy(noisy, study.benchmark.golds),), fix=())
+
+    def prune(lab, context):
+        gold = study.benchmark.golds[context.question.id]
+        return replace(context, schema=noisy.noisy(lab, context.schema, gold))
+
+    system = replace(wb.chess_ir_ss_cg(), prune=(prune,), fix=())
     talks = list(noisy(study.lab, study.benchmark))
     assert len(talks) == 3
     for question, talk in zip(study.benchmark.questions, talks, strict=True):
         *tuned_on, _ = talk.messages
         assert sent(study, system, question)["generate/chess_candidate"] == [tuple(tuned_on)]
-
-
-class _Noisy:
-    """A pruning step that leaves the schema that the generator was tuned on."""
-
-    def __init__(self, noisy, golds):
-        self.noisy = noisy
-        self.golds = golds
-
-    def __call__(self, lab, context):
-        gold = self.golds[context.question.id]
-        return replace(context, schema=self.noisy.noisy(lab, context.schema, gold))

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from workbench.benchmarks.bundled import load_bundled
 from workbench.benchmarks.load import open_benchmark
 from workbench.benchmarks.predictions import COLUMNS
 from workbench.evaluate.judge import judge
@@ -61,19 +60,27 @@ def lab_of(tmp_path, benchmark, sandbox):
     return lab_of
 
 
-def test_right_answers_are_exported_as_chats_that_end_with_the_reply(benchmark, lab_of, tmp_path):
-    with lab_of(Counting()) as lab:
+def test_the_calls_of_every_agent_behind_right_answers_are_exported_as_chats(
+    benchmark, lab_of, tmp_path
+):
+    class Stumbling(Counting):
+        async def __call__(self, request, *more):
+            if request.prompt == "generate/decomposer":
+                return await self.reply("```sql\nSELECT count(*) FROM animals\n```", request, *more)
+            return await super().__call__(request, *more)
+
+    with lab_of(Stumbling()) as lab:
         found = instructions(benchmark, mac_sql("m/x"), lab)
     # Of the four questions about each database the first asks for the count.
-    found_talks = [(talk.question_id, talk.db_id, talk.agent) for talk in found]
-    assert found_talks == [
-        (number, db_id, "generate/decomposer")
+    assert [(talk.question_id, talk.db_id, talk.agent) for talk in found] == [
+        (number, db_id, agent)
         for number, db_id in (("0", "zoo"), ("4", "shop"), ("8", "pond"))
+        for agent in ("generate/decomposer", "fix/refiner")
     ]
-    assert write(found, tmp_path / "out.jsonl", "huggingface") == 3
-    first = json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])["messages"]
-    assert [message["role"] for message in first] == ["system", "user", "assistant"]
-    assert first[-1]["content"] == RIGHT.format("animal")
+    assert write(found, tmp_path / "out.jsonl", "huggingface") == 6
+    refined = json.loads((tmp_path / "out.jsonl").read_text().splitlines()[1])["messages"]
+    assert [message["role"] for message in refined] == ["system", "user", "assistant"]
+    assert refined[-1]["content"] == RIGHT.format("animal")
 
 
 def test_calls_that_a_run_has_paid_are_not_paid_again(benchmark, lab_of):
@@ -84,18 +91,6 @@ def test_calls_that_a_run_has_paid_are_not_paid_again(benchmark, lab_of):
         run = model.calls
         assert instructions(benchmark, system, lab)
     assert model.calls == run > 0
-
-
-def test_the_calls_of_every_agent_are_exported(benchmark, lab_of):
-    class Stumbling(Counting):
-        async def __call__(self, request, *more):
-            if request.prompt == "generate/decomposer":
-                return await self.reply("```sql\nSELECT count(*) FROM animals\n```", request, *more)
-            return await super().__call__(request, *more)
-
-    with lab_of(Stumbling()) as lab:
-        found = instructions(benchmark, mac_sql("m/x"), lab)
-    assert [talk.agent for talk in found] == ["generate/decomposer", "fix/refiner"] * 3
 
 
 def test_a_candidate_that_answers_otherwise_than_the_right_one_is_left_out(benchmark, lab_of):
@@ -123,17 +118,8 @@ def test_a_reply_that_was_cut_off_is_left_out(benchmark, lab_of):
         assert instructions(benchmark, mac_sql("m/x"), lab) == []
 
 
-def test_a_labs_own_watch_is_still_called(benchmark, lab_of):
-    seen = []
-    with lab_of(Counting()) as lab:
-        watched = replace(lab, watch=lambda request, data: seen.append((request.question, data)))
-        instructions(benchmark, mac_sql("m/x", tries=0), watched)
-    assert {question for question, _ in seen} == {question.id for question in benchmark.questions}
-    assert all("question" in data for _, data in seen)
-
-
 def test_of_the_embedded_models_answers_exactly_the_right_ones_are_kept(lab_of):
-    train = load_bundled("train")
+    train = open_benchmark("bundled-train")
     few = replace(train, questions=train.questions[4:9])
     system, calls = mac_sql(), []
     with lab_of(None, few) as lab:

@@ -15,8 +15,8 @@ from workbench.lab import Lab
 from workbench.sql.executor import Executor
 from workbench.systems.baselines import direct
 from workbench.train.export import conversations, write
-from workbench.train.pairs import Pairs, hinted_candidates
-from workbench.types import Candidate, Context
+from workbench.train.pairs import Pairs
+from workbench.types import Candidate
 
 SIMPLE = direct("any/model")  # its context is the whole schema, and no model is asked for it
 
@@ -69,7 +69,8 @@ def test_gold_is_the_right_candidate_where_there_is_no_other_and_it_is_asked_for
 
 def test_where_no_candidate_is_right_the_generators_get_gold_as_a_hint(small):
     def generate(lab, context):
-        hinted = re.search(r"A query that answers the question: (.*)", context.question.evidence)
+        hint = r"hint .*A query that answers the question: (.*)"  # after the question's own
+        hinted = re.search(hint, context.question.evidence)
         return (Candidate(hinted[1], "guided"), Candidate("SELECT 'no'", "guided"))
 
     system = replace(SIMPLE, generate=(generate, lambda *_: ()))
@@ -81,28 +82,14 @@ def test_where_no_candidate_is_right_the_generators_get_gold_as_a_hint(small):
     assert list(Pairs(failing)(small.lab, small.benchmark, small.pool("poor"))) == []
 
 
-def test_the_hint_comes_after_the_questions_own(small):
-    question = replace(small.benchmark.questions[0], evidence="own hint")
-    seen = []
-    gold = small.benchmark.golds[question.id]
-    context = Context(question, small.lab.schema(question.db_id))
-    watching = replace(SIMPLE, generate=(lambda *given: seen.append(given[1]) or (),))
-    hinted_candidates(small.lab, context, gold, watching)
-    assert seen[0].question.evidence.startswith("own hint A query")
-    assert seen[0].question.evidence.endswith(gold.sql)
-
-
 def test_a_conversation_is_the_judges_prompt_and_its_answer(small):
     pairs = made(small, "poor", "good")
-    talks = list(conversations(small.lab, pairs))
-    assert [[message["role"] for message in talk.messages] for talk in talks] == [
-        ["system", "user", "assistant"]
-    ] * len(pairs)
-    for pair, talk in zip(pairs, talks, strict=True):
+    for pair, talk in zip(pairs, conversations(small.lab, pairs), strict=True):
         question = pair.context.question
         about = (talk.question_id, talk.db_id, talk.agent)
         assert about == (question.id, question.db_id, "select/pairwise")
-        _, asked, answer = talk.messages
+        system, asked, answer = talk.messages
+        assert [one["role"] for one in (system, asked, answer)] == ["system", "user", "assistant"]
         assert answer["content"] == pair.right
         shown = re.findall(r"Query:\n```sql\n(.*?)\n```", asked["content"], re.DOTALL)
         assert shown == [pair.first.candidate.sql, pair.second.candidate.sql]
@@ -117,43 +104,23 @@ def test_a_prompt_shows_the_union_of_the_schemas_that_the_two_queries_use(small)
     assert "price" in schema
 
 
-@pytest.mark.parametrize("form", ["openai", "huggingface"])
-def test_openai_and_hugging_face_read_messages(small, tmp_path, form):
-    path = tmp_path / "pairs.jsonl"
-    pairs = made(small, "poor", "good")
-    talks = list(conversations(small.lab, pairs))
-    assert write(talks, path, form) == len(pairs)
-    written = [json.loads(line)["messages"] for line in path.read_text().splitlines()]
-    assert written == [list(talk.messages) for talk in talks]
-
-
-def test_only_hugging_faces_form_names_the_question_and_database(small, tmp_path):
-    path = tmp_path / "pairs.jsonl"
+def test_each_form_has_what_its_reader_takes(small, tmp_path):
     talk = next(conversations(small.lab, made(small, "poor", "good")))
-    write([talk], path, "huggingface")
-    assert json.loads(path.read_text()) == {
-        "question_id": talk.question_id,
-        "db_id": talk.db_id,
-        "agent": "select/pairwise",
-        "messages": list(talk.messages),
-    }
-    write([talk], path, "openai")
-    assert json.loads(path.read_text()) == {"messages": list(talk.messages)}
-
-
-def test_gemini_reads_contents_with_the_system_apart(small, tmp_path):
-    path = tmp_path / "pairs.jsonl"
-    talks = list(conversations(small.lab, made(small, "poor", "good")))
-    write(talks, path, "gemini")
-    for talk, line in zip(talks, path.read_text().splitlines(), strict=True):
-        system, asked, answer = talk.messages
-        assert json.loads(line) == {
-            "systemInstruction": {"role": "system", "parts": [{"text": system["content"]}]},
-            "contents": [
-                {"role": "user", "parts": [{"text": asked["content"]}]},
-                {"role": "model", "parts": [{"text": answer["content"]}]},
-            ],
-        }
+    system, asked, answer = talk.messages
+    messages = {"messages": list(talk.messages)}
+    named = {"question_id": talk.question_id, "db_id": talk.db_id, "agent": "select/pairwise"}
+    told = {"role": "system", "parts": [{"text": system["content"]}]}
+    said = [("user", asked["content"]), ("model", answer["content"])]
+    contents = [{"role": role, "parts": [{"text": text}]} for role, text in said]
+    gemini = {"systemInstruction": told, "contents": contents}
+    for form, wanted in {
+        "openai": messages,
+        "huggingface": named | messages,
+        "gemini": gemini,
+    }.items():
+        assert write([talk, talk], tmp_path / "pairs.jsonl", form) == 2
+        lines = (tmp_path / "pairs.jsonl").read_text().splitlines()
+        assert [json.loads(line) for line in lines] == [wanted] * 2
 
 
 def test_a_file_that_cannot_be_written_is_refused(tmp_path):

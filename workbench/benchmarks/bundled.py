@@ -8,13 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.benchmarks.load import open_benchmark
 
 DATA = Path(__file__).with_name("bundled_data")
-
-
-def load_bundled(split: str = "dev") -> Benchmark:
-    return open_benchmark(f"bundled-{split}")
 
 
 def bundled_splits() -> dict[str, str]:
@@ -33,6 +28,10 @@ class Flaw:
     sql: str = ""
 
 
-def load_flaws(split: str = "dev") -> tuple[Flaw, ...]:
-    items = json.loads((DATA / split / "flaws.json").read_text(encoding="utf-8"))
+def known_flaws(benchmark: Benchmark) -> tuple[Flaw, ...]:
+    """The flaws of a bundled benchmark's questions; none of another benchmark's are known."""
+    file = DATA / benchmark.name.removeprefix("bundled-") / "flaws.json"
+    if not benchmark.name.startswith("bundled-") or not file.is_file():
+        return ()
+    items = json.loads(file.read_text(encoding="utf-8"))
     return tuple(Flaw(one["question_id"], one["flaw"], one["note"], one["SQL"]) for one in items)

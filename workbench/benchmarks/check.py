@@ -1,35 +1,25 @@
-"""Check a benchmark: which of its files are missing, and what is wrong in those that are there."""
+"""Check a benchmark: what a folder lacks of it, and what is wrong in the files that are there."""
 
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from workbench.benchmarks.benchmark import Benchmark, Item, read_items
-from workbench.benchmarks.load import BENCHMARKS
+from workbench.benchmarks.benchmark import Benchmark
+from workbench.benchmarks.load import open_benchmark
+from workbench.errors import BadInputError
 from workbench.sql.catalog import describe
 from workbench.sql.executor import Executor
 from workbench.sql.schema import read_schema
 
 
-def missing(folder: Path) -> dict[str, list[str]]:
-    """For each of BIRD's and Spider's benchmarks the files that `folder` lacks, up to two folders below."""
-    lacks: dict[str, list[str]] = {}
-    for name, release in BENCHMARKS.items():
-        if not release.url or name == "bird-sds":
-            continue
-        file, databases = release.files[0], release.databases
-        places = [at for depth in ("", "*/", "*/*/") for at in sorted(folder.glob(depth + file))]
-        at = next((at for at in places if at.with_name(databases).is_dir()), None)
-        if at is None:  # a dev.json without its databases may be another benchmark's
-            lacks[name] = [f"{file} with the folder {databases} beside it"]
-            continue
-        inside = at.with_name(databases)
-        inside = next(filter(Path.is_dir, [inside / databases]), inside)
-        files = [at.with_name(other) for other in (*release.files[1:], *release.tables[-1:])]
-        for db_id in sorted({item.db_id for item in read_items(at, Item)}):
-            files.append(inside / db_id / f"{db_id}.sqlite")
-            files += [inside / db_id / "database_description"] * (release.sense == "bird")
-        lacks[name] = [str(path.relative_to(folder)) for path in files if not path.exists()]
-    return lacks
+def lacking(name: str, folder: Path) -> str:
+    """What the folder lacks of the benchmark, in the words with which it is opened; "" if nothing."""
+    with warnings.catch_warnings(record=True, action="always") as told:
+        try:
+            open_benchmark(name, folder)
+        except BadInputError as error:
+            return str(error)
+    return "; ".join(str(warning.message) for warning in told)
 
 
 def check(benchmark: Benchmark, executor: Executor) -> Iterator[str]:
@@ -46,4 +36,6 @@ def check(benchmark: Benchmark, executor: Executor) -> Iterator[str]:
         schema = read_schema(path := benchmark.database(db_id))
         if (folder := path.parent / "database_description").is_dir():
             schema = describe(schema, folder)
+        elif benchmark.sense == "bird":
+            yield f"database {db_id}: no folder {folder.name} beside it"
         yield from (f"database {db_id}: {line}" for line in schema.skipped)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from workbench.benchmarks.bundled import bundled_splits, load_bundled
+from workbench.benchmarks.bundled import bundled_splits
+from workbench.benchmarks.load import open_benchmark
 from workbench.cli import options
 from workbench.errors import BadInputError
 from workbench.llm.money import Budget
@@ -40,7 +41,7 @@ def ask(
     """
     path, splits = Path(database), bundled_splits()
     if not path.is_file() and database in splits:
-        path = load_bundled(splits[database]).database(database)
+        path = open_benchmark(f"bundled-{splits[database]}").database(database)
     if not path.is_file():
         known = f"give an SQLite database, or one of the bundled {', '.join(splits)}"
         raise BadInputError(f"{database}: no such file; {known}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from workbench.benchmarks.check import check, missing
+from workbench.benchmarks.check import check, lacking
 from workbench.benchmarks.load import BENCHMARKS, open_benchmark
 from workbench.cli import options
 from workbench.evaluate.judge import difficulty
@@ -36,10 +36,10 @@ def check_(benchmark: str, root: Path | None) -> None:
     unpacked. The exit code is 1 where something is wrong.
     """
     if Path(benchmark).is_dir():
-        lacks = missing(Path(benchmark))
-        for name, files in lacks.items():
-            more = f" and {len(files) - 3:,} more" if len(files) > 3 else ""
-            print(f"{name:14} {'lacks ' + ', '.join(files[:3]) + more if files else 'is complete'}")
+        public = [name for name, found in BENCHMARKS.items() if found.url]
+        lacks = {name: lacking(name, Path(benchmark)) for name in public}
+        for name, wrong in lacks.items():
+            print(f"{name:14} {wrong or 'is complete'}")
         sys.exit(all(lacks.values()))
     with Cache() as store, Executor(store) as executor:
         opened = open_benchmark(benchmark, root)

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from workbench.benchmarks.bundled import load_bundled, load_flaws
+from workbench.benchmarks.bundled import known_flaws
+from workbench.benchmarks.load import open_benchmark
 from workbench.embedded.combine import WEIGHTS_FILE, Hypothesis, propose
 from workbench.embedded.prompt import read_schema
 from workbench.embedded.provider import MODEL
@@ -37,8 +38,8 @@ SHARPNESS = 1.6  # what is learned is multiplied by it: the inverse of the tempe
 
 def learn() -> Weights:
     """The weights that the bundled train split gives; questions that are flawed on purpose are left out."""
-    benchmark = load_bundled("train")
-    flawed = {flaw.question_id for flaw in load_flaws("train")}
+    benchmark = open_benchmark("bundled-train")
+    flawed = {flaw.question_id for flaw in known_flaws(benchmark)}
     with TemporaryDirectory() as folder, Cache(Path(folder) / "s") as store, Executor(store) as run:
         lab, retrieval = Lab(Client(store), run, benchmark.database), Retrieval(Keywords(MODEL))
         contexts = []

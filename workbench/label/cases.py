@@ -65,24 +65,18 @@ def cases(study: Study, run: Run, taxonomy: Taxonomy, seed: int = 0) -> tuple[Ca
     found = []
     for row in wrong.to_dict("records"):
         question, group = questions[row["question_id"]], row["group"]
-        gold, path = (
-            study.benchmark.golds[question.id].sql,
-            study.benchmark.database(question.db_id),
-        )
+        gold = study.benchmark.golds[question.id].sql
+        path = study.benchmark.database(question.db_id)
         # In this form, as the verdicts ran them, the queries have cached results.
         queries = [(path, normalise_text(sql)) for sql in (gold, row["sql"])]
-        of_gold, of_answer = map(_trimmed, study.lab.executor.execute_many(queries))
+        of_gold, of_answer = [
+            replace(ran, rows=ran.rows[:_KEPT_ROWS], truncated=True)
+            if ran.rows[_KEPT_ROWS:]
+            else ran
+            for ran in study.lab.executor.execute_many(queries)
+        ]
         agree = int(agreeing[question.id, group]) if group >= 0 else 1
-        found.append(
-            Case(
-                question, row["difficulty"], gold, row["sql"], row["generator"], of_gold, of_answer,
-                study.lab.schema(question.db_id), agree, int(candidates[question.id]),
-            )
-        )  # fmt: skip
+        answer = (row["difficulty"], gold, row["sql"], row["generator"], of_gold, of_answer)
+        schema = study.lab.schema(question.db_id)
+        found.append(Case(question, *answer, schema, agree, int(candidates[question.id])))
     return tuple(found)
-
-
-def _trimmed(execution: Execution) -> Execution:
-    if len(execution.rows) <= _KEPT_ROWS:
-        return execution
-    return replace(execution, rows=execution.rows[:_KEPT_ROWS], truncated=True)

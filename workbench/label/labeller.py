@@ -12,9 +12,17 @@ from workbench.current_question import CURRENT, CurrentQuestion
 from workbench.errors import BadInputError
 from workbench.label.agreement import agreement, disputes, sentence
 from workbench.label.cases import Case, cases
-from workbench.label.golds import BOTH_RIGHT, CORRECTED, GOLD, STAYS
 from workbench.label.rules import difference, suggested
-from workbench.label.store import ADJUDICATOR, Label, LabelStore, label_of
+from workbench.label.store import (
+    ADJUDICATOR,
+    BOTH_RIGHT,
+    CORRECTED,
+    GOLD,
+    STAYS,
+    Label,
+    LabelStore,
+    label_of,
+)
 from workbench.label.taxonomy import Taxonomy, open_taxonomy
 from workbench.sql.counterexample import counterexample
 from workbench.sql.reading import used

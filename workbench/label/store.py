@@ -25,12 +25,13 @@ from workbench.spreadsheet import csv_lines, plain
 from workbench.store import home
 
 ADJUDICATOR = "adjudicator"  # the annotator whose label settles a dispute
+# Verdicts on gold queries are labels of a taxonomy of their own, so they are stored, undone and exported like any label.
+GOLD = "gold"
+CORRECTED = "corrected"  # the note has the right query
+BOTH_RIGHT = "both right"  # gold and the prediction answer the question in two readings of it
+STAYS = "gold stays"  # takes an earlier verdict back
 _NAME = re.compile(r"(?!\.*$)[A-Za-z0-9_.\-]{1,100}")
 _WAIT = 5  # seconds that a write waits for another program's lock
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Label:
     question_id: str
     question: str
     sql: str
-    at: str = field(default_factory=_now)
+    at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @cached_property
@@ -55,6 +56,13 @@ class Label:
 
 
 FIELDS = tuple(one.name for one in fields(Label))
+_TABLES = f"""
+    CREATE TABLE IF NOT EXISTS labels (
+        number INTEGER PRIMARY KEY, {" TEXT NOT NULL, ".join(FIELDS)} TEXT NOT NULL UNIQUE
+    ) STRICT;
+    CREATE TABLE IF NOT EXISTS retractions (
+        number INTEGER PRIMARY KEY, label INTEGER REFERENCES labels (number), at TEXT
+    ) STRICT;"""
 
 
 def label_of(case: Case, taxonomy: str, *categories: str, annotator: str, note: str = "") -> Label:
@@ -89,30 +97,27 @@ class LabelStore:
         """Take back the annotator's last label; the one before it counts again."""
         given = ", ".join("?" * len(taxonomies))
         last = f"""
-            INSERT INTO retractions (label, at) SELECT number, ? FROM labels
+            INSERT INTO retractions (label, at) SELECT number, datetime() FROM labels
             WHERE annotator = ? AND taxonomy IN ({given}) AND number NOT IN (SELECT label FROM retractions)
             ORDER BY number DESC LIMIT 1 RETURNING label"""
         with self._database() as database, database.conn:
-            taken = [*database.query(last, [_now(), annotator, *taxonomies])]
+            taken = [*database.query(last, [annotator, *taxonomies])]
             return _label(database.table("labels").get(taken[0]["label"])) if taken else None
 
     def labels(self, taxonomy: str = "", annotator: str = "") -> tuple[Label, ...]:
         """The labels that count, in the order in which they were given: an annotator's last one of each case."""
         if not self._opened and not self.path.exists():
             return ()
+        count = "number NOT IN (SELECT label FROM retractions) ORDER BY number"
         with self._database() as database:
-            rows = database.query(
-                """SELECT * FROM labels WHERE number NOT IN (SELECT label FROM retractions)
-                AND taxonomy = ifnull(nullif(?, ''), taxonomy) AND annotator = ifnull(nullif(?, ''), annotator)
-                ORDER BY number""",
-                [taxonomy, annotator],
-            )
-            latest: dict[tuple[str, str, str], Label] = {}
-            for one in map(_label, rows):
+            rows = [*database.query(f"SELECT * FROM labels WHERE {count}")]
+        latest: dict[tuple[str, str, str], Label] = {}
+        for one in map(_label, rows):
+            if taxonomy in {"", one.taxonomy} and annotator in {"", one.annotator}:
                 subject = (one.taxonomy, one.annotator, one.key)
                 latest.pop(subject, None)  # so that it moves to the end
                 latest[subject] = one
-            return tuple(latest.values())
+        return tuple(latest.values())
 
     def write_csv(self, path: Path) -> int:
         """Write the labels that count as CSV, whose cells no spreadsheet runs; return their number."""
@@ -139,24 +144,11 @@ class LabelStore:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 connection = sqlite3.connect(self.path, timeout=_WAIT, check_same_thread=False)
                 self._opened = Database(connection)
-                if (
-                    "retractions" not in self._opened.table_names()
-                ):  # reading leaves the file as it is
-                    _make_tables(self._opened)
+                if "retractions" not in self._opened.table_names():
+                    connection.executescript(_TABLES)
             yield self._opened
         except (sqlite3.Error, OSError) as error:
             raise StoreError(f"labels {self.path}: {error}; nothing was written") from error
-
-
-def _make_tables(database: Database) -> None:
-    columns: dict[str, Any] = dict.fromkeys(FIELDS, str)
-    options: Any = {"pk": "number", "if_not_exists": True, "strict": True}
-    labels = database.table("labels")
-    labels.create({"number": int, **columns}, not_null=set(columns), **options)
-    labels.create_index(["id"], unique=True, if_not_exists=True)
-    keys = [("label", "labels", "number")]
-    given = {"number": int, "label": int, "at": str}
-    database.table("retractions").create(given, foreign_keys=keys, **options)
 
 
 def _stored(value: Any) -> str:

@@ -87,7 +87,8 @@ def with_retrieval(step: Any, setting: str | Mapping[str, Any]) -> Any:
         return step
     changes: dict[str, Any] = {}
     matching = step.matching
-    for name, given in ({"index": setting} if isinstance(setting, str) else setting).items():
+    named: Mapping[str, Any] = {"index": setting} if isinstance(setting, str) else setting
+    for name, given in named.items():
         one_of(("index", "similarity", "descriptions", *_NUMBERS), retrieval=name)
         if name == "index":
             one_of([*_INDEXES], **{"retrieval, index": given})

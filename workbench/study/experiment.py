@@ -113,10 +113,10 @@ class Experiment:
         check_limit(self.limit)
         Limits(seconds=self.sql_seconds)
         if self.retrieval:
-            from workbench.retrieve import retrieval  # noqa: PLC0415  numpy: a tenth of a second
+            from workbench.retrieve.descriptions import Descriptions  # noqa: PLC0415  numpy is slow
+            from workbench.retrieve.retrieval import Retrieval, with_retrieval  # noqa: PLC0415
 
-            every = retrieval.Retrieval(None, descriptions=retrieval.Descriptions())
-            retrieval.with_retrieval(every, self.retrieval)
+            with_retrieval(Retrieval(None, descriptions=Descriptions()), self.retrieval)
 
     def write(self, path: Path) -> Path:
         """Write the experiment, from which `load_experiment` reads the same one."""
