@@ -58,9 +58,7 @@ def test_a_file_of_the_same_ids_changes_what_it_says_otherwise(revised, items, b
     items[1] |= {"evidence": None}
     found = revised([*items[:4], {"question_id": 99_999}])
     assert found.name == "bundled-dev (made up)"
-    assert [question.id for question in found.questions] == [
-        question.id for question in bundled.questions[:4]
-    ]
+    assert [q.id for q in found.questions] == [q.id for q in bundled.questions[:4]]
     assert found.questions[0].text == "Another question?"
     assert found.questions[1].evidence == ""
     assert found.golds[bundled.questions[0].id].sql == "SELECT 1"

@@ -12,36 +12,12 @@ from workbench.benchmarks.load import open_benchmark
 from workbench.errors import BadInputError
 from workbench.types import Gold, Question
 
-SPLITS = {
-    "bird-dev": ("dev_20240627", "dev.json", "dev_databases"),
-    "bird-mini-dev": ("minidev/MINIDEV", "mini_dev_sqlite.json", "dev_databases"),
-    "bird-train": ("train", "train.json", "train_databases"),
-}
 BIRD_DEV = {
-    "california_schools": 89,
-    "card_games": 191,
-    "codebase_community": 186,
-    "debit_card_specializing": 64,
-    "european_football_2": 129,
-    "financial": 106,
-    "formula_1": 174,
-    "student_club": 158,
-    "superhero": 129,
-    "thrombosis_prediction": 163,
-    "toxicology": 145,
-}
+    "california_schools": 89, "card_games": 191, "codebase_community": 186, "debit_card_specializing": 64,
+    "european_football_2": 129, "financial": 106, "formula_1": 174, "student_club": 158, "superhero": 129,
+    "thrombosis_prediction": 163, "toxicology": 145,
+}  # fmt: skip
 QUESTIONS = [Question(f"{db}{n}", db, "") for db, count in BIRD_DEV.items() for n in range(count)]
-
-
-@pytest.mark.parametrize("split", SPLITS)
-def test_a_split_is_found_from_its_folder_and_from_the_two_above_it(tmp_path, tiny, split):
-    folder, file, databases = SPLITS[split]
-    tiny.write_bird(tmp_path / "data" / folder, file, databases)
-    inside = (tmp_path / "data" / folder).resolve()
-    for root in (inside, inside.parent, inside.parent.parent):
-        benchmark = open_benchmark(split, root)
-        assert (benchmark.name, benchmark.sense, len(benchmark.questions)) == (split, "bird", 12)
-        assert benchmark.databases == inside / databases
 
 
 def test_an_item_becomes_a_question_and_apart_from_it_a_gold(tmp_path, tiny):
@@ -85,9 +61,10 @@ def test_the_right_folder_is_found_among_others(tmp_path, tiny):
     shutil.rmtree(root)
     tiny.write_spider(tmp_path / "a_spider")
     tiny.write_spider(tmp_path / "a_spider" / "test_data")
-    tiny.write_bird(tmp_path / "bird" / "dev_20240627")
-    bird, spider = (open_benchmark(name, tmp_path) for name in ("bird", "spider"))
-    assert bird.databases == tmp_path / "bird/dev_20240627/dev_databases"
+    inside = tiny.write_bird(tmp_path / "bird" / "dev_20240627")
+    for root in (inside, inside.parent, inside.parent.parent):
+        assert open_benchmark("bird", root).databases == inside / "dev_databases"
+    spider = open_benchmark("spider", tmp_path)
     assert spider.databases == tmp_path / "a_spider/database"
     tiny.write_bird(tmp_path / "bird" / "dev_20251106")
     with pytest.raises(BadInputError, match=r"twice; give one of .*0627 and .*1106"):
@@ -195,15 +172,6 @@ def test_a_file_of_ones_own_is_in_birds_or_in_spiders_form(tmp_path, tiny):
         open_benchmark(str(path), tmp_path / "data" / "databases" / "zoo")
 
 
-@pytest.mark.parametrize(("file_name", "questions"), [("spider_dk", 174), ("spider_syn_dev", 471)])
-def test_published_variants_of_spider_are_read_as_they_are(
-    real_golds, real_spider, file_name, questions
-):
-    benchmark = open_benchmark(str(real_golds / f"{file_name}.json"), real_spider)
-    assert (len(benchmark.questions), benchmark.sense) == (questions, "spider")
-    assert len(open_benchmark("spider", real_spider).questions) == 471
-
-
 @pytest.fixture
 def benchmark(tmp_path, tiny):
     return open_benchmark("bird", tiny.write_bird(tmp_path / "dev"))
@@ -256,6 +224,9 @@ def test_what_a_folder_lacks_of_a_benchmark_is_named(tmp_path, tiny):
     tiny.write_bird(tmp_path / "bird")
     spider = tiny.write_spider(tmp_path / "spider")
     (spider / "database/pond/pond.sqlite").unlink()
+    assert lacking("bird-dev", tmp_path) == "no database_description of pond, shop, zoo"
+    for db_id in ("pond", "shop", "zoo"):
+        (tmp_path / "bird/dev_databases" / db_id / "database_description").mkdir()
     assert lacking("bird-dev", tmp_path) == ""
     assert "is no database pond" in lacking("spider-dev", tmp_path)
     (spider / "tables.json").unlink()

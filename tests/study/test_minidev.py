@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from workbench.benchmarks.check import missing
+from workbench.benchmarks.check import lacking
 from workbench.study.experiment import load_experiment, shipped
 from workbench.study.reproduce import plan, run
 
@@ -21,11 +21,9 @@ def folder(tiny, tmp_path):
 
 
 def test_what_is_missing_is_named(folder):
-    lacks = missing(folder)
-    descriptions = [line for line in lacks["bird-mini-dev"] if "database_description" not in line]
-    assert descriptions == []
+    assert lacking("bird-mini-dev", folder) == "no database_description of pond, shop, zoo"
     (folder / "MINIDEV/dev_databases/zoo/zoo.sqlite").unlink()
-    assert "MINIDEV/dev_databases/zoo/zoo.sqlite" in missing(folder)["bird-mini-dev"]
+    assert "is no database zoo" in lacking("bird-mini-dev", folder)
 
 
 @pytest.mark.slow  # a kernel that runs three systems

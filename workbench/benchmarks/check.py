@@ -16,10 +16,14 @@ def lacking(name: str, folder: Path) -> str:
     """What the folder lacks of the benchmark, in the words with which it is opened; "" if nothing."""
     with warnings.catch_warnings(record=True, action="always") as told:
         try:
-            open_benchmark(name, folder)
+            benchmark = open_benchmark(name, folder)
         except BadInputError as error:
             return str(error)
-    return "; ".join(str(warning.message) for warning in told)
+    names = sorted({q.db_id for q in benchmark.questions if benchmark.sense == "bird"})
+    folders = [benchmark.database(name).parent / "database_description" for name in names]
+    bare = ", ".join(folder.parent.name for folder in folders if not folder.is_dir())
+    left = [f"no database_description of {bare}"] if bare else []
+    return "; ".join([*(str(warning.message) for warning in told), *left])
 
 
 def check(benchmark: Benchmark, executor: Executor) -> Iterator[str]:
@@ -36,6 +40,4 @@ def check(benchmark: Benchmark, executor: Executor) -> Iterator[str]:
         schema = read_schema(path := benchmark.database(db_id))
         if (folder := path.parent / "database_description").is_dir():
             schema = describe(schema, folder)
-        elif benchmark.sense == "bird":
-            yield f"database {db_id}: no folder {folder.name} beside it"
         yield from (f"database {db_id}: {line}" for line in schema.skipped)

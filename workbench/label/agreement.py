@@ -98,9 +98,7 @@ def _measured(given: pd.DataFrame) -> tuple[float, float, float]:
     value = float(coefficient(np.arange(n))) if n else math.nan
     if n < _FEWEST or math.isnan(value):
         return value, math.nan, math.nan
-    if (
-        value == 1
-    ):  # no resample differs: the interval is that of the rate of disagreement, of which none was seen
+    if value == 1:  # no resample differs: the interval is that of a rate of disagreement of none
         shares = said.mean((0, 1))
         most = binomtest(0, n).proportion_ci().high
         return value, max(-1.0, 1 - most / (1 - float((shares**2).sum() / shares.sum() ** 2))), 1.0

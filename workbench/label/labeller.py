@@ -37,13 +37,9 @@ AHEAD = 5  # cases that are sent before they are shown
 
 
 def label(
-    study: Study,
-    run: Run,
-    taxonomy: str = "CHASE-SQL",
-    annotator: str = "me",
-    *,
-    current: CurrentQuestion | None = None,
-) -> "Labeller":
+    study: Study, run: Run, taxonomy: str = "CHASE-SQL", annotator: str = "me",
+    *, current: CurrentQuestion | None = None,
+) -> "Labeller":  # fmt: skip
     """A widget in which an annotator sorts the wrong answers of a run, by mouse or by key.
 
     The taxonomy, a paper's or one's own YAML file, says which answers it sorts. A label is on disk before the page says
@@ -65,15 +61,9 @@ class Labeller(Desk):
     summary: Any = traitlets.Dict().tag(sync=True)
 
     def __init__(
-        self,
-        study: Study,
-        run: Run,
-        shown_cases: Sequence[Case],
-        taxonomy: Taxonomy,
-        store: LabelStore,
-        annotator: str,
-        current: CurrentQuestion | None = None,
-    ) -> None:
+        self, study: Study, run: Run, shown_cases: Sequence[Case], taxonomy: Taxonomy, store: LabelStore,
+        annotator: str, current: CurrentQuestion | None = None,
+    ) -> None:  # fmt: skip
         self.study, self.run, self.kinds, self.store = study, run, taxonomy, store
         self.cases = {case.key: case for case in shown_cases}
         self._current, self._shown = current or CURRENT, ""
@@ -114,16 +104,13 @@ class Labeller(Desk):
         return {key: self._detail(self._case(key)) for key in keys}
 
     def do_save(
-        self, key: str, categories: list[str], note: str = "", *, settle: bool = False
+        self, key: str, categories: list[str], note: str = "", settle: bool = False
     ) -> None:
         """Keep a label. `settle` gives it as the adjudicator, whose label counts."""
         self.kinds.check(tuple(categories))
         annotator = ADJUDICATOR if settle else self.annotator
         case = self._case(key)
-        self.store.add(
-            [label_of(case, self.kinds.name, *categories, annotator=annotator, note=note)]
-        )
-        self._refresh()
+        self._add(case, self.kinds.name, *categories, annotator=annotator, note=note)
 
     def do_undo(self, *, settle: bool = False) -> dict[str, Any]:
         """Take the annotator's last label back, or the adjudicator's."""
@@ -138,13 +125,14 @@ class Labeller(Desk):
         execution = self.study.lab.run(case.question, sql)
         if not execution.is_complete:
             raise BadInputError(f"not kept, since the query gives no result: {execution.error}")
-        self._judge_gold(case, CORRECTED, sql)
+        self._add(case, GOLD, CORRECTED, annotator=self.annotator, note=sql)
         return f"Gold is corrected; the query gives {execution.row_count:,} rows."
 
     def do_both_right(self, key: str) -> str:
         """Say that gold and the prediction are both right, or take that back."""
         marked = self.mine.get(key, {}).get("gold") == BOTH_RIGHT
-        self._judge_gold(self._case(key), STAYS if marked else BOTH_RIGHT)
+        verdict = STAYS if marked else BOTH_RIGHT
+        self._add(self._case(key), GOLD, verdict, annotator=self.annotator)
         return "The prediction is wrong again." if marked else "Both queries are right."
 
     def do_export(self) -> str:
@@ -178,8 +166,8 @@ class Labeller(Desk):
             raise BadInputError("this case is not among the cases of this cell: run the cell again")
         return self.cases[key]
 
-    def _judge_gold(self, case: Case, verdict: str, note: str = "") -> None:
-        self.store.add([label_of(case, GOLD, verdict, annotator=self.annotator, note=note)])
+    def _add(self, case: Case, *names: str, annotator: str, note: str = "") -> None:
+        self.store.add([label_of(case, *names, annotator=annotator, note=note)])
         self._refresh()
 
     def _detail(self, case: Case) -> dict[str, Any]:

@@ -31,12 +31,8 @@ def instructions(
     Cached calls are not asked again: after a run of the system this costs nothing, and a stopped export
     continues when it is called again. `progress` is called with how many questions are done, of how many.
     """
-    found = lab.each(
-        lambda question: list(_calls(benchmark, system, lab, question)),
-        benchmark.questions,
-        threads=_AT_ONCE,
-        progress=progress,
-    )
+    calls = lambda question: list(_calls(benchmark, system, lab, question))  # noqa: E731
+    found = lab.each(calls, benchmark.questions, threads=_AT_ONCE, progress=progress)
     return [one for own in found for one in own]
 
 

@@ -60,17 +60,10 @@ class Lora:
             disable_tqdm=not sys.stderr.isatty(),
         )  # fmt: skip
         bits = transformers.BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
-        shape = {"r": self.rank, "lora_alpha": self.alpha, "lora_dropout": 0.05}
-        trainer = trl.SFTTrainer(
-            model,
-            settings,
-            train_dataset=rows,
-            processing_class=tokenizer,
-            quantization_config=bits if self.four_bits else None,
-            peft_config=peft.LoraConfig(
-                **shape, target_modules="all-linear", task_type="CAUSAL_LM"
-            ),
-        )
+        shape = peft.LoraConfig(r=self.rank, lora_alpha=self.alpha, lora_dropout=0.05,
+                                target_modules="all-linear", task_type="CAUSAL_LM")  # fmt: skip
+        trainer = trl.SFTTrainer(model, settings, train_dataset=rows, processing_class=tokenizer, peft_config=shape,
+                                 quantization_config=bits if self.four_bits else None)  # fmt: skip
         trainer.train(resume_from_checkpoint=any(out.glob("checkpoint-*")))
         trainer.save_model()
         return [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
