@@ -16,30 +16,14 @@ from workbench.sql.executor import Executor
 from workbench.systems.baselines import direct
 from workbench.types import Column, Execution, ForeignKey, Question, Schema, Table
 
-HARBOUR = Schema(
-    "harbour",
-    (
-        Table(
-            "vessel",
-            (
-                Column("imo", "INTEGER"),
-                Column("vname", "TEXT", "vessel name"),
-                Column("vtype", "TEXT", "", "GC: general cargo", ("GC", "FV")),
-            ),
-            ("imo",),
-        ),
-        Table(
-            "inspection",
-            (
-                Column("imo", "INTEGER"),
-                Column("idate", "TEXT", "", "DD/MM/YYYY", ("08/05/2021", "31/12/2023")),
-                Column("n_def", "INTEGER"),
-            ),
-            (),
-            (ForeignKey(("imo",), "vessel", ("imo",)),),
-        ),
-    ),
-)
+IMO = Column("imo", "INTEGER")
+VNAME = Column("vname", "TEXT", "vessel name")
+VTYPE = Column("vtype", "TEXT", "", "GC: general cargo", ("GC", "FV"))
+IDATE = Column("idate", "TEXT", "", "DD/MM/YYYY", ("08/05/2021", "31/12/2023"))
+OF_VESSEL = ForeignKey(("imo",), "vessel", ("imo",))
+VESSEL = Table("vessel", (IMO, VNAME, VTYPE), ("imo",))
+INSPECTION = Table("inspection", (IMO, IDATE, Column("n_def", "INTEGER")), (), (OF_VESSEL,))
+HARBOUR = Schema("harbour", (VESSEL, INSPECTION))
 
 
 def result(*rows, error="", columns=("a",)):
@@ -48,27 +32,12 @@ def result(*rows, error="", columns=("a",)):
 
 
 def case(
-    predicted="SELECT vname FROM vessel",
-    gold="SELECT imo FROM vessel",
-    *,
-    text="Which vessels?",
-    hint="",
-    gold_rows=((1,), (2,)),
-    rows=(("Ulva",),),
-    number="7",
-    **more,
-):
-    return Case(
-        question=Question(number, "harbour", text, hint),
-        difficulty="simple",
-        gold=gold,
-        predicted=predicted,
-        generator="direct",
-        gold_execution=more.pop("gold_execution", result(*gold_rows)),
-        execution=more.pop("execution", result(*rows)),
-        schema=HARBOUR,
-        **more,
-    )
+    predicted="SELECT vname FROM vessel", gold="SELECT imo FROM vessel", *, text="Which vessels?", hint="",
+    gold_rows=((1,), (2,)), rows=(("Ulva",),), number="7", gold_execution=None, execution=None,
+):  # fmt: skip
+    ran = (gold_execution or result(*gold_rows), execution or result(*rows))
+    question = Question(number, "harbour", text, hint)
+    return Case(question, "simple", gold, predicted, "direct", *ran, HARBOUR)
 
 
 @pytest.fixture

@@ -65,11 +65,9 @@ def test_a_suggestion_is_the_label_that_the_taxonomy_has_for_it_and_a_known_flaw
 
 
 SAME = [
-    ("SELECT T1.vname FROM vessel AS T1 WHERE T1.vtype = 'GC' AND imo > 3", "select vname from vessel where imo > 3 and vtype = 'GC'"),
     (f"SELECT T2.vname {JOINED}", "SELECT v.vname FROM vessel v INNER JOIN inspection i ON v.imo = i.imo"),
     ("SELECT imo FROM vessel WHERE imo IN (SELECT imo FROM inspection)", "SELECT a.imo FROM vessel a WHERE a.imo IN (SELECT b.imo FROM inspection b)"),
-    ("SELECT imo FROM vessel UNION SELECT imo FROM inspection", "SELECT v.imo FROM vessel AS v UNION SELECT i.imo FROM inspection AS i"),
-    ("WITH x AS (SELECT imo FROM vessel) SELECT imo FROM x LIMIT 3", "WITH x AS (SELECT v.imo FROM vessel v) SELECT imo FROM x LIMIT 3"),
+    ("WITH x AS (SELECT imo FROM vessel) SELECT imo FROM x UNION SELECT 3", "WITH x AS (SELECT v.imo FROM vessel v) SELECT imo FROM x UNION SELECT 3"),
 ]  # fmt: skip
 
 

@@ -63,11 +63,10 @@ def write_predictions(path: str | Path, frame: pd.DataFrame) -> None:
     if path.suffix in {".json", ".sql"}:
         if frame["question_id"].duplicated().any() or "db_id" not in frame:
             raise BadInputError(f"{path}: this form holds one answer a question, and its db_id")
-        rows = zip(frame["question_id"], frame["sql"].str.replace("\n", " "), frame["db_id"], strict=True)  # fmt: skip
-        bird = {key: (sql, db_id) for key, sql, db_id in rows}
-        marked = {key: "\t----- bird -----\t".join(pair) for key, pair in bird.items()}
-        lines = "".join("\t".join(pair) + "\n" for pair in bird.values())
-        text = json.dumps(marked, indent=4) if path.suffix == ".json" else lines
+        sql, db_id = frame["sql"].str.replace("\n", " "), frame["db_id"]
+        bird = dict(zip(frame["question_id"], sql + "\t----- bird -----\t" + db_id, strict=True))
+        lines = "".join(sql + "\t" + db_id + "\n")
+        text = json.dumps(bird, indent=4) if path.suffix == ".json" else lines
     elif path.suffix == ".jsonl":
         text = frame[COLUMNS].to_json(orient="records", lines=True, force_ascii=False)
     elif path.suffix == ".csv":

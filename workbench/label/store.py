@@ -134,7 +134,14 @@ class LabelStore:
         lines = csv_lines(content_of(path).decode("utf-8-sig", "replace"))
         if tuple(next(lines, ())) != FIELDS:
             raise BadInputError(f"{path}: the first line must be {','.join(FIELDS)}")
-        return self.add(_read(path, number, cells) for number, cells in enumerate(lines, 2))
+        labels = []
+        for number, cells in enumerate(lines, 2):
+            try:
+                given = (cell.removeprefix("'") for cell in cells)
+                labels.append(_label(dict(zip(FIELDS, given, strict=True))))
+            except (ValueError, TypeError) as error:
+                raise BadInputError(f"{path}, line {number}: {error}") from error
+        return self.add(labels)
 
     @contextmanager
     def _database(self) -> Iterator[Database]:
@@ -159,15 +166,7 @@ def _stored(value: Any) -> str:
 
 def _label(row: dict[str, Any]) -> Label:
     own = {name: row[name] for name in FIELDS}
-    return Label(**own | {"categories": tuple(orjson.loads(own["categories"]))})
-
-
-def _read(path: Path, number: int, cells: list[str]) -> Label:
-    try:
-        row = dict(zip(FIELDS, (cell.removeprefix("'") for cell in cells), strict=True))
-        label = _label(row)
-        if not label.categories or not all(type(name) is str for name in label.categories):
-            raise ValueError("categories must be a list of names")
-    except (ValueError, TypeError) as error:
-        raise BadInputError(f"{path}, line {number}: {error}") from error
-    return label
+    categories = tuple(orjson.loads(own["categories"]))
+    if not categories or not all(type(name) is str for name in categories):
+        raise ValueError("categories must be a list of names")
+    return Label(**own | {"categories": categories})

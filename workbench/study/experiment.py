@@ -53,7 +53,7 @@ class Experiment:
     golds: files of revised gold queries, by which answers are judged, too.
     limit: a number of questions, spread evenly, or a share of each database's, such as 0.1.
     sql_seconds: how long a query may run. dollars, calls: the most that may be spent.
-    retrieval: changes how systems retrieve values, by a name or by settings (`retrieve.with_retrieval`).
+    retrieval: changes how systems retrieve values, by a name or by settings (`with_retrieval` names them).
     batch: calls are sent in batches: half the price, answers within a day. cheaper: systems run as `wb.cheaper` has them.
     suspect: the results that fixers repair and selectors leave out, in place of the steps' own setting.
     judges: further models for the rows of selectors. train: the benchmark whose questions are examples.
