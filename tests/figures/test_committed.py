@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from workbench.evaluate.judge import judge
-from workbench.study import accuracy, open_study
+from workbench.study.run import accuracy
 from workbench.study.saved import read_index
+from workbench.study.study import open_study
 from workbench.systems.baselines import direct, zero_shot
 from workbench.systems.chase_sql import chase_sql
 from workbench.systems.chess import chess_ir_cg_ut, chess_ir_ss_cg

@@ -14,8 +14,8 @@ from workbench.retrieve.retrieval import Retrieval, by_letters, with_retrieval
 from workbench.retrieve.similarity import Embedding, Lexical
 from workbench.retrieve.trigram import Trigram
 from workbench.sql.context_text import context_data
-from workbench.study import open_study
 from workbench.study.experiment import Experiment
+from workbench.study.study import open_study
 from workbench.systems.baselines import direct
 from workbench.systems.chase_sql import chase_sql
 from workbench.systems.chess import chess_ir_ss_cg

@@ -4,8 +4,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from workbench.study import open_study
 from workbench.study.experiment import Experiment, load_experiment
+from workbench.study.study import open_study
 
 PARAMETERS = """experiment = "embedded"
 limit = None

@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 from jupyter_client.manager import start_new_kernel
 
-from workbench.study import open_study
 from workbench.study.experiment import Experiment
+from workbench.study.study import open_study
 from workbench.systems.baselines import direct
 
 OPEN = """
 from dataclasses import dataclass, replace
 from pathlib import Path
-from workbench.study import open_study
+from workbench.study.study import open_study
 from workbench.study.experiment import Experiment
 from workbench.systems.baselines import direct
 from workbench.types import Candidate

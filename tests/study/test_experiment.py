@@ -134,6 +134,8 @@ def test_the_papers_experiments_have_the_papers_limits_and_name_their_embeddings
         monkeypatch.setenv(variable, "/nowhere")
     limits = {"chase_bird_gemini": 30, "chess_bird": 60, "mac_bird": 120}
     assert {name: load_experiment(name).sql_seconds for name in limits} == limits
+    spent = ("chase_spider", "mac_spider", "chase_bird_claude", "chase_bird_mistral", *limits)
+    assert all(load_experiment(name).dollars for name in spent)
     for name in ("chase_bird_gemini", "chase_bird_claude", "chase_bird_mistral", "chess_bird"):
         found = with_retrieval(wb.Retrieval(None), load_experiment(name).retrieval)
         assert isinstance(found.similarity, Embedding)

@@ -7,8 +7,9 @@ import pytest
 from workbench.benchmarks.load import open_benchmark
 from workbench.errors import BadInputError
 from workbench.evaluate.stats import compare
-from workbench.study import open_study
 from workbench.study.experiment import load_experiment
+from workbench.study.run import costs
+from workbench.study.study import open_study
 from workbench.systems.baselines import direct
 
 WRONG = "SELECT 'no answer'"
@@ -61,7 +62,7 @@ def test_a_run_has_a_verdict_by_each_gold_and_its_row_the_paired_change(write, r
     with open_study(experiment, limit=12, figures=tmp_path / "figures") as study:
         run = study.run(direct("embedded/parser"))
         asked = run.questions.set_index("question_id")
-        row = run.row()
+        row = costs(run.questions, run.name)
     known = {item["question_id"]: item.get("SQL") != WRONG for item in revised[:200]}
     expected = {
         key: float(known[key] and asked["correct"][key]) for key in asked.index if key in known

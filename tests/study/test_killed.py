@@ -24,6 +24,12 @@ ASKS = """import workbench as wb
 client = wb.Client(wb.Cache(), api_base={url!r})
 request = wb.Request("p", "openai/gpt-4o-mini", [{{"role": "user", "content": "hello"}}])
 client.complete(request)"""
+AT_ONCE, KILLS, QUESTIONS = 8, 6, 200
+STUDY = """import workbench as wb
+from workbench.study import study
+study.client_of = lambda *given: wb.Client(given[1], api_base={url!r}, at_once={at_once})
+with wb.open_study("bundled-dev", model="openai/mine", limit={questions}) as opened:
+    opened.run(opened.direct())"""
 ENDLESS = """import sqlite3
 endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
 sqlite3.connect(":memory:").execute(endless).fetchall()"""
@@ -95,6 +101,28 @@ def test_killed_at_random_moments_and_resumed_it_ends_with_the_same_files(
     assert {file.name: file.read_bytes() for file in sorted(figures.iterdir())} == files
     assert rows(home) == paid  # each call is stored once
     assert "one: unchanged" in start("killed", path).communicate()[0]
+
+
+def test_a_kill_costs_no_more_calls_than_are_under_way(tmp_path):
+    draw = random.Random(7)
+    home = os.environ | {"WORKBENCH_HOME": str(tmp_path), "OPENAI_API_KEY": "no"}
+    with Server(seconds=0.05) as server:
+        code = STUDY.format(url=server.url, at_once=AT_ONCE, questions=QUESTIONS)
+
+        def start():
+            return subprocess.Popen([sys.executable, "-c", code], env=home, cwd=tmp_path)
+
+        for _ in range(KILLS):
+            killed, wanted = start(), server.calls + draw.randint(1, 2 * AT_ONCE)
+            wait_for(lambda wanted=wanted: server.calls >= wanted)
+            time.sleep(0.05 * draw.random())
+            killed.kill()
+            killed.wait()
+        assert server.calls < QUESTIONS  # each kill came before the end
+        assert start().wait(120) == 0
+    (needed,) = rows(tmp_path)[0]
+    assert needed == len({str(body["messages"]) for body in server.bodies})
+    assert needed <= server.calls <= needed + KILLS * AT_ONCE
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -9,7 +9,6 @@ import pytest
 from workbench.errors import BadInputError
 from workbench.evaluate.around_gold import AroundGold
 from workbench.evaluate.judge import gold_candidates
-from workbench.study import open_study
 from workbench.study.experiment import Experiment
 from workbench.study.measures import (
     best_first,
@@ -22,6 +21,8 @@ from workbench.study.measures import (
     prompt_tokens,
     ves,
 )
+from workbench.study.run import costs
+from workbench.study.study import open_study
 from workbench.systems.baselines import replayed
 from workbench.systems.chase_sql import Pairwise, chase_sql
 from workbench.systems.chess import chess_ir_cg_ut
@@ -92,7 +93,7 @@ def test_what_the_majority_lost_is_listed_with_who_had_it_right(files):
         (row,) = lost(study.run(replayed("majority", pool, Majority())), study).to_dict("records")
         gold = study.run(replayed("gold", gold_candidates(study.benchmark), Majority()))
         assert lost(gold, study).empty
-        assert gold.row()["EX"] == 100
+        assert costs(gold.questions, gold.name)["EX"] == 100
     assert (row["question_id"], row["question"]) == ("0", "zoo, question 0?")
     assert (row["chosen"].strip(), row["votes"], row["right votes"]) == ("SELECT 5", 2, 1)
     assert (row["right"], row["right by"]) == ("SELECT count(*) FROM animal", "right")

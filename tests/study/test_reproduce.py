@@ -3,19 +3,16 @@
 from dataclasses import replace
 
 import nbformat
-import orjson
 import pytest
 from click.testing import CliRunner
 
+from workbench.cli.cache import cache
 from workbench.cli.reproduce import reproduce
 from workbench.errors import BadInputError
 from workbench.label.store import Label, LabelStore
-from workbench.llm.cache import Cache
-from workbench.llm.transfer import export
-from workbench.store import Store
 from workbench.study import reproduce as module
-from workbench.study.experiment import Experiment, load_experiment, shipped
-from workbench.study.reproduce import call_keys, package_hash, plan, run
+from workbench.study.experiment import load_experiment, shipped
+from workbench.study.reproduce import package_hash, plan, run
 
 RUNS = """import workbench as wb
 study = wb.open_study(experiment, limit=limit)
@@ -147,12 +144,8 @@ def test_with_a_reply_pack_others_replay_the_numbers_offline_and_a_missing_reply
     assert (code, "3 calls asked, 0 cached" in said) == (0, True), said
     first = (tmp_path / "figures/mine/one.csv").read_bytes()
     pack = tmp_path / "pack.jsonl"
-    with Cache() as store:
-        keys = call_keys(load_experiment(str(path)), store)
-        export(
-            store, pack, "key IN (SELECT value FROM json_each(?))", [orjson.dumps(keys).decode()]
-        )
-    assert len(keys) == pack.read_bytes().count(b"\n") == 3
+    exported = CliRunner().invoke(cache, ["export", str(pack), "--run", str(path)])
+    assert exported.output.endswith("3 calls\n")
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "other"))
     code, said, _ = command(path, "--from", pack, "--offline")
     assert (code, "0 calls asked, 3 cached" in said) == (0, True), said
@@ -237,8 +230,3 @@ def test_every_experiment_of_ours_has_its_notebooks_and_their_parameters(path, m
     monkeypatch.setenv("PREDICTIONS", "somewhere")
     experiment = load_experiment(str(path), preview=1)  # needs no benchmark
     assert [job.name for job in plan(experiment)] == list(experiment.notebooks)
-
-
-def test_keys_of_an_experiment_are_those_of_its_models():
-    with Store() as store:
-        assert call_keys(Experiment("x", model="no/model"), store) == []

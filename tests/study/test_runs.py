@@ -13,10 +13,10 @@ from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.llm.faults import Refusal
 from workbench.sql.executor import Executor
-from workbench.study import Study, accuracy, open_study
 from workbench.study.measures import notes_on
-from workbench.study.run import across, by_part, run_tables
+from workbench.study.run import Runs, accuracy, across, costs, run_tables
 from workbench.study.solve import model_names, system_keys
+from workbench.study.study import Study, open_study
 from workbench.study.trace import candidates
 from workbench.systems.baselines import direct
 from workbench.systems.chase_sql import Ranker, chase_sql
@@ -80,7 +80,7 @@ def test_on_spider_an_empty_result_is_not_suspect_unless_the_experiment_says_so(
 
 def test_a_row_of_a_table_counts_calls_and_tokens(several):
     _, run = several
-    row = run.row("two generators")
+    row = costs(run.questions, "two generators")
     assert row["system"] == "two generators"
     assert row["n"] == 8
     assert row["EX"] == pytest.approx(100 * run.questions["correct"].mean())
@@ -90,10 +90,11 @@ def test_a_row_of_a_table_counts_calls_and_tokens(several):
 
 
 def test_each_difficulty_has_its_accuracy_and_interval_the_easiest_first(several):
-    _, run = several
+    study, run = several
     asked = run.questions
     mixed = asked.assign(difficulty=["hard", "", "easy", "hard", "medium", "easy", "hard", ""])
-    row = by_part(mixed, "it")
+    runs = Runs({"it": replace(run, questions=mixed)}, study.stamp)
+    (row,) = runs.accuracy(by="difficulty").to_dict("records")
     levels = ("easy", "medium", "hard", "all")
     columns = [part for name in levels for part in (name, f"{name} low", f"{name} high")]
     assert list(row) == ["system", "n", *columns, "run"]
@@ -269,7 +270,7 @@ def test_the_dollars_of_calls_of_unknown_price_are_unknown_and_not_nothing(study
     client = Client(study.lab.client.cache, send=lambda *_: reply)
     monkeypatch.setattr(Study, "_client", lambda _: client)
     unknown = study.run(direct("openai/of-my-own"), "mine")
-    assert unknown.row()["calls"] == 1.0
+    assert costs(unknown.questions, unknown.name)["calls"] == 1.0
     rows = study.costs({"mine": unknown, "free": free})
     assert rows["dollars"].isna().tolist() == [True, False]
     assert "The price of 6 calls of mine is unknown" in notes_on([unknown, free])

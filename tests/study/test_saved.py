@@ -9,8 +9,9 @@ import pytest
 from workbench.errors import BadInputError
 from workbench.report.figures.candidates import unique_solves
 from workbench.report.tables import ResultTable, alone
-from workbench.study import open_study
+from workbench.study.run import costs
 from workbench.study.saved import Saved, read_index
+from workbench.study.study import open_study
 from workbench.study.trace import trace
 from workbench.systems.baselines import direct
 from workbench.systems.chess import chess_ir_ss_cg
@@ -19,7 +20,7 @@ from workbench.systems.chess import chess_ir_ss_cg
 @pytest.fixture
 def table(study):
     run = study.run(direct())
-    return run, alone(pd.DataFrame([run.row()]), study.stamp, "A table")
+    return run, alone(pd.DataFrame([costs(run.questions, run.name)]), study.stamp, "A table")
 
 
 def test_a_table_is_saved_beside_its_data(study, table):
@@ -46,7 +47,10 @@ def test_a_saved_figure_names_the_models_of_its_runs(experiment):
             (others, "b/two on"),
         ):
             run = study.run(system)
-            study.save("a_table", alone(pd.DataFrame([run.row()]), study.stamp, "A table"))
+            study.save(
+                "a_table",
+                alone(pd.DataFrame([costs(run.questions, run.name)]), study.stamp, "A table"),
+            )
             study.save("a_figure", unique_solves(run.trials, stamp=study.stamp))
             for name in ("a_table", "a_figure"):
                 assert read_index(study.saved.folder)[name]["stamp"].startswith(who)

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from workbench.llm.cache import Cache
-from workbench.study import open_study
 from workbench.study.experiment import Experiment
+from workbench.study.study import open_study
 from workbench.systems.mac_sql import mac_sql
 from workbench.systems.select import Majority
 
@@ -19,7 +19,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from multiprocessing import get_context
-from workbench.study import open_study
+from workbench.study.study import open_study
 from workbench.study.experiment import Experiment
 from workbench.systems.mac_sql import mac_sql
 systems = {"whole": mac_sql(), "no fixer": replace(mac_sql(), fix=())}

@@ -1,15 +1,18 @@
 """A run that is stopped asks for nothing more, and what a server failed neither stops nor hides anything."""
 
+import math
 import time
 from dataclasses import replace
 
 import pytest
 
+from workbench.errors import BudgetError
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.faults import Refusal
+from workbench.llm.money import Budget
 from workbench.llm.scripted import scripted
-from workbench.study import open_study
+from workbench.study.study import open_study
 from workbench.study.trace import candidates
 from workbench.systems.baselines import direct
 from workbench.types import Request
@@ -68,3 +71,24 @@ def test_a_question_that_a_server_failed_is_missing_and_told(down, capsys):
     assert sorted(found["status"]) == ["missing", "ok"]
     said = f"{run.name}: 1 calls got no answer (rejected 1), and the numbers lack"
     assert said in capsys.readouterr().err
+
+
+def test_a_reached_budget_says_what_is_left_and_shows_what_is_answered(study, capsys, monkeypatch):
+    client = "workbench.study.study.client_of"
+    send = scripted(otherwise=ANSWER)
+    monkeypatch.setattr(
+        client, lambda _, store, budget, *__: Client(store, send=send, budget=budget)
+    )
+    poor = replace(study, _budget=Budget(calls=4))
+    with pytest.raises(BudgetError, match=r"budget of 4 calls .* 2 of 6 questions are left"):
+        poor.run(direct("some/model"))
+    said = capsys.readouterr().out
+    assert "The questions that are answered" in said
+    assert "some/model on bundled-dev, N = 4" in said
+    rich = replace(study, _budget=Budget(calls=2))
+    assert len(rich.run(direct("some/model")).questions) == len(send.history) == 6
+
+
+def test_where_nobody_says_how_much_may_be_spent_it_is_five_dollars(experiment):
+    with open_study(experiment) as opened, open_study(experiment, dollars=math.inf) as rich:
+        assert (opened._budget.dollars, rich._budget.dollars) == (5, math.inf)

@@ -24,8 +24,9 @@ from workbench.report.figures.candidates import (
 from workbench.report.figures.schema import columns_left
 from workbench.report.papers import published
 from workbench.report.tables import alone, beside
-from workbench.study import accuracy, open_study
 from workbench.study.measures import judged, lost
+from workbench.study.run import accuracy, costs
+from workbench.study.study import open_study
 from workbench.study.trace import trace
 from workbench.systems.baselines import replayed
 from workbench.systems.chase_sql import chase_sql
@@ -99,7 +100,7 @@ def test_the_small_run_has_something_of_every_kind(run):
 
 
 def test_an_accuracy_comes_from_what_was_chosen(study, run, behind):
-    ((row, found),) = behind(table(study, run.row()))
+    ((row, found),) = behind(table(study, costs(run.questions, run.name)))
     assert found["chosen"].all()
     assert found["question_id"].nunique() == len(found) == int(row["n"])
     assert share(found["correct"]) == near(row["EX"])
@@ -266,7 +267,12 @@ def test_what_pruning_left_is_of_the_questions_of_a_database(study, run, behind)
 
 def test_a_question_without_an_answer_is_among_those_counted(study):
     silent = study.run(replace(SYSTEM, generate=()), "silent")
-    study.save("few", table(study, silent.row(), accuracy(silent.questions, "", "oracle")))
+    study.save(
+        "few",
+        table(
+            study, costs(silent.questions, silent.name), accuracy(silent.questions, "", "oracle")
+        ),
+    )
     for number in range(2):
         row, found = trace(study.saved.folder / "few.csv", number, study.lab.client.cache)
         assert found["question_id"].tolist() == silent.questions["question_id"].tolist()
@@ -316,7 +322,13 @@ def test_a_broken_csv_is_refused_by_its_name(study, tmp_path, content):
 def test_rows_that_only_the_paper_has_say_so(study, run):
     paper = published("CHESS", "table 2")
     study.save(
-        "it", beside(pd.DataFrame([run.row("ours")]), paper, study.stamp, columns={"EX": "EX dev"})
+        "it",
+        beside(
+            pd.DataFrame([costs(run.questions, "ours")]),
+            paper,
+            study.stamp,
+            columns={"EX": "EX dev"},
+        ),
     )
     data = study.saved.folder / "it.csv"
     assert len(trace(data, 0, study.lab.client.cache)[1]) == 40

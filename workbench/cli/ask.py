@@ -10,7 +10,6 @@ from workbench.benchmarks.bundled import bundled_splits
 from workbench.benchmarks.load import open_benchmark
 from workbench.cli import options
 from workbench.errors import BadInputError
-from workbench.llm.money import Budget
 from workbench.sql.context_text import result_text
 from workbench.systems.chess import FilterColumns
 from workbench.systems.system import System, solve
@@ -49,8 +48,8 @@ def ask(
         raise BadInputError("the question is empty; ask one, in quotes")
     asked = Question("ask", path.stem, question, hint)
     parser = model.startswith("embedded/")
-    budget, given = Budget(dollars, calls=calls), options.given_to(model, parameters)
-    with options.open_lab(lambda _: path, budget, system=system, parameters=given) as lab:
+    given = options.given_to(model, parameters)
+    with options.open_lab(lambda _: path, dollars, calls, system=system, parameters=given) as lab:
         schema = lab.schema(asked.db_id)
         if not schema.tables:
             raise BadInputError(f"nothing can be asked: {'; '.join(schema.skipped)}")
@@ -76,7 +75,7 @@ def _least_calls(system: System, schema: Schema, model: str) -> str:
     text = f"asking {model} for {count} candidate{'s' * (count != 1)}"
     if any(isinstance(step, FilterColumns) for step in steps):
         text += f" and about each of {len(schema.columns()):,} columns that is not a key"
-    return f"{text}; fixing and choosing may take more calls. --dollars and --calls set a limit"
+    return f"{text}; fixing and choosing may take more calls. --dollars and --calls set the limit"
 
 
 def _told(selection: Selection, *, parser: bool) -> str:

@@ -45,7 +45,10 @@ def info() -> None:
 @cache.command()
 @click.argument("file", type=_FILE)
 @click.option(
-    "--run", default="", metavar="NAME", help="Only the calls of this experiment's models."
+    "--run",
+    default="",
+    metavar="NAME",
+    help="Only calls of this experiment's models, whoever made them.",
 )
 @click.option("--keys", default="", help="Only these calls: their keys, with spaces between them.")
 @_prompt
@@ -53,7 +56,8 @@ def info() -> None:
 def export(file: Path, run: str, keys: str, prompt: str, model: str) -> None:
     """Write calls to FILE, as JSON lines with their whole requests.
 
-    `workbench reproduce NAME --from FILE --offline` replays them, and `workbench cache merge FILE` adds them to a cache.
+    `workbench reproduce NAME --from FILE --offline` replays them, and `workbench cache merge FILE` adds them to a cache. A
+    call is kept without the experiment that made it, so --run takes all calls of the experiment's models.
     """
     listed = "IN (SELECT value FROM json_each(?))"
     terms = {
@@ -64,9 +68,8 @@ def export(file: Path, run: str, keys: str, prompt: str, model: str) -> None:
     with _open() as store:
         if run:
             from workbench.study.experiment import load_experiment  # noqa: PLC0415  pydantic
-            from workbench.study.reproduce import call_keys  # noqa: PLC0415  Papermill
 
-            terms[f"+key {listed}"] = orjson.dumps(call_keys(load_experiment(run), store))
+            terms[f"+model {listed}"] = orjson.dumps(load_experiment(run).asked)
         given = {term: value for term, value in terms.items() if value}
         number = store.export(file, " AND ".join(given) or "1", list(given.values()))
     print(f"{file}: {number:,} calls")

@@ -13,6 +13,7 @@ import click
 
 import workbench as wb
 from workbench.errors import BadInputError, naming
+from workbench.llm.money import CAUTIOUS, cautious
 from workbench.llm.parameters import check_given, check_model
 
 SYSTEMS = {"chase": "chase_sql", "chess": "chess_ir_cg_ut", "chess-ss": "chess_ir_ss_cg", "mac": "mac_sql",
@@ -106,7 +107,7 @@ limit = click.option(
     "--limit", type=click.IntRange(1), help="Only so many questions, spread evenly."
 )
 dollars = click.option("--dollars", type=click.FloatRange(min=0), callback=checked(_number),
-                       help="Stop before more than this is spent.")  # fmt: skip
+                       help=f"Stop before more than this is spent; ${CAUTIOUS:g} unless told otherwise.")  # fmt: skip
 calls = click.option("--calls", type=click.IntRange(min=0), help="Stop before more calls are made.")
 batch = click.option(
     "--batch", is_flag=True, help="Send calls in batches: half the price, answers within a day."
@@ -142,10 +143,10 @@ def make_system(name: str, model: str, judge: str = "", filtering: str = "") -> 
 
 
 @contextmanager
-def open_lab(
-    database: Callable[[str], Path], budget: "wb.Budget | None" = None, **given: Any
-) -> Iterator["wb.Lab"]:
-    """A lab with the user's cache; `given` are the settings of `Lab`."""
+def open_lab(database: Callable[[str], Path], dollars: float | None, calls: int | None = None,
+             **given: Any) -> Iterator["wb.Lab"]:  # fmt: skip
+    """A lab with the user's cache, and a cautious budget; `given` are the settings of `Lab`."""
+    budget = cautious(dollars, calls)
     with wb.Cache() as store, wb.Executor(store) as executor:
         yield wb.Lab(wb.Client(store, budget=budget), executor, database, **given)
 

@@ -54,10 +54,10 @@ def run(system: str, benchmark: str, model: str, judge: str, parameters: options
     from workbench.benchmarks.predictions import ANSWERS, write_predictions  # noqa: PLC0415  pandas
     from workbench.explorer.compare import compare, with_prompts  # noqa: PLC0415
     from workbench.llm.cache import Cache  # noqa: PLC0415
-    from workbench.study import open_study  # noqa: PLC0415  Matplotlib: a second
     from workbench.study.experiment import experiment_of  # noqa: PLC0415
     from workbench.study.measures import notes_on  # noqa: PLC0415
     from workbench.study.preview import estimated, preview_home  # noqa: PLC0415
+    from workbench.study.study import open_study  # noqa: PLC0415  Matplotlib: a second
 
     folders = [None if one == PACKAGED else Path(one) for one in prompts or [PACKAGED]]
     asked = make_system(system, model, judge, filtering)

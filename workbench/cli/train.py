@@ -9,7 +9,6 @@ import click
 from workbench.benchmarks.load import open_benchmark
 from workbench.cli import options
 from workbench.cli.options import make_system, open_lab
-from workbench.llm.money import Budget
 from workbench.train.lora import Lora
 from workbench.train.noisy_schema import NoisySchema
 from workbench.train.pairs import Pairs
@@ -48,7 +47,7 @@ def pairs(benchmark: str, out: Path, form: options.Form, hinted: bool, gold: boo
     options.check_writable(out, *map(Path, files), Path(benchmark))
     opened = open_benchmark(benchmark, root).limited(limit)
     found = candidates(read_predictions(opened, *files))
-    with open_lab(opened.database, Budget(dollars), prompts=prompts) as lab:
+    with open_lab(opened.database, dollars, prompts=prompts) as lab:
         made = Pairs(make_system(system, model), hinted, gold, seed)(lab, opened, found)
         print(f"{out}: {write(conversations(lab, made), out, form):,} pairs\n{lab.client.ledger}")
 
@@ -65,7 +64,7 @@ def generator(benchmark: str, out: Path, form: options.Form, model: str, wrong: 
 
     options.check_writable(out, Path(benchmark))
     opened = open_benchmark(benchmark, root).limited(limit)
-    with open_lab(opened.database, Budget(dollars)) as lab:
+    with open_lab(opened.database, dollars) as lab:
         made = NoisySchema(chess_ir_ss_cg(model).retrieve, wrong)(lab, opened)
         print(f"{out}: {write(made, out, form):,} questions\n{lab.client.ledger}")
 
@@ -83,7 +82,7 @@ def instructions(benchmark: str, out: Path, form: options.Form, system: str, mod
 
     options.check_writable(out, Path(benchmark))
     opened, steps = open_benchmark(benchmark, root).limited(limit), make_system(system, model)
-    with open_lab(opened.database, Budget(dollars), system=steps.name) as lab:
+    with open_lab(opened.database, dollars, system=steps.name) as lab:
         found = agents.instructions(opened, steps, lab)
         right = len({talk.question_id for talk in found})
         print(f"{out}: {export.write(found, out, form):,} calls behind {right:,} right answers to "

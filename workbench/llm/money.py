@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LONGEST = 128_000  # tokens of output assumed for a model whose longest reply is not listed
+CAUTIOUS = 5.0  # dollars that may be spent where nobody says how many
 _FIRST = 4  # replies of a prompt after which their costs say what to reserve for the next
 _COLUMNS = [
     "prompt",
@@ -136,12 +137,14 @@ class Budget:
 
     Processes that give the same `name` and cache file share the budget: it is a row of that file. A
     call reserves the most it may cost before it is sent, and from the fifth reply of a prompt on
-    half more than the dearest so far. What a killed process has reserved counts as spent.
+    half more than the dearest so far. What a killed process has reserved counts as spent. Calls of
+    unknown price are refused where dollars are limited, but with `unpriced` they are made.
     """
 
-    def __init__(self, dollars: float | None = None, *, calls: int | None = None,
-                 name: str = "") -> None:  # fmt: skip
+    def __init__(self, dollars: float | None = None, *, calls: int | None = None, name: str = "",
+                 unpriced: bool = False) -> None:  # fmt: skip
         self.dollars, self.calls, self.name = dollars, calls, name or uuid4().hex
+        self._unpriced = unpriced
         self._store: Store | None = None
         self._own: Counter[tuple[str, str]] = Counter()  # this process's calls under way, by prompt
         self._costs: dict[tuple[str, str], list[float]] = defaultdict(list)
@@ -174,7 +177,7 @@ class Budget:
 
         It waits while calls of this process under way may leave room; else raises BudgetError.
         """
-        if self.dollars is not None and most is None:
+        if self.dollars is not None and most is None and not self._unpriced:
             told = "so dollars cannot be limited: give the budget as a number of calls (--calls)"
             raise BudgetError(f"no price is known for {request.model}, {told}")
         with self._lock:
@@ -220,6 +223,12 @@ class Budget:
             return f"the budget of {self.calls:,} calls is used up: allow more (--calls)"
         return (f"the budget of {dollars(self.dollars or 0)} is reached: ${spent:,.4f} are spent, "
                 f"${reserved:,.4f} reserved, and the next call may cost ${amount:,.4f}")  # fmt: skip
+
+
+def cautious(dollars: float | None, calls: int | None = None, name: str = "") -> Budget:
+    """The budget that a user set; where no dollars are given, of `CAUTIOUS` dollars."""
+    free = dollars in {None, math.inf}
+    return Budget(CAUTIOUS if dollars is None else dollars, calls=calls, name=name, unpriced=free)
 
 
 @functools.cache

@@ -7,12 +7,12 @@ variable, such as `$BIRD`.
 import os
 import string
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import (
+from pydantic import (  # fmt: skip
     BeforeValidator,
     ConfigDict,
     Field,
@@ -33,6 +33,17 @@ from workbench.yamlfile import read_yaml
 NO_MODEL = "none"
 MODEL_ROLES = (*ROLES, "small", "open", "tuned")  # the last three have rows of their own in tables
 _PACKAGE = Path(__file__).parents[1]
+SHARED = (
+    "batch",
+    "cheaper",
+    "cluster",
+    "offline",
+    "budget",
+    "cache",
+    "dollars",
+    "calls",
+    "figures",
+)
 _PATHS = ("root", "prompts", "codes")
 _BENCHMARKS = ("benchmark", "train")
 
@@ -118,10 +129,24 @@ class Experiment:
 
             with_retrieval(Retrieval(None, descriptions=Descriptions()), self.retrieval)
 
+    @property
+    def asked(self) -> list[str]:
+        """The models that it names: all of them are asked, and no other."""
+        named = [self.model, *self.models.values(), *self.judges]
+        if isinstance(self.retrieval, Mapping):
+            named.append(str(self.retrieval.get("similarity", "")))
+        return sorted({*named} - {NO_MODEL, ""})
+
+    def on_spider(self) -> "Experiment":
+        """The experiment that `spider` names, with the limits, figures and machines of this one."""
+        own = {name: getattr(self, name) for name in SHARED}
+        return replace(load_experiment(self.spider, self.preview), **own)
+
     def write(self, path: Path) -> Path:
         """Write the experiment, from which `load_experiment` reads the same one."""
         given = {f.name: getattr(self, f.name) for f in fields(self)}
-        plain = TypeAdapter(dict[str, Any]).dump_python(given, mode="json", exclude_none=True)
+        kind = TypeAdapter(dict[str, Any], config=ConfigDict(ser_json_inf_nan="constants"))
+        plain = kind.dump_python(given, mode="json", exclude_none=True)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True), "utf-8")
         return path
@@ -178,17 +203,16 @@ def load_experiment(name: str, preview: int = 0) -> Experiment:
         if preview:
             given["preview"] = preview
         experiment = Experiment(**given)
-        for model in (experiment.model, *experiment.models.values(), *experiment.judges):
-            if model != NO_MODEL:
-                check_model(model)
+        for model in experiment.asked:
+            check_model(model)
     except ValidationError as error:
-        raise BadInputError(f"{path}: {_told(error)}") from error
+        raise BadInputError(f"{path}: {told(error)}") from error
     except (BadInputError, ValueError) as error:
         raise BadInputError(f"{path}: {error}") from error
     return experiment
 
 
-def _told(error: ValidationError) -> str:
+def told(error: ValidationError) -> str:
     """The first fault of the settings: the field, what was given, and what is allowed."""
     first = error.errors()[0]
     field = ".".join(map(str, first["loc"]))

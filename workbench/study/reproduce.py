@@ -46,14 +46,8 @@ from workbench.study.saved import read_index
 from workbench.study.solve import read_records
 
 _PACKAGE = Path(__file__).parents[1]
-_DESK = (
-    "cli",
-    "explore",
-    "explorer",
-    "widgets",
-)  # no number comes from these, or from the labeller
+_DESK = ("cli", "explorer", "widgets")  # no number comes from these, or from the labeller
 _LIBRARIES = ("ipykernel", "litellm", "matplotlib", "numpy", "pandas", "papermill", "seaborn", "sqlglot")  # fmt: skip
-_OF_ALL = ("batch", "cheaper", "cluster", "offline", "budget", "cache", "dollars", "calls", "figures")  # fmt: skip
 _SECRET = re.compile(r"(?i)(?:^|_|api)(?:key|token|secret|password|credential)s?$")
 _ARROW = re.compile(r"^-+> *\d+ (.*)$", re.MULTILINE)
 
@@ -106,37 +100,29 @@ def run_folder(experiment: Experiment, limit: float | None = None) -> Path:
 def plan(experiment: Experiment, only: Sequence[str] = (), limit: float | None = None) -> list[Job]:
     """The notebooks that an experiment names, checked before any is run; the experiment is written for their kernels."""
     if unknown := sorted(set(only) - set(experiment.notebooks)):
-        listed = ", ".join(experiment.notebooks) or "none"
-        raise BadInputError(
-            f"{experiment.name} has no notebook {', '.join(unknown)}; it has {listed}"
-        )
+        absent, listed = ", ".join(unknown), ", ".join(experiment.notebooks) or "none"
+        raise BadInputError(f"{experiment.name} has no notebook {absent}; it has {listed}")
     folder = run_folder(experiment, limit)
     figures = experiment.figures or experiment.folder / "figures" / folder.name
     shared = "" if experiment.preview else _shared_hash(experiment)
     resolved = replace(experiment, figures=figures)
     if experiment.spider:
-        second = load_experiment(experiment.spider, experiment.preview)
-        second = replace(second, **{name: getattr(resolved, name) for name in _OF_ALL})
-        resolved = replace(resolved, spider=str(second.write(folder / "spider.yaml")))
+        second = resolved.on_spider().write(folder / "spider.yaml")
+        resolved = replace(resolved, spider=str(second))
     given = {"experiment": str(resolved.write(folder / "experiment.yaml")), "limit": limit}
     jobs = []
     for name, own in experiment.notebooks.items():
-        places = [
-            place / f"{name}.ipynb"
-            for place in (experiment.folder / "notebooks", shipped("notebooks"))
-        ]
+        folders = experiment.folder / "notebooks", shipped("notebooks")
+        places = [place / f"{name}.ipynb" for place in folders]
         if not (notebook := next(filter(Path.is_file, places), None)):
-            raise BadInputError(
-                f"{experiment.name} names the notebook {name}, and there is no {places[0]}"
-            )
+            absent = f"names the notebook {name}, and there is no {places[0]}"
+            raise BadInputError(f"{experiment.name} {absent}")
         parameters = {**own, **{key: value for key, value in given.items() if value is not None}}
         check_parameters(notebook, parameters)
-        source = notebook.read_text("utf-8")
-        key = content_hash("notebook", [shared, _hash(source.encode()), dict(own), limit])
-        if not only or name in only:
-            output = folder / f"{name.replace('/', '-')}.ipynb"
-            jobs.append(Job(name, notebook, parameters, key, output, figures))
-    return jobs
+        key = content_hash("notebook", [shared, _hash(notebook.read_bytes()), dict(own), limit])
+        output = folder / f"{name.replace('/', '-')}.ipynb"
+        jobs.append(Job(name, notebook, parameters, key, output, figures))
+    return [job for job in jobs if not only or job.name in only]
 
 
 def check_parameters(notebook: Path, given: Mapping[str, Any]) -> None:
@@ -147,21 +133,19 @@ def check_parameters(notebook: Path, given: Mapping[str, Any]) -> None:
     """
     known = papermill.inspect_notebook(str(notebook))
     for name, value in given.items():
+        fault = ""
         if _SECRET.search(name):
-            raise BadInputError(
-                f"{notebook.name}: {name} would be written into the notebook; set keys in the environment"
-            )
-        if name not in known:
-            raise BadInputError(
-                f"{notebook.name} has no parameter {name}; there are {', '.join(known) or 'none'}"
-            )
-        with suppress(ValueError):  # an expression, whose kind is known only when it runs
-            default = ast.literal_eval(known[name]["default"])
-            named = str(value) in known[name]["help"]
-            if not named and default is not None and not _fits(value, default):
-                raise BadInputError(
-                    f"{notebook.name}: {name} is {value!r:.60}; it must be like {default!r}"
-                )
+            fault = "would be written into the notebook: set keys in the environment"
+        elif name not in known:
+            fault = f"is no parameter of it; there are {', '.join(known) or 'none'}"
+        else:
+            with suppress(ValueError):  # an expression, whose kind is known only when it runs
+                default = ast.literal_eval(known[name]["default"])
+                named = str(value) in known[name]["help"]
+                if not (named or default is None or _fits(value, default)):
+                    fault = f"is {value!r:.60}; it must be like {default!r}"
+        if fault:
+            raise BadInputError(f"{notebook.name}: {name} {fault}")
 
 
 def _fits(value: Any, default: Any) -> bool:
@@ -203,7 +187,8 @@ def run(
             time.sleep(0.2)
             watch(jobs)
     except BaseException:
-        _Kernels.stop()
+        _Kernels.stopping.set()
+        _Kernels.send(signal.SIGINT)
         try:
             for thread in threads:
                 thread.join()
@@ -233,11 +218,10 @@ class _Kernels(NBClientEngine):  # type: ignore[misc]
             client = PapermillNotebookClient(nb_man, kernel_name=kernel_name, startup_timeout=600, timeout=None,
                                              config=config, on_cell_start=begin)  # fmt: skip
             cls.clients[job.name] = client
+            # With one seed, sums of numbers in a set are the same to the last bit.
+            environment = os.environ | {"PYTHONHASHSEED": "0"}
             try:
-                # With one seed, sums of numbers in a set are the same to the last bit.
-                client.execute(
-                    cwd=str(job.notebook.parent), env=os.environ | {"PYTHONHASHSEED": "0"}
-                )
+                client.execute(cwd=str(job.notebook.parent), env=environment)
             finally:
                 del cls.clients[job.name]
 
@@ -247,12 +231,6 @@ class _Kernels(NBClientEngine):  # type: ignore[misc]
             process = getattr(getattr(client.km, "provisioner", None), "process", None)
             if process and process.poll() is None:
                 process.send_signal(number)
-
-    @classmethod
-    def stop(cls) -> None:
-        """No cell begins, and those that run are interrupted."""
-        cls.stopping.set()
-        cls.send(signal.SIGINT)
 
 
 papermill_engines.register("workbench", _Kernels)
@@ -292,20 +270,14 @@ def _shared_hash(experiment: Experiment) -> str:
     """A hash of what all notebooks of an experiment depend on: code, data, labels, settings, servers, libraries."""
     settings = replace(experiment, notebooks={}, about="", batch=False, cluster="", offline=False, budget="",
                        figures=None, path=Path(), folder=Path())  # fmt: skip
-    data: list[Any] = (
-        [_shared_hash(load_experiment(experiment.spider))] if experiment.spider else []
-    )
-    for name in filter(None, dict.fromkeys([experiment.benchmark, experiment.train])):
+    other = experiment.spider
+    data: list[Any] = [_shared_hash(load_experiment(other))] if other else []
+    for name in sorted({experiment.benchmark, experiment.train} - {""}):
         has_folder = name not in BENCHMARKS or BENCHMARKS[name].url
         benchmark = open_benchmark(name, experiment.root if has_folder else None)
         databases = sorted({benchmark.database(question.db_id) for question in benchmark.questions})
-        data += [benchmark.fingerprint(), *map(file_state, databases)]
-    named = (
-        experiment.prompts,
-        experiment.codes,
-        *experiment.predictions,
-        *experiment.golds.values(),
-    )
+        data.append([benchmark.fingerprint(), *map(file_state, databases)])
+    named = experiment.prompts, experiment.codes, *experiment.predictions, *experiment.golds.values()  # fmt: skip
     files = [file for place in named if place for file in (place, *sorted(place.rglob("*")))]
     files += sorted((home() / "labels").glob("*.sqlite"))
     data += [[file.name, _hash(file.read_bytes())] for file in files if file.is_file()]
@@ -320,12 +292,12 @@ def package_hash() -> str:
     hashes = {}
     for path in sorted(_PACKAGE.rglob("*")):
         inside = path.relative_to(_PACKAGE)
-        desk = (
-            inside.parts[0] in _DESK or inside.stem == "labeller" or "__pycache__" in inside.parts
-        )
-        if path.is_file() and not desk and path.suffix not in {".css", ".js"}:
-            content = path.read_bytes()
-            hashes[inside.as_posix()] = _hash(_code(content) if path.suffix == ".py" else content)
+        if inside.parts[0] in _DESK or inside.stem == "labeller" or not path.is_file():
+            continue
+        if path.suffix == ".py":
+            hashes[inside.as_posix()] = _hash(_code(path.read_bytes()))
+        elif path.suffix not in {".css", ".js", ".pyc"}:
+            hashes[inside.as_posix()] = _hash(path.read_bytes())
     return content_hash("code", hashes)
 
 
@@ -342,27 +314,14 @@ def _hash(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def call_keys(experiment: Experiment, store: Store) -> list[str]:
-    """The keys of all cached calls of an experiment's models, with which others replay its numbers offline."""
-    models = {experiment.model, *experiment.models.values(), *experiment.judges}
-    if isinstance(experiment.retrieval, Mapping):
-        models.add(str(experiment.retrieval.get("similarity", "")))
-    return [
-        key for (key,) in store.read_keys("SELECT key FROM calls WHERE model IN", sorted(models))
-    ]
-
-
 class Display:
     """A bar of notebooks on a terminal, elsewhere the same line every 30 s; and a line for each notebook that ends."""
 
     def __init__(self, jobs: Sequence[Job], store: Store) -> None:
         self._store, self._ended = store, set[str]()
-        self._live, self._shown_at = sys.stderr.isatty(), time.monotonic()
+        self._live, self._shown_at, self._needed = sys.stderr.isatty(), time.monotonic(), 0
         last = "SELECT coalesce(max(rowid), 0) FROM"
-        self._calls, self._runs = (
-            store.read(f"{last} {table}")[0][0] for table in ("calls", "runs")
-        )
-        self._needed = 0
+        self._calls, self._runs = (store.read(f"{last} {of}")[0][0] for of in ("calls", "runs"))
         out = sys.stderr if self._live else io.StringIO()
         self._bar = tqdm(total=len(jobs), file=out, leave=False, mininterval=0.5, bar_format="{n:.1f} of {total} "
                          "notebooks, {desc} [{elapsed}, {remaining} left]")  # fmt: skip
@@ -387,9 +346,8 @@ class Display:
             if job.state not in {"waiting", "running"} and job.name not in self._ended:
                 self._ended.add(job.name)
                 self._bar.clear()
-                print(
-                    f"{job.name}: {job.state}{': ' * bool(job.error)}{job.error}", file=sys.stderr
-                )
+                told = f"{job.name}: {job.state}{': ' * bool(job.error)}{job.error}"
+                print(told, file=sys.stderr)
         if time.monotonic() - self._shown_at > (1 if self._live else 30):
             self._shown_at = time.monotonic()
             self._bar.n = sum(job.share for job in jobs)

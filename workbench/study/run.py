@@ -19,6 +19,7 @@ from workbench.report.display import group_numbers
 from workbench.report.figures.accuracy import differences, paired_differences
 from workbench.report.papers import published
 from workbench.report.stamp import Stamp
+from workbench.report.stamp import runs as ids_of
 from workbench.report.style import Picture, ordered
 from workbench.sql.executor import Executor
 from workbench.study.solve import QuestionRecords, Record
@@ -65,10 +66,6 @@ class Run:
     def adversary(self) -> pd.DataFrame:
         """The questions, right only where all candidates are: the lower bound of selection."""
         return self.questions.assign(correct=self.questions["adversary"], counted="all")
-
-    def row(self, label: str = "") -> dict[str, Any]:
-        """A row of a table: EX with its interval, and the mean calls, tokens and dollars of a question."""
-        return costs(self.questions, label or self.name)
 
 
 class Table(pd.DataFrame):
@@ -121,8 +118,11 @@ class Runs(dict[str, Run]):
 
     def accuracy(self, against: str = "", by: str = "") -> Table:
         """EX of each run; its change `against` one of them, with the interval; or EX at each value `by` a column."""
-        row = (lambda run, name: by_part(run, name, by)) if by else accuracy
-        return self._compared(table_of(self, self._stamp, row), against)
+        if by:
+            tall = [accuracy(part, name) | {by: value} for name, run in self.items()
+                    for value, part in _parts(run.questions, by)]  # fmt: skip
+            return Table.of(across(pd.DataFrame(tall), by), self._stamp)
+        return self._compared(table_of(self, self._stamp, accuracy), against)
 
     def costs(self, against: str = "") -> Table:
         """EX of each run, and the mean calls, tokens and dollars of a question, whether paid now or cached."""
@@ -141,11 +141,8 @@ class Runs(dict[str, Run]):
         return rows
 
 
-def table_of(
-    parts: Mapping[str, Run | pd.DataFrame],
-    stamp: Stamp,
-    row: Callable[[pd.DataFrame, str], dict[str, Any]],
-) -> Table:
+def table_of(parts: Mapping[str, Run | pd.DataFrame], stamp: Stamp,
+             row: Callable[[pd.DataFrame, str], dict[str, Any]]) -> Table:  # fmt: skip
     """A row for each run, or frame of questions or trials, under its name."""
     rows = [row(p.questions if isinstance(p, Run) else p, name) for name, p in parts.items()]
     none = dict.fromkeys(("system", "n", "EX", "low", "high", "run"), ())
@@ -163,8 +160,7 @@ def accuracy(frame: pd.DataFrame, label: str = "", column: str = "correct") -> d
     interval = mean_interval(means[column].astype(float).tolist(), means["db_id"].tolist())
     bounds = {"EX": interval.mean, "low": interval.low, "high": interval.high}
     row = {"system": label, "n": len(means)} | {name: 100 * x for name, x in bounds.items()}
-    row["run"] = " ".join(frame["run"].unique()) if "run" in frame else ""
-    return row | ({"counted": "all"} if counts_all else {})
+    return row | {"run": ids_of(frame)} | ({"counted": "all"} if counts_all else {})
 
 
 def costs(questions: pd.DataFrame, label: str = "") -> dict[str, Any]:
@@ -176,25 +172,19 @@ def costs(questions: pd.DataFrame, label: str = "") -> dict[str, Any]:
     }
     for column in questions.columns[questions.columns.str.startswith(BY_GOLD)]:
         judged = questions[questions[column].notna()]  # the questions that the golds revise
-        if judged.empty:
-            continue
-        name = column.removeprefix(BY_GOLD)
-        row |= cells(f"EX, {name}", accuracy(judged, column=column))
-        keyed = judged.set_index("question_id")
-        after, before, clusters = (dict(keyed[key]) for key in (column, "correct", "db_id"))
-        paired = compare(after, before, clusters)
-        change = {"EX": paired.difference, "low": paired.low, "high": paired.high}
-        row |= cells(f"change, {name}", {bound: 100 * value for bound, value in change.items()})
+        if not judged.empty:
+            name, keyed = column.removeprefix(BY_GOLD), judged.set_index("question_id")
+            paired = compare(*(dict(keyed[key]) for key in (column, "correct", "db_id")))
+            change = {"EX": paired.difference, "low": paired.low, "high": paired.high}
+            row |= cells(f"EX, {name}", accuracy(judged, column=column))
+            row |= cells(f"change, {name}", {end: 100 * x for end, x in change.items()})
     return row
 
 
-def by_part(frame: pd.DataFrame, label: str = "", by: str = "difficulty") -> dict[str, Any]:
-    """A row of a table: EX in percent at each value of a column, easiest first, and of `all`, with intervals."""
+def _parts(frame: pd.DataFrame, by: str) -> list[tuple[str, pd.DataFrame]]:
+    """The rows of each value of a column, the easiest first, and all of them."""
     parts = {str(name): part for name, part in frame.groupby(by, sort=False) if name}
-    row: dict[str, Any] = {"system": label, "n": len(frame)}
-    for name, part in [*((name, parts[name]) for name in ordered(parts)), ("all", frame)]:
-        row |= cells(name, accuracy(part))
-    return row | {"run": " ".join(frame["run"].unique())}
+    return [*((name, parts[name]) for name in ordered(parts)), ("all", frame)]
 
 
 def across(rows: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -204,7 +194,7 @@ def across(rows: pd.DataFrame, column: str) -> pd.DataFrame:
         row: dict[str, Any] = {"system": system, "n": system_rows["n"].max()}
         for found in system_rows.to_dict("records"):
             row |= cells(str(found[column]), found)
-        wide.append(row | {"run": " ".join(dict.fromkeys(" ".join(system_rows["run"]).split()))})
+        wide.append(row | {"run": ids_of(system_rows)})
     return pd.DataFrame(wide)
 
 
@@ -213,13 +203,8 @@ def cells(name: str, row: Mapping[Any, Any]) -> dict[str, Any]:
     return {name: row["EX"], f"{name} low": row["low"], f"{name} high": row["high"]}
 
 
-def run_tables(
-    run: str,
-    benchmark: Benchmark,
-    records: Mapping[str, QuestionRecords],
-    executor: Executor,
-    golds: Mapping[str, Benchmark] | None = None,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def run_tables(run: str, benchmark: Benchmark, records: Mapping[str, QuestionRecords], executor: Executor,
+               golds: Mapping[str, Benchmark] | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
     """The two tables of a run. Revised golds add their verdict, and whether their query fails, to the questions."""
     asked = benchmark.questions
     known = {
@@ -229,7 +214,8 @@ def run_tables(
         for one in (trial, _unfixed(trial))
     }
     own = [(question.id, benchmark.golds[question.id].sql) for question in asked]
-    right = _judged(benchmark, list(dict.fromkeys([*own, *known])), executor, known=known)
+    pairs = list(dict.fromkeys([*own, *known]))
+    right = dict(zip(pairs, ex_verdicts(benchmark, pairs, executor, known=known), strict=True))
     trials: list[dict[str, Any]] = []
     questions: list[dict[str, Any]] = []
     for question, gold in zip(asked, own, strict=True):
@@ -254,20 +240,14 @@ def run_tables(
         questions.append(row | {name: sum(cost[name] for cost in spent) for name in _COST})
     frame = pd.DataFrame(questions)
     for name, revised in (golds or {}).items():
-        answers = list(zip(frame["question_id"], frame["sql"], strict=True))
         ids = {question.id for question in revised.questions}
-        own = [(key, revised.golds[key].sql) for key, _ in answers if key in ids]
-        verdicts = _judged(revised, [*own, *(one for one in answers if one[0] in ids)], executor)
-        runs = {key: verdicts[key, sql] for key, sql in own}
-        frame[BY_GOLD + name] = [float(verdicts.get(one, math.nan)) for one in answers]
-        frame[FAILED_BY_GOLD + name] = [not runs.get(key, True) for key, _ in answers]
+        answers = list(zip(frame["question_id"], frame["sql"], strict=True))
+        golden = {key: (key, revised.golds[key].sql) for key, _ in answers if key in ids}
+        pairs = [*golden.values(), *(one for one in answers if one[0] in ids)]
+        right = dict(zip(pairs, ex_verdicts(revised, pairs, executor), strict=True))
+        frame[BY_GOLD + name] = [float(right.get(one, math.nan)) for one in answers]
+        frame[FAILED_BY_GOLD + name] = [not right.get(golden.get(k, k), True) for k, _ in answers]
     return pd.DataFrame(trials), frame
-
-
-def _judged(
-    benchmark: Benchmark, pairs: list[tuple[str, str]], executor: Executor, **known: Any
-) -> dict[tuple[str, str], bool]:
-    return dict(zip(pairs, ex_verdicts(benchmark, pairs, executor, **known), strict=True))
 
 
 def _unfixed(trial: Record) -> Record:
@@ -291,11 +271,7 @@ def run_id(input_hash: str, records: Mapping[str, QuestionRecords]) -> str:
         )
 
     answers = {
-        key: [
-            [keyless(trial) for trial in solved.candidates["trials"]],
-            solved.candidates["cost"],
-            keyless(solved.selection),
-        ]
-        for key, solved in records.items()
-    }
+        key: [[*map(keyless, made.candidates["trials"])], made.candidates["cost"], keyless(made.selection)]
+        for key, made in records.items()
+    }  # fmt: skip
     return f"{input_hash}-{content_hash('answers', answers).removeprefix('answers:')[:8]}"

@@ -17,11 +17,11 @@ from pydantic import ValidationError
 from workbench.benchmarks.benchmark import Benchmark, size, some, with_golds
 from workbench.benchmarks.load import BENCHMARKS, open_benchmark
 from workbench.canonical import canonical, content_hash
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, BudgetError
 from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.money import Budget
+from workbench.llm.money import Budget, cautious
 from workbench.llm.parameters import check_model, left_out
 from workbench.prompts.prompt import check_folder
 from workbench.report.display import Html, install
@@ -29,13 +29,14 @@ from workbench.report.stamp import Stamp
 from workbench.report.tables import ResultTable
 from workbench.retrieve.retrieval import by_letters, with_retrieval
 from workbench.sql.executor import Executor
-from workbench.study.experiment import MODEL_ROLES, Experiment, experiment_of
+from workbench.study.experiment import MODEL_ROLES, Experiment, experiment_of, told
 from workbench.study.preview import EMBEDDED_PARSER, client_of
 from workbench.study.progress import Progress, report_failed_calls
 from workbench.study.run import Run, Runs, Table, accuracy, costs, run_id, run_tables, table_of
 from workbench.study.saved import Claim, Saved
-from workbench.study.solve import (
+from workbench.study.solve import (  # fmt: skip
     ClusterSolver,
+    cached_records,
     endpoints,
     identity_of,
     model_names,
@@ -77,8 +78,7 @@ def open_study(
     try:
         own = replace(own, **given)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise BadInputError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        raise BadInputError(told(error)) from error
     if "model" in given:
         check_model(own.model)
     if own.prompts:
@@ -99,9 +99,7 @@ def open_study(
 
             solver = partial(solve_on, stack.enter_context(open_pool(cluster)))
         executor = stack.enter_context(Executor(store))
-        budget = None
-        if own.dollars is not None or own.calls is not None:
-            budget = Budget(own.dollars, calls=own.calls, name=own.budget)
+        budget = cautious(own.dollars, own.calls, own.budget)
         opened = some(questions, preview or None)
         lab = Lab(
             client_of(own, store, budget),
@@ -139,7 +137,7 @@ class Study:
     benchmark: Benchmark
     lab: Lab
     saved: Saved
-    _budget: Budget | None
+    _budget: Budget
     _resources: ExitStack
     _solver: ClusterSolver | None = None  # solves questions on a cluster
     _question_weight: float = 0.0  # in a preview: how many questions each question stands for
@@ -226,19 +224,9 @@ class Study:
 
     def spider(self, limit: float | None = None) -> "Study":
         """The study on Spider: of the experiment that `spider` names, else its own; without questions on BIRD."""
-        if named := self.experiment.spider:
-            shared = (
-                "dollars",
-                "calls",
-                "budget",
-                "offline",
-                "batch",
-                "cheaper",
-                "preview",
-                "cache",
-            )
-            own = {name: getattr(self.experiment, name) for name in (*shared, "cluster")}
-            return open_study(named, limit=limit, figures=self.saved.folder, **own)
+        if self.experiment.spider:
+            own = self.experiment.on_spider()
+            return open_study(own, limit=limit, figures=self.saved.folder)
         return self.sample(limit) if self.benchmark.sense == "spider" else self._on(())
 
     def _on(self, questions: tuple[Question, ...]) -> "Study":
@@ -265,9 +253,12 @@ class Study:
         system = self.with_settings(system)
         lab = replace(self.lab, client=self._client(), system=name)
         input_hash = self._input_hash(system)
-        with Progress(name) as progress:
-            records = solve_all(system, self.benchmark.questions, lab, progress, self._solver)
-        self._report(lab)
+        try:
+            with Progress(name) as progress:
+                records = solve_all(system, self.benchmark.questions, lab, progress, self._solver)
+        except BudgetError as reached:
+            raise BudgetError(f"{reached}. {self._answered(system, name)}") from reached
+        report_failed_calls(name, lab.client.ledger.failed)
         run = run_id(input_hash, records)
         own_first = sorted(model_names(system), key=lambda model: (model != self.model, model))
         self._asked[run] = tuple(own_first), "letters" if by_letters(system) else ""
@@ -286,6 +277,18 @@ class Study:
             return selection_of(records[question], by_id[question], lab)
 
         return Run(run, name, system, trials, questions, selection, lab.client.ledger.total())
+
+    def _answered(self, system: System, name: str) -> str:
+        """Print the table of the questions that are answered already; returns how many are left."""
+        asked = self.benchmark.questions
+        keys = system_keys(system, self.lab).of_questions(asked, self.lab)
+        done = cached_records(self.lab.client.cache, keys)
+        if done:
+            part = self._on(tuple(one for one in asked if one.id in done))
+            table = part.costs({name: part.run(system, name)})
+            print(table.alone("The questions that are answered").to_markdown())
+        left = f"{len(asked) - len(done):,} of {len(asked):,} questions are left"
+        return f"{left}: give more `dollars`"
 
     def accuracy(self, parts: Mapping[str, Run | pd.DataFrame]) -> Table:
         """A row for each run, or frame of its questions or trials: EX with its interval."""
@@ -307,12 +310,7 @@ class Study:
         for question in self.benchmark.questions:
             question_keys = keys.of_question(question, lab)
             yield question, [*prepare_once(system, question_keys, question, lab).contexts]
-        self._report(lab)
-
-    def _report(self, lab: Lab) -> None:
-        """Say how many calls failed."""
-        if failed := lab.client.ledger.failed:
-            report_failed_calls(lab.system, failed)
+        report_failed_calls("", lab.client.ledger.failed)
 
     def save(
         self, name: str, shown: _Shown, data: pd.DataFrame | None = None, stamp: object = ""
