@@ -1,8 +1,6 @@
 """A step that is edited is a new step: its old answers are not taken for its own, wherever it was written."""
 
 import os
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -71,41 +69,6 @@ def test_a_cell_that_is_edited_and_run_again_gets_new_answers(kernel, tmp_path):
     assert executed.count("__main__.Mine: its source cannot be read") == 1
     assert "cannot be read" not in kernel(RUN)
     assert kernel(f"print(study.lab.client.cache.read({COUNT!r}))") == "[(4,)]\n"
-
-
-@pytest.mark.slow  # three processes that each open a study
-def test_a_script_that_is_edited_gets_new_answers(tmp_path):
-    def run(answer):
-        script = tmp_path / "script.py"
-        script.write_text(OPEN.format(folder=str(tmp_path)) + STEP.format(answer=answer) + RUN)
-        home = os.environ | {"WORKBENCH_HOME": str(tmp_path / "home")}
-        done = subprocess.run(
-            [sys.executable, script], env=home, check=True, capture_output=True, text=True
-        )
-        return done.stdout
-
-    one, two = run(1), run(2)
-    assert "['SELECT 1']" in one
-    assert "['SELECT 2']" in two
-    assert run(1) == one
-
-
-def test_a_query_plan_of_another_package_is_not_taken_for_ours(study, tmp_path, monkeypatch):
-    package = tmp_path / "elsewhere" / "lookalike"
-    package.mkdir(parents=True)
-    (package / "__init__.py").write_text(
-        "from dataclasses import dataclass\nfrom workbench.types import Candidate\n"
-        + STEP.format(answer=7).replace("Mine", "Direct")
-        + "    temperature: float = 0.0\n    samples: int = 1\n    think: bool = True\n    shuffle: bool = False\n"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path / "elsewhere"))
-    from lookalike import Direct
-
-    ours = study.run(direct())
-    theirs = study.run(replace(direct(), generate=(Direct(),)))
-    assert set(theirs.trials["sql"]) == {"SELECT 7"}
-    assert ours.id != theirs.id
-    assert study.run(direct()).trials.equals(ours.trials)
 
 
 def test_functions_are_steps_too(tmp_path, study):

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from workbench.benchmarks.load import open_benchmark
-from workbench.errors import BadInputError
 from workbench.evaluate.stats import compare
 from workbench.study.experiment import load_experiment
 from workbench.study.run import costs
@@ -39,24 +38,6 @@ def write(tmp_path):
     return write
 
 
-def test_a_file_of_golds_is_relative_to_the_experiment_or_named_by_a_variable(
-    write, tmp_path, monkeypatch
-):
-    monkeypatch.setenv("BIRD", str(tmp_path / "bird"))
-    settings = load_experiment(write("golds: {new: new.json, other: $BIRD/other.json}"))
-    assert settings.golds == {
-        "new": tmp_path / "experiments" / "new.json",
-        "other": tmp_path / "bird" / "other.json",
-    }
-
-
-def test_files_may_be_given_as_text(revised, write, tmp_path):
-    write("", revised[:1])
-    golds = {"new": str(tmp_path / "experiments" / "new.json")}
-    with open_study("bundled-dev", golds=golds, figures=str(tmp_path / "figures")) as study:
-        assert list(study.golds) == ["new"]
-
-
 def test_a_run_has_a_verdict_by_each_gold_and_its_row_the_paired_change(write, revised, tmp_path):
     experiment = load_experiment(write("golds: {new: new.json}", revised[:200]))
     with open_study(experiment, limit=12, figures=tmp_path / "figures") as study:
@@ -75,9 +56,3 @@ def test_a_run_has_a_verdict_by_each_gold_and_its_row_the_paired_change(write, r
     assert [row["change, new"], row["change, new low"], row["change, new high"]] == pytest.approx(
         [100 * paired.difference, 100 * paired.low, 100 * paired.high]
     )
-
-
-def test_golds_that_cannot_be_read_are_refused_before_anything_runs(write, tmp_path):
-    experiment = load_experiment(write("golds: {new: new.json}", [{"question_id": 99_999}]))
-    with pytest.raises(BadInputError, match=r"new\.json: none of its 1 items is about a question"):
-        open_study(experiment, limit=2, figures=tmp_path / "figures")

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from workbench.errors import BadInputError
 from workbench.evaluate.around_gold import AroundGold
 from workbench.evaluate.judge import gold_candidates
 from workbench.study.experiment import Experiment
@@ -72,12 +71,6 @@ def test_files_are_a_pool_however_few_questions_are_asked(files):
     assert run.questions["calls"].sum() == 0
 
 
-def test_a_file_of_predictions_that_is_not_there_is_refused(files):
-    nowhere = replace(files, predictions=(files.folder / "nowhere.json",))
-    with open_study(nowhere, limit=2) as study, pytest.raises(BadInputError, match="nowhere"):
-        pooled(study)
-
-
 def test_without_files_the_pool_is_our_own_systems_with_their_calls(opened):
     few = opened.sample(2)
     renamed, pool = pooled(few)
@@ -117,15 +110,6 @@ def test_who_likes_a_place_is_right_in_half_of_the_duels(run, place):
     nothing = judged(found[:0], "judge")
     assert nothing["duels"] == 0
     assert pd.isna(nothing["accuracy"])
-
-
-def test_votes_judge_for_the_larger_group():
-    rows = [("right", True), ("wrong", True), ("right", True), ("wrong", False)]
-    frame = pd.DataFrame(rows, columns=["first", "by_votes"]).assign(
-        run="r", question_id="1", db_id="d", right="x", wrong=["y", "y", "z", "z"], correct=False
-    )
-    row = judged(frame, "votes", "by_votes")
-    assert (row["duels"], row["accuracy"], row["steady"]) == (4, 75, 50)
 
 
 def test_schemas_of_both_splits_are_merged_and_no_table_comes_twice(opened):

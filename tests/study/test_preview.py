@@ -7,11 +7,10 @@ from click.testing import CliRunner
 
 from workbench.cli.reproduce import reproduce
 from workbench.cli.run import run
-from workbench.errors import BadInputError
 from workbench.llm.keys import endpoint, register
 from workbench.prompts.prompt import load
 from workbench.store import Store
-from workbench.study.preview import estimated, stand_in
+from workbench.study.preview import stand_in
 from workbench.types import Request
 
 LAST = r"about \$([\d,.]+), at worst \$([\d,.]+); ([\d,]+) calls, (\d+)% of them (\w+)"
@@ -86,8 +85,3 @@ def test_a_model_that_runs_in_this_process_is_not_asked():
     assert "tugs" in reply["choices"][0]["message"]["content"]
     keys = {endpoint("inside/model", url) for url in ("", "http://stand-in.invalid")}
     assert len(keys) == 2  # so that the parser's replies are not taken for the model's
-
-
-def test_what_asks_no_model_has_no_estimate(tmp_path):
-    with Store() as store, pytest.raises(BadInputError, match="nothing asked a model"):
-        estimated(tmp_path, store)

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from workbench.llm.money import Tally
-from workbench.study.progress import Progress, report_failed_calls
+from workbench.study.progress import Progress
 
 
 class NotebookStream(io.StringIO):
@@ -31,27 +31,11 @@ def test_the_bar_is_on_stderr_but_not_in_a_notebook_which_shows_that_on_red(
         assert progress._bar.fp._wrapped is getattr(sys, place)
 
 
-def test_the_bar_says_that_prices_are_unknown(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    with Progress("a run") as progress:
-        progress(1, 2, Tally(calls=3, cost=0.25, unpriced=2))
-        assert (
-            "3 calls asked, 0 cached, $0.2500 and 2 calls of unknown price" in progress._bar.postfix
-        )
-
-
 def test_a_file_that_takes_stderr_gets_no_bar(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with Progress("a run") as progress:
         progress(1, 2, Tally())
         assert progress._bar.disable
-
-
-def test_a_run_says_how_many_calls_got_no_answer_and_why(capsys):
-    report_failed_calls("MAC-SQL", {"timeout": 1, "rejected": 2})
-    assert capsys.readouterr().err == (
-        "MAC-SQL: 3 calls got no answer (rejected 2, timeout 1), and the numbers lack them: run it again\n"
-    )
 
 
 def test_a_run_in_a_notebook_leaves_one_line_behind(monkeypatch):

@@ -6,20 +6,17 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from workbench.benchmarks.load import open_benchmark
 from workbench.errors import BadInputError
 from workbench.evaluate.judge import judge
-from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.llm.faults import Refusal
-from workbench.sql.executor import Executor
 from workbench.study.measures import notes_on
-from workbench.study.run import Runs, accuracy, across, costs, run_tables
-from workbench.study.solve import model_names, system_keys
+from workbench.study.run import Runs, accuracy, across, costs
+from workbench.study.solve import system_keys
 from workbench.study.study import Study, open_study
 from workbench.study.trace import candidates
 from workbench.systems.baselines import direct
-from workbench.systems.chase_sql import Ranker, chase_sql
+from workbench.systems.chase_sql import chase_sql
 from workbench.systems.generate import Generate
 from workbench.systems.mac_sql import mac_sql
 from workbench.systems.select import Majority
@@ -78,17 +75,6 @@ def test_on_spider_an_empty_result_is_not_suspect_unless_the_experiment_says_so(
     assert [step.suspect for step in (*system.fix, system.select)] == [expected] * 2
 
 
-def test_a_row_of_a_table_counts_calls_and_tokens(several):
-    _, run = several
-    row = costs(run.questions, "two generators")
-    assert row["system"] == "two generators"
-    assert row["n"] == 8
-    assert row["EX"] == pytest.approx(100 * run.questions["correct"].mean())
-    assert row["low"] <= row["EX"] <= row["high"]
-    assert row["calls"] >= 5  # keywords and four candidates
-    assert row["run"] == run.id
-
-
 def test_each_difficulty_has_its_accuracy_and_interval_the_easiest_first(several):
     study, run = several
     asked = run.questions
@@ -115,14 +101,6 @@ def test_accuracies_across_a_column_stand_side_by_side_with_their_intervals():
     assert wide["system"].tolist() == ["b", "a"]
     assert wide.loc[0, ["5", "25 low", "25", "run"]].tolist() == [20.0, 10.0, 21.0, "r1 r2"]
     assert wide["25"].isna().tolist() == [False, True]
-
-
-def test_a_question_counts_once_however_many_candidates_it_has(several):
-    _, run = several
-    first = run.questions["question_id"].iloc[0]
-    thinned = run.trials[(run.trials["question_id"] != first) | (run.trials["sample"] == 0)]
-    mean = thinned.groupby("question_id")["correct"].mean().mean()
-    assert accuracy(thinned)["EX"] == pytest.approx(100 * mean)
 
 
 def test_running_again_asks_nothing_and_gives_the_same(several):
@@ -154,27 +132,6 @@ def test_other_selectors_share_the_candidates(several):
     assert study.lab.client.cache.read(count) == [(8,)]
 
 
-def test_fewer_questions_are_some_of_them(several):
-    study, run = several
-    few = study.sample(3)
-    assert few.stamp.n == 3
-    part = few.run(SEVERAL)
-    assert set(part.questions["question_id"]) < set(run.questions["question_id"])
-    assert part.id != run.id
-
-
-def test_runs_with_different_prompts_have_different_ids(several, tmp_path):
-    study, _ = several
-    small, page = study.sample(2), tmp_path / "generate" / "direct.md"
-    page.parent.mkdir()
-    page.write_text(DIRECT.read_text())
-    mine = replace(small, lab=replace(small.lab, prompts=tmp_path))
-    packaged, copied = (where.run(direct(study.model)) for where in (small, mine))
-    page.write_text(f"{DIRECT.read_text()}\nBe brief.")
-    edited = mine.run(direct(study.model))
-    assert len({packaged.id, copied.id, edited.id}) == 3
-
-
 @pytest.fixture
 def answer(study, monkeypatch):
     """`answer(sql)` runs a system whose package code was changed so that it answers every question with this."""
@@ -192,12 +149,6 @@ def test_a_run_of_changed_code_leaves_the_older_run_of_other_answers(study, answ
     store = study.lab.client.cache
     assert set(candidates(before.id, store)["sql"]) == {"SELECT 1"}
     assert set(candidates(after.id, store)["sql"]) == {"SELECT 2"}
-
-
-def test_a_run_of_changed_code_with_the_same_answers_is_the_same_run(study, answer):
-    before = answer("SELECT 1")
-    answer("SELECT 2")
-    assert answer("SELECT 1").id == before.id
 
 
 def test_a_question_that_failed_stays_without_answer_in_its_run(study):
@@ -275,32 +226,3 @@ def test_the_dollars_of_calls_of_unknown_price_are_unknown_and_not_nothing(study
     assert rows["dollars"].isna().tolist() == [True, False]
     assert "The price of 6 calls of mine is unknown" in notes_on([unknown, free])
     assert "nan" not in rows.alone("Rows").to_markdown().lower()
-
-
-def test_every_model_of_a_system_is_found():
-    system = replace(chase_sql("a/b"), select=Ranker("c/d"))
-    assert model_names([system.generate, system.select]) == {"a/b", "c/d"}
-
-
-def test_spider_is_judged_in_its_own_sense(study):
-    """Rows that come twice count twice for Spider, and once for BIRD."""
-    benchmark = open_benchmark("bundled-dev")
-    question = benchmark.questions[0]
-    gold = replace(benchmark.golds[question.id], sql="SELECT 1 UNION ALL SELECT 1")
-    attempt = {
-        "trials": [
-            {"generator": "g", "sample": 0, "sql": "SELECT 1", "status": "ok",
-             "fingerprint": study.lab.run(question, "SELECT 1").fingerprint, "problem": "",
-             "repaired_from": None}
-        ],
-        "cost": dict.fromkeys(("calls", "input_tokens", "output_tokens", "dollars", "unpriced"), 0),
-    }  # fmt: skip
-    from workbench.study.solve import QuestionRecords
-
-    kept = {question.id: QuestionRecords("k", attempt, {"chosen": 0, "cost": attempt["cost"]})}
-    part = replace(benchmark, questions=(question,), golds={question.id: gold})
-    with Cache() as store, Executor(store) as executor:
-        _, bird = run_tables("r", part, kept, executor)
-        _, spider = run_tables("r", replace(part, sense="spider"), kept, executor)
-    assert bird["correct"].tolist() == [True]
-    assert spider["correct"].tolist() == [False]

@@ -12,7 +12,6 @@ from workbench.report.tables import ResultTable, alone
 from workbench.study.run import costs
 from workbench.study.saved import Saved, read_index
 from workbench.study.study import open_study
-from workbench.study.trace import trace
 from workbench.systems.baselines import direct
 from workbench.systems.chess import chess_ir_ss_cg
 
@@ -56,14 +55,6 @@ def test_a_saved_figure_names_the_models_of_its_runs(experiment):
                 assert read_index(study.saved.folder)[name]["stamp"].startswith(who)
             assert f"Here: {who}" in read_index(study.saved.folder)["a_table"]["table"]
         assert str(study.stamp).startswith("a/one on")
-
-
-def test_a_figure_is_saved_beside_its_data(study):
-    run = study.run(direct())
-    study.save("a_figure", unique_solves(run.trials, stamp=str(study.stamp)))
-    names = {path.name for path in study.saved.folder.glob("[!.]*")}
-    kinds = ("png", "csv")
-    assert names == {"index.json", *(f"a_figure.{kind}" for kind in kinds)}
 
 
 def save_twenty(folder, worker):
@@ -111,50 +102,3 @@ def test_a_claim_before_any_saved_figure_is_refused(study):
 def test_a_name_never_becomes_a_path(study, table, name):
     with pytest.raises(BadInputError, match="use ASCII letters, digits"):
         study.save(name, table[1])
-
-
-def test_figures_of_a_limit_have_their_own_folder(experiment, tmp_path):
-    with open_study(experiment) as whole, open_study(experiment, limit=6) as part:
-        assert whole.saved.folder == tmp_path / "figures" / "small"
-        assert part.saved.folder == tmp_path / "figures" / "small-6"
-
-
-def test_a_number_leads_to_the_sql_and_the_calls_behind_it(study, table):
-    run, shown = table
-    study.save("a_table", shown)
-    store = study.lab.client.cache
-    row, found = trace(study.saved.folder / "a_table.csv", 0, store)
-    assert row["run"] == run.id
-    assert found["question_id"].tolist() == run.questions["question_id"].tolist()
-    assert found["sql"].tolist() == run.questions["sql"].tolist()
-    for calls in found["calls"]:
-        for key in calls:
-            assert store.read("SELECT count(*) FROM calls WHERE key = ?", (key,)) == [(1,)]
-
-
-def test_the_cells_of_a_row_select_its_candidates(study):
-    run = study.run(direct())
-    counts = run.trials.groupby(["db_id", "generator"], as_index=False).agg(
-        right=("correct", "sum"), run=("run", "first")
-    )
-    study.save("by_db", alone(counts, study.stamp, "By database"))
-    store = study.lab.client.cache
-    for number, (db_id, part) in enumerate(run.trials.groupby("db_id")):
-        _, found = trace(study.saved.folder / "by_db.csv", number, store)
-        assert set(found["db_id"]) == {db_id}
-        assert len(found) == len(part)
-
-
-@pytest.mark.parametrize(
-    ("text", "row", "complaint"),
-    [
-        ("a,run\n1,abc\n", 1, "has rows 0 to 0, and no row 1"),
-        ("a\n1\n", 0, "names no run"),
-        ("a,run\n1,abc\n", 0, "run abc is not in .*run the experiment here first"),
-    ],
-)
-def test_a_row_without_a_run_is_an_error_with_a_reason(study, tmp_path, text, row, complaint):
-    data = tmp_path / "x.csv"
-    data.write_text(text)
-    with pytest.raises(BadInputError, match=complaint):
-        trace(data, row, study.lab.client.cache)

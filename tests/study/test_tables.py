@@ -30,14 +30,6 @@ def runs(study):
     )
 
 
-def test_a_dictionary_of_systems_gives_runs_by_name_on_the_same_questions(study, runs):
-    assert list(runs) == ["CHASE-SQL", "w/o fixer", "direct"]
-    assert runs["direct"].id == study.run(study.direct()).id
-    asked = runs.questions
-    assert asked["system"].value_counts().to_dict() == dict.fromkeys(runs, 12)
-    assert runs.trials["system"].unique().tolist() == list(runs)
-
-
 def test_an_accuracy_stands_beside_its_change_and_the_papers_rows(runs):
     rows = runs.accuracy(against="CHASE-SQL")
     table = rows.beside("CHASE-SQL", "table 7")

@@ -15,16 +15,13 @@ from workbench.report.figures.candidates import (
     agreement,
     bounds_by_difficulty,
     bounds_by_generator,
-    exists_and_chosen,
     outcome_pie,
     regret,
     unique_solves,
     venn,
 )
-from workbench.report.figures.schema import columns_left
-from workbench.report.papers import published
-from workbench.report.tables import alone, beside
-from workbench.study.measures import judged, lost
+from workbench.report.tables import alone
+from workbench.study.measures import judged
 from workbench.study.run import accuracy, costs
 from workbench.study.study import open_study
 from workbench.study.trace import trace
@@ -93,12 +90,6 @@ def by_question(found):
     return {name: rows.tolist() for name, rows in found.groupby("question_id")["correct"]}
 
 
-def test_the_small_run_has_something_of_every_kind(run):
-    asked = run.questions
-    assert 0 < asked["correct"].sum() < asked["oracle"].sum() < len(asked)
-    assert asked["adversary"].sum() < asked["correct"].sum()
-
-
 def test_an_accuracy_comes_from_what_was_chosen(study, run, behind):
     ((row, found),) = behind(table(study, costs(run.questions, run.name)))
     assert found["chosen"].all()
@@ -114,13 +105,6 @@ def test_one_candidate_and_the_bounds_come_from_all_of_them(study, run, behind):
     again = [means[0].mean(), means[1].any(), means[2].all(), means[3].first()]
     assert [share(one) for one in again] == [near(row["EX"]) for row, _ in rows_behind]
     assert [len(found) for _, found in rows_behind] == [160, 160, 160, 40]
-
-
-def test_what_the_reader_of_a_table_sees_leaves_out_what_leads_back(study, run):
-    shown = table(study, accuracy(run.trials) | {"question_ids": "1 2"})
-    for text in (shown.to_html(), shown.to_markdown()):
-        assert "counted" not in text
-        assert "ids" not in text
 
 
 @pytest.mark.parametrize("draw", [bounds_by_generator, bounds_by_difficulty])
@@ -141,16 +125,6 @@ def test_a_region_of_a_venn_diagram_is_its_questions_and_no_others(study, run, b
             assert {name for name in solved if solvers[name]} == set(
                 filter(None, row["solved_by"].split(" & "))
             )
-
-
-def test_a_diagram_of_some_generators_is_about_these(study, behind):
-    three = study.sample(8).run(replace(WHOLE, select=Majority()), "three")
-    two = three.trials[three.trials["generator"] != "query_plan"]
-    study.save("two", venn(two, stamp=study.stamp))
-    path = study.saved.folder / "two.csv"
-    found = pd.concat([trace(path, n, study.lab.client.cache)[1] for n in range(4)])
-    assert set(found["generator"]) == set(two["generator"])
-    assert len(found) == len(two)
 
 
 @pytest.mark.parametrize("by", ["difficulty", "db_id"])
@@ -187,13 +161,6 @@ def test_an_outcome_is_the_questions_that_came_out_so(study, run, behind):
             assert there.all() == there.any() == (row["outcome"] != "no right candidate")
 
 
-def test_what_exists_and_what_is_chosen_come_from_all_candidates(study, run, behind):
-    for row, found in behind(exists_and_chosen(run.questions, stamp=study.stamp)):
-        assert found["question_id"].nunique() == int(row["n"])
-        assert share(found.groupby("question_id")["correct"].any()) == near(row["exists"])
-        assert share(found[found["chosen"]]["correct"]) == near(row["chosen"])
-
-
 def test_regret_comes_from_all_candidates_of_each_run(study, run, other, behind):
     asked = pd.concat([one.questions.assign(system=one.name) for one in (run, other)])
     for row, found in behind(regret(asked, stamp=study.stamp)):
@@ -202,16 +169,6 @@ def test_regret_comes_from_all_candidates_of_each_run(study, run, other, behind)
         assert share(right) == near(row["right"])
         assert share(there & ~right) == near(row["lost"])
         assert (there & ~right).sum() == int(row["n_lost"])
-
-
-def test_a_lost_question_comes_with_all_its_candidates(study, run, behind):
-    losses = lost(run, study)
-    rows_behind = list(behind(alone(losses, study.stamp, "Lost")))
-    assert [row["question_id"] for row, _ in rows_behind] == losses["question_id"].tolist() != []
-    for row, found in rows_behind:
-        assert set(found["question_id"]) == {row["question_id"]}
-        assert len(found) == 4
-        assert set(found[found["correct"]]["generator"]) == set(row["right by"].split(", "))
 
 
 def test_a_difference_comes_from_what_both_chose(study, run, other, behind):
@@ -247,22 +204,6 @@ def test_duels_come_from_the_questions_that_have_them(study, run, behind):
     ((_, found),) = behind(table(study, judged(pd.DataFrame(met), "judge")))
     assert set(found["question_id"]) == {one["question_id"] for one in met}
     assert (found.groupby("question_id")["correct"].nunique() == 2).all()
-
-
-def test_a_label_is_of_what_was_chosen(study, run, behind):
-    chosen = run.trials[run.trials["chosen"]]
-    labels = chosen[["run", "question_id", "generator"]].assign(error="Joins", counted="chosen")
-    rows_behind = list(behind(alone(labels, study.stamp, "Labels")))
-    assert [found["question_id"].tolist() for _, found in rows_behind] == [
-        [name] for name in chosen["question_id"]
-    ]
-
-
-def test_what_pruning_left_is_of_the_questions_of_a_database(study, run, behind):
-    stages = run.questions[["run", "question_id", "db_id"]].assign(stage="whole", columns=9)
-    for row, found in behind(columns_left(stages, stamp=study.stamp)):
-        assert set(found["db_id"]) == {row["db_id"]}
-        assert found["question_id"].nunique() == int(row["n"])
 
 
 def test_a_question_without_an_answer_is_among_those_counted(study):
@@ -303,12 +244,6 @@ def test_a_row_without_sql_says_why(study, tmp_path, text, complaint):
         trace(data, 0, study.lab.client.cache)
 
 
-def test_a_file_that_is_no_data_is_refused(study, tmp_path):
-    (tmp_path / "x.md").write_text("a,run\n1,2\n")
-    with pytest.raises(BadInputError, match=r"x.md: give the .csv beside a figure"):
-        trace(tmp_path / "x.md", 0, study.lab.client.cache)
-
-
 @pytest.mark.parametrize(
     "content",
     [b"", b'a,run\n1,"2\n', b"a,run\n1,2\n1,2,3\n", b"a,run\n1,2,3\n", b"a,run\n\xff,2\n"],
@@ -317,23 +252,6 @@ def test_a_broken_csv_is_refused_by_its_name(study, tmp_path, content):
     (tmp_path / "x.csv").write_bytes(content)
     with pytest.raises(BadInputError, match=r"x\.csv: give the .csv beside a figure"):
         trace(tmp_path / "x.csv", 0, study.lab.client.cache)
-
-
-def test_rows_that_only_the_paper_has_say_so(study, run):
-    paper = published("CHESS", "table 2")
-    study.save(
-        "it",
-        beside(
-            pd.DataFrame([costs(run.questions, "ours")]),
-            paper,
-            study.stamp,
-            columns={"EX": "EX dev"},
-        ),
-    )
-    data = study.saved.folder / "it.csv"
-    assert len(trace(data, 0, study.lab.client.cache)[1]) == 40
-    with pytest.raises(BadInputError, match="its numbers are the paper's"):
-        trace(data, 1, study.lab.client.cache)
 
 
 def test_names_may_hold_what_stands_between_them(study):

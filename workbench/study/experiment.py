@@ -33,25 +33,16 @@ from workbench.yamlfile import read_yaml
 NO_MODEL = "none"
 MODEL_ROLES = (*ROLES, "small", "open", "tuned")  # the last three have rows of their own in tables
 _PACKAGE = Path(__file__).parents[1]
-SHARED = (
-    "batch",
-    "cheaper",
-    "cluster",
-    "offline",
-    "budget",
-    "cache",
-    "dollars",
-    "calls",
-    "figures",
-)
-_PATHS = ("root", "prompts", "codes")
+SHARED = ("batch", "cheaper", "cluster", "offline", "budget", "cache", "dollars", "calls", "figures")  # fmt: skip
+_PATHS = ("root", "prompts", "codes", "predictions")  # the last one may be several
 _BENCHMARKS = ("benchmark", "train")
 
 Number = Annotated[float, Field(strict=True, ge=0)]
 Count = Annotated[int, Field(strict=True, ge=0)]
 ByName = Annotated[dict[str, Any], BeforeValidator(lambda given: {} if given is None else given)]
 Paths = Annotated[
-    tuple[Path, ...], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)
+    tuple[Path, ...],
+    BeforeValidator(lambda given: [given] if isinstance(given, str | Path) else given),
 ]
 
 
@@ -118,9 +109,8 @@ class Experiment:
         named = {self.model, *self.models.values(), *self.judges, *ROLES, str(self.retrieval)}
         for owner in self.parameters:
             if not any(owner in name for name in named):
-                raise BadInputError(
-                    f"parameters: no other setting names the model {owner}; the roles are {', '.join(ROLES)}"
-                )
+                told = f"no other setting names the model {owner}; the roles are {', '.join(ROLES)}"
+                raise BadInputError(f"parameters: {told}")
         check_limit(self.limit)
         Limits(seconds=self.sql_seconds)
         if self.retrieval:
@@ -163,16 +153,13 @@ def find_experiment(name: str) -> Path:
     if name.endswith((".yaml", ".yml")):
         return Path(name)
     here = Path.cwd()
-    folders = [
-        *(parent / "experiments" for parent in (here, *here.parents)),
-        shipped("experiments"),
-    ]
+    folders = [parent / "experiments" for parent in (here, *here.parents)]
+    folders.append(shipped("experiments"))
     known = {path.stem: path for folder in reversed(folders) for path in folder.glob("*.yaml")}
     if name not in known:
-        raise BadInputError(
-            f"no experiment {name!r}; there are {', '.join(sorted(known)) or 'none here'}. Give one of these names, or"
-            " the path of a YAML file"
-        )
+        listed = ", ".join(sorted(known)) or "none here"
+        give = "Give one of these names, or the path of a YAML file"
+        raise BadInputError(f"no experiment {name!r}; there are {listed}. {give}")
     return known[name]
 
 
@@ -196,13 +183,9 @@ def load_experiment(name: str, preview: int = 0) -> Experiment:
         given = {key: value for key, value in settings.items() if value is not None}
         if preview:
             given = _with_bundled(given)
-        places = {"name": path.stem, "path": file, "folder": file.parent.parent}
-        given = places | {
-            str(key): _placed(key, value, file.parent) for key, value in given.items()
-        }
-        if preview:
-            given["preview"] = preview
-        experiment = Experiment(**given)
+        own = {str(key): _placed(key, value, file.parent) for key, value in given.items()}
+        places: Any = {"name": path.stem, "path": file, "folder": file.parent.parent}
+        experiment = Experiment(**places | own | ({"preview": preview} if preview else {}))
         for model in experiment.asked:
             check_model(model)
     except ValidationError as error:
@@ -234,28 +217,19 @@ def _with_bundled(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _placed(key: str, value: Any, folder: Path) -> Any:
     """The setting's value; paths and the variables in them are expanded, relative to the experiment's file."""
-    if isinstance(value, str) and (
-        key in _PATHS or (key in _BENCHMARKS and value.endswith(".json")) or key == "predictions"
-    ):
-        placed = folder / _expanded(key, value)
-        return str(placed) if key in (*_BENCHMARKS, "predictions") else placed
     if key == "predictions" and isinstance(value, list):
         return [_placed(key, part, folder) for part in value]
     if key == "golds" and isinstance(value, dict):
-        return {
-            name: folder / _expanded(f"golds: {name}", file) if isinstance(file, str) else file
-            for name, file in value.items()
-        }
+        return {name: _placed("root", file, folder) for name, file in value.items()}
+    if not isinstance(value, str):
+        return value
+    if key in _PATHS or (key in _BENCHMARKS and value.endswith(".json")):
+        try:
+            path = folder / Path(string.Template(value).substitute(os.environ)).expanduser()
+        except KeyError as error:
+            told = f"${error.args[0]} is not set: export {error.args[0]}=/path"
+            raise BadInputError(f"{key} is {value}, and {told}") from error
+        except ValueError as error:
+            raise BadInputError(f"{key} is {value}: {error}") from error
+        return str(path) if key in _BENCHMARKS else path
     return value
-
-
-def _expanded(key: str, value: str) -> Path:
-    """The path with its environment variables replaced by their values."""
-    try:
-        return Path(string.Template(value).substitute(os.environ)).expanduser()
-    except KeyError as error:
-        raise BadInputError(
-            f"{key} is {value}, and ${error.args[0]} is not set: export {error.args[0]}=/path"
-        ) from error
-    except ValueError as error:
-        raise BadInputError(f"{key} is {value}: {error}") from error

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.report.papers import all_published
 from workbench.report.tables import markdown
-from workbench.study.saved import read_index, verdict
+from workbench.study.saved import VERDICTS, read_index
 
 _PAPERS = {
     "chase": "CHASE-SQL",
@@ -43,9 +43,8 @@ def write_executed(notebook: str, executed: Path, figures: Path, names: Mapping[
             pictures = [name for name in saved if (figures / f"{name}.png").is_file()]
             cell["outputs"] = [_linked(out, pictures) for out in cell["outputs"] if "data" in out]
     path = figures / f"{notebook.replace('/', '-')}.ipynb"
-    path.write_text(
-        json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf-8"
-    )
+    text = json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True)
+    path.write_text(f"{text}\n", "utf-8")
     return path
 
 
@@ -66,9 +65,8 @@ def write_gallery(figures: Path) -> Path:
     lines = ["# Figures"]
     for folder in sorted(path for path in figures.iterdir() if path.is_dir()):
         own = figures.parent / "experiments" / f"{folder.name}.yaml"
-        if (own.is_file() or not re.search(r"-[\d.]+$", folder.name)) and (
-            index := read_index(folder)
-        ):
+        limited = re.search(r"-[\d.]+$", folder.name) and not own.is_file()
+        if not limited and (index := read_index(folder)):
             lines += ["", f"## {folder.name}", "", *_page(folder, index)]
     path = figures / "README.md"
     path.write_text("\n".join(lines).rstrip() + "\n", "utf-8")
@@ -104,13 +102,9 @@ def _page(folder: Path, index: Mapping[str, Mapping[str, Any]]) -> Iterator[str]
                 link = f"[{rows} rows]({folder.name}/{name}.csv)"
             else:  # its title is in the heading
                 yield re.sub(r"^\*\*.*?\*\*\n\n", "", record["table"]).replace(_PARSER, "").rstrip()
-            stamp = (
-                ""
-                if "Here: " in record["table"]
-                else markdown(record["stamp"].replace(_PARSER, ""))
-            )
-            yield from ("", f"{stamp} ({link})".strip())
-            judged = [claim for claim in record["claims"] if claim["holds"] is not None]
-            for claim in judged:
-                told = f"{markdown(claim['text'])} {markdown(claim['detail'])}".rstrip()
-                yield from ("", f"- **{verdict(claim['holds'])}**: {told}")
+            stamp = "" if "Here: " in record["table"] else record["stamp"].replace(_PARSER, "")
+            yield from ("", f"{markdown(stamp)} ({link})".strip())
+            for claim in record["claims"]:
+                if claim["holds"] is not None:
+                    told = markdown(f"{claim['text']} {claim['detail']}")
+                    yield from ("", f"- **{VERDICTS[claim['holds']]}**: {told}")

@@ -13,6 +13,7 @@ from workbench.evaluate.efficiency import efficiency
 from workbench.evaluate.judge import judge
 from workbench.evaluate.stats import mean_interval
 from workbench.report.stamp import question_ids
+from workbench.report.stamp import runs as runs_of
 from workbench.study.run import BY_GOLD, FAILED_BY_GOLD, Run, Table, accuracy, cells
 from workbench.study.study import Study
 from workbench.systems.select import result_of
@@ -27,11 +28,7 @@ def ves(study: Study, runs: Mapping[str, Run], rounds: int = 10, repeats: int = 
     With the embedded parser it counts SQLite's opcodes, which are the same on every machine, and is named so.
     """
     counted = study.model.startswith("embedded/")
-    options: dict[str, Any] = {
-        "by": "opcodes" if counted else "time",
-        "runs": rounds,
-        "repeats": repeats,
-    }
+    options: Any = {"by": "opcodes" if counted else "time", "runs": rounds, "repeats": repeats}
     rows = []
     for name, run in runs.items():
         found = efficiency(study.benchmark, run.questions, study.lab.executor, **options)
@@ -74,15 +71,14 @@ def duels(run: Run) -> pd.DataFrame:
         key, trials = selection.question_id, selection.trials
         sizes = Counter(map(result_of, trials))
         for met in selection.comparisons:
-            pair = sorted((met.first, met.second), key=lambda i: not right[key][i])
             if right[key][met.first] == right[key][met.second]:
                 continue
-            good, bad = (trials[index] for index in pair)
-            queries = {"right": good.candidate.sql, "wrong": bad.candidate.sql}
-            lead, first = sizes[result_of(good)] - sizes[result_of(bad)], pair[0] == met.first
-            row = {"first": "right" if first else "wrong", "correct": met.winner == pair[0]}
-            row |= {"question_id": key, "by_votes": lead > -first}
-            rows.append({**about[key], **queries, **row})
+            better, worse = sorted((met.first, met.second), key=lambda i: not right[key][i])
+            good, bad, first = trials[better], trials[worse], met.first == better
+            lead = sizes[result_of(good)] - sizes[result_of(bad)]
+            row: Any = {"right": good.candidate.sql, "wrong": bad.candidate.sql, "question_id": key}
+            row |= {"first": "right" if first else "wrong", "correct": met.winner == better}
+            rows.append(about[key] | row | {"by_votes": lead > -first})
     columns = "run question_id db_id first right wrong correct by_votes"
     return pd.DataFrame(rows, columns=columns.split())
 
@@ -93,21 +89,15 @@ def judged(duels: pd.DataFrame, label: str, column: str = "correct") -> dict[str
     `steady` is the percentage of pairs in which the judge prefers the same query in both orders, and `first` the
     percentage of duels in which it prefers the first query.
     """
-    if duels.empty:
-        nothing = dict.fromkeys(("accuracy", "low", "high", "steady", "first"), float("nan"))
-        return {"system": label, "duels": 0} | nothing | {"run": ""}
-    by_pair = duels.groupby(["question_id", "right", "wrong"])[column]
-    interval = mean_interval(duels[column].astype(float).tolist(), duels["db_id"].tolist())
-    shares = {
-        "accuracy": interval.mean,
-        "low": interval.low,
-        "high": interval.high,
-        "steady": (by_pair.min() == by_pair.max()).mean(),
-        "first": (duels[column].astype(bool) == (duels["first"] == "right")).mean(),
-    }
+    shares = dict.fromkeys(("accuracy", "low", "high", "steady", "first"), float("nan"))
+    if not duels.empty:
+        by_pair = duels.groupby(["question_id", "right", "wrong"])[column]
+        found = mean_interval(duels[column].astype(float).tolist(), duels["db_id"].tolist())
+        steady = (by_pair.min() == by_pair.max()).mean()
+        first = (duels[column].astype(bool) == (duels["first"] == "right")).mean()
+        shares = dict(zip(shares, (found.mean, found.low, found.high, steady, first), strict=True))
     row = {"system": label, "duels": len(duels)} | {name: 100 * x for name, x in shares.items()}
-    of = {"run": " ".join(duels["run"].unique()), "question_ids": question_ids(duels)}
-    return row | of | {"counted": "all"}
+    return row | {"run": runs_of(duels), "question_ids": question_ids(duels), "counted": "all"}
 
 
 def pooled(study: Study) -> tuple[Study, Candidates]:
@@ -136,9 +126,8 @@ def pooled(study: Study) -> tuple[Study, Candidates]:
 
 def best_first(trials: pd.DataFrame) -> pd.DataFrame:
     """The candidates, those of the most accurate generator first; of equal ones, by name."""
-    right = (
-        trials.groupby(["generator", "question_id"])["correct"].mean().groupby("generator").mean()
-    )
+    shares = trials.groupby(["generator", "question_id"])["correct"].mean()
+    right = shares.groupby("generator").mean()
     names = right.sort_values(ascending=False, kind="stable").index.tolist()
     return trials.sort_values("generator", key=lambda own: own.map(names.index), kind="stable")
 
@@ -155,20 +144,17 @@ def lost(run: Run, study: Study) -> pd.DataFrame:
     trials = trials.assign(votes=sizes.reindex(trials.index, fill_value=0))
     texts = {question.id: question.text for question in study.benchmark.questions}
     rows = []
-    for key, own in trials[trials["question_id"].isin(missed["question_id"])].groupby(
-        "question_id", sort=False
-    ):
+    for key in missed["question_id"]:
+        own = trials[trials["question_id"] == key]
         right, chosen = own[own["correct"].astype(bool)], own[own["chosen"]]
-        best = right.loc[[right["votes"].idxmax()]].to_dict("records")[0]
+        best = right.loc[right["votes"].idxmax()]
         row = {name: best[name] for name in ("question_id", "db_id", "difficulty")}
-        row |= {"question": texts[str(key)]}
-        row |= {"chosen": "".join(chosen["sql"]), "votes": chosen["votes"].sum()}
-        row |= {"right": best["sql"], "right votes": best["votes"]}
+        row |= {"question": texts[key], "chosen": "".join(chosen["sql"])}
+        row |= {"votes": chosen["votes"].sum(), "right": best["sql"], "right votes": best["votes"]}
         row |= {"right by": ", ".join(right["generator"].unique())}
         rows.append(row | {"run": run.id, "counted": "all"})
     names = ["question_id", "db_id", "difficulty", "question", "chosen", "votes", "right"]
-    names += ["right votes", "right by", "run", "counted"]
-    return pd.DataFrame(rows, columns=names)
+    return pd.DataFrame(rows, columns=[*names, "right votes", "right by", "run", "counted"])
 
 
 def merged(study: Study) -> tuple[Schema, ...]:
@@ -184,12 +170,10 @@ def merged(study: Study) -> tuple[Schema, ...]:
         lab = replace(study.lab, database=benchmark.database)
         for path in sorted(benchmark.databases.glob("*/*.sqlite")):
             schema = lab.schema(path.parent.name)
-            tables = {
-                tuple(
-                    map(lower_name, (table.name, *(column.name for column in table.columns)))
-                ): table
-                for table in schema.tables
-            }
+            tables: dict[tuple[str, ...], Any] = {}
+            for table in schema.tables:
+                own = (table.name, *(column.name for column in table.columns))
+                tables[tuple(map(lower_name, own))] = table
             fresh = tuple(table for key, table in tables.items() if key not in seen)
             schemas.append(replace(schema, tables=fresh))
             seen.update(tables)

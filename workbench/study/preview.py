@@ -63,15 +63,10 @@ class StandIn:
         if known:
             tokens = (known.input_tokens, known.output_tokens)
             reply = reply_with(known.text, known.finish_reason, *tokens)
-        line = {
-            "prompt": request.prompt,
-            "model": request.model,
-            "cached": self._weight if known else 0,
-            "calls": 0 if known else self._weight,
-            "input": reply["usage"]["prompt_tokens"],
-            "limit": longest(request),
-            "tier": str(request.parameters.get("service_tier") or ""),
-        }
+        line = {"prompt": request.prompt, "model": request.model,
+                "cached": self._weight if known else 0, "calls": 0 if known else self._weight,
+                "input": reply["usage"]["prompt_tokens"], "limit": longest(request),
+                "tier": str(request.parameters.get("service_tier") or "")}  # fmt: skip
         with self._asked.open("ab") as file:
             file.write(orjson.dumps(line) + b"\n")
         return reply
@@ -102,18 +97,15 @@ def stand_in(request: Request) -> Reply:
 @contextmanager
 def preview_home() -> Iterator[Path]:
     """A home for a preview, in which the bundled databases that are built already are found."""
-    before = os.environ.get("WORKBENCH_HOME")
+    before = home()
     with tempfile.TemporaryDirectory(prefix="preview") as folder:
-        if (built := home() / "bundled").is_dir():
+        if (built := before / "bundled").is_dir():
             Path(folder, built.name).symlink_to(built.absolute())
         os.environ["WORKBENCH_HOME"] = folder
         try:
             yield Path(folder)
         finally:
-            if before is None:
-                del os.environ["WORKBENCH_HOME"]
-            else:
-                os.environ["WORKBENCH_HOME"] = before
+            os.environ["WORKBENCH_HOME"] = str(before)
 
 
 def estimated(folder: Path, store: Store) -> str:
@@ -126,19 +118,16 @@ def estimated(folder: Path, store: Store) -> str:
     rows, worst = [], 0.0
     for each in noted.to_dict("records"):
         parameters = {"max_tokens": int(each["limit"]), "service_tier": each["tier"] or None}
-        request, calls = (
-            Request(each["prompt"], each["model"], (), parameters),
-            round(each["calls"]),
-        )
+        request = Request(each["prompt"], each["model"], (), parameters)
+        calls = round(each["calls"])
         rows.append(estimate(store, request, each["input"], calls, round(each["cached"])))
         if calls:  # whose every reply is as long as it may be
-            most = price(request, 1.3 * each["input"], each["limit"], litellm())
-            worst += max(rows[-1].high, calls * (most or 0.0))
+            dearest = price(request, 1.3 * each["input"], each["limit"], litellm())
+            worst += max(rows[-1].high, calls * (dearest or 0.0))
     whole = Preview(tuple(rows))
     sums, by_prompt = whole.together, noted.groupby("prompt")["calls"].sum()
     share = by_prompt.max() / max(1.0, by_prompt.sum())
     unpriced = f" and {sums.unpriced:,} calls of unknown price" if sums.unpriced else ""
-    return (
-        f"{whole.table()}\n\nabout ${(sums.low + sums.high) / 2:,.2f}, at worst ${worst:,.2f}{unpriced}; {sums.calls:,} "
-        f"calls, {share:.0%} of them {str(by_prompt.idxmax()).rpartition('/')[2]}"
-    )
+    cost = f"about ${(sums.low + sums.high) / 2:,.2f}, at worst ${worst:,.2f}{unpriced}"
+    most = f"{share:.0%} of them {str(by_prompt.idxmax()).rpartition('/')[2]}"
+    return f"{whole.table()}\n\n{cost}; {sums.calls:,} calls, {most}"

@@ -45,8 +45,7 @@ class Progress:
 
 def report_failed_calls(system: str, failed: Mapping[str, int]) -> None:
     """Say on standard error how many calls of a system ended without an answer, by fault."""
-    if not failed:
-        return
-    faults = ", ".join(f"{fault} {number:,}" for fault, number in sorted(failed.items()))
-    line = f"{sum(failed.values()):,} calls got no answer ({faults}), and the numbers lack them: run it again"
-    print(f"{system}: {line}" if system else line, file=sys.stderr)
+    if failed:
+        faults = ", ".join(f"{fault} {number:,}" for fault, number in sorted(failed.items()))
+        line = f"{sum(failed.values()):,} calls got no answer ({faults}), and the numbers lack them: run it again"
+        print(f"{system}: {line}" if system else line, file=sys.stderr)

@@ -38,20 +38,16 @@ class Claim:
 
     def _repr_html_(self) -> str:
         form = Html('<p class="mathjax_ignore tex2jax_ignore"><b>{}</b>: {} <i>{}</i></p>')
-        return form.format(verdict(self.holds), self.text, self.detail)
+        return form.format(VERDICTS[self.holds], self.text, self.detail)
 
 
-def verdict(holds: bool | None) -> str:
-    """The words for a claim that holds, does not hold, or cannot be judged by a parser's answers."""
-    words = {True: "holds here", False: "does not hold here", None: "not judged: a parser answered"}
-    return words[holds]
+VERDICTS = {True: "holds here", False: "does not hold here", None: "not judged: a parser answered"}
 
 
 def read_index(folder: Path) -> dict[str, dict[str, Any]]:
     """The record of each saved figure and table, by name; none if the folder has no index."""
     path = folder / _INDEX
-    records: dict[str, dict[str, Any]] = orjson.loads(path.read_bytes()) if path.exists() else {}
-    return records
+    return dict(orjson.loads(path.read_bytes())) if path.exists() else {}
 
 
 @dataclass
@@ -62,9 +58,7 @@ class Saved:
     names: dict[str, str] = field(default_factory=dict)  # of runs, by their ids
     last: tuple[str, pd.DataFrame] = "", pd.DataFrame()
 
-    def save(
-        self, name: str, shown: Figure | ResultTable, data: pd.DataFrame | None, stamp: object
-    ) -> None:
+    def save(self, name: str, shown: Figure | ResultTable, data: pd.DataFrame | None, stamp: object) -> None:  # fmt: skip
         """Write NAME.svg, .pdf and .png of a figure, NAME.csv, and the record in index.json."""
         if not re.fullmatch(r"\w+", name, re.ASCII):
             raise BadInputError(f"the name {name!r} is not allowed: use ASCII letters, digits, '_'")

@@ -15,7 +15,6 @@ import secrets
 import sys
 import time
 import zlib
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from functools import cache, partial
@@ -44,21 +43,21 @@ Record = Mapping[str, Any]
 ProgressReport = Callable[[int, int, Tally], object]
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionRecords:
-    """The records of a question: its candidates and its selection."""
-
+class QuestionRecords(NamedTuple):
     key: str  # the key of the selection's record; "" if it is not cached, as after a failed call
     candidates: Record
     selection: Record
 
 
 class QuestionKeys(NamedTuple):
-    """The keys of a question's context after pruning, of its candidates, and of its selection."""
-
-    context: str
+    context: str  # after pruning
     candidates: str
     selection: str
+
+
+class Prepared(NamedTuple):
+    contexts: tuple[Context, ...]  # after retrieval, and after each step of pruning
+    cost: Mapping[str, float]  # of the calls for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +76,10 @@ class ResultKeys:
         path = lab.database(question.db_id)
         database = lab.executor.fingerprints([path])[path]
         inputs = [question, database, _schema_hash(lab.schema(question.db_id))]
+        context = content_hash("prepared", [self.context, *inputs])
         candidates = content_hash("attempt", [self.candidates, *inputs])
         selection = content_hash("selection", [candidates, self.selector])
-        return QuestionKeys(
-            content_hash("prepared", [self.context, *inputs]), candidates, selection
-        )
+        return QuestionKeys(context, candidates, selection)
 
     def of_questions(self, questions: Sequence[Question], lab: Lab) -> dict[str, QuestionKeys]:
         """The keys by the question's id; the databases are hashed at the same time."""
@@ -95,13 +93,8 @@ ClusterSolver = Callable[
 ]
 
 
-def solve_all(
-    system: System,
-    questions: Sequence[Question],
-    lab: Lab,
-    progress: ProgressReport | None = None,
-    solver: ClusterSolver | None = None,
-) -> dict[str, QuestionRecords]:
+def solve_all(system: System, questions: Sequence[Question], lab: Lab, progress: ProgressReport | None = None,
+              solver: ClusterSolver | None = None) -> dict[str, QuestionRecords]:  # fmt: skip
     """The records of each question, by its id.
 
     `progress` is called with the number of questions done, the number of all, and the tally of calls. `solver` solves
@@ -142,9 +135,8 @@ def solve_all(
     return {question.id: records[question.id] for question in questions}
 
 
-def solve_once(
-    system: System, result_keys: ResultKeys, lab: Lab, locks: Locks, question: Question
-) -> QuestionRecords | None:
+def solve_once(system: System, result_keys: ResultKeys, lab: Lab, locks: Locks,
+               question: Question) -> QuestionRecords | None:  # fmt: skip
     """The question's records; None while another process solves it."""
     store, ledger = lab.client.cache, lab.client.ledger
     keys = result_keys.of_question(question, lab)
@@ -181,15 +173,7 @@ def lock_name(question: Question) -> str:
     return content_hash("question", question)
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A question's context after retrieval and after each step of pruning, and the cost of the calls so far."""
-
-    contexts: tuple[Context, ...]
-    cost: Mapping[str, float]
-
-
-_prepared: OrderedDict[str, Prepared] = OrderedDict()
+_prepared: dict[str, Prepared] = {}
 
 
 def prepare_once(system: System, keys: QuestionKeys, question: Question, lab: Lab) -> Prepared:
@@ -205,19 +189,17 @@ def prepare_once(system: System, keys: QuestionKeys, question: Question, lab: La
     if sum(ledger.failed.values()) == failed_before and not lab.watch:
         _prepared[key] = prepared
         if len(_prepared) > _MOST_CONTEXTS:
-            _prepared.popitem(last=False)
+            _prepared.pop(next(iter(_prepared)), None)
     return prepared
 
 
 def selection_of(records: QuestionRecords, question: Question, lab: Lab) -> Selection:
     """The selection that a question's records describe, with every execution read from the cache."""
-    made = records.selection
-    trials = _executed_trials(records.candidates, question, lab)
-    comparisons = tuple(Comparison(**one) for one in made["comparisons"])
-    scores, keys = tuple(made["scores"]), tuple(made["call_keys"])
-    return Selection(
-        question.id, trials, made["chosen"], made["selector"], scores, comparisons, keys
-    )
+    made = dict(records.selection)
+    del made["cost"]
+    made["comparisons"] = tuple(Comparison(**one) for one in made["comparisons"])
+    made |= {name: tuple(made[name]) for name in ("scores", "call_keys")}
+    return Selection(question.id, _executed_trials(records.candidates, question, lab), **made)
 
 
 def system_keys(system: System, lab: Lab) -> ResultKeys:
@@ -247,10 +229,8 @@ def identity_of(steps: Any) -> Any:
 
 @cache
 def _warn_unsourced(step: str) -> None:
-    print(
-        f"{step}: its source cannot be read, so its answers are not cached; define it in a cell or a file",
-        file=sys.stderr,
-    )
+    told = "its source cannot be read, so its answers are not cached; define it in a cell or a file"
+    print(f"{step}: {told}", file=sys.stderr)
 
 
 def endpoints(steps: Any, lab: Lab) -> dict[str, Any]:
@@ -311,9 +291,7 @@ def read_records(store: Store, table: str, keys: Sequence[str]) -> dict[str, dic
     return {key: orjson.loads(zlib.decompress(record)) for key, record in rows}
 
 
-def write_record(
-    store: Store, table: str, key: str, question: str, record: Record, *more: str
-) -> None:
+def write_record(store: Store, table: str, key: str, question: str, record: Record, *more: str) -> None:  # fmt: skip
     """Cache a record, unless its key has one already."""
     row = (key, question, *more, zlib.compress(canonical(record), 1))
     with store.write(durable=False) as database:
@@ -322,16 +300,18 @@ def write_record(
 
 def _executed_trials(record: Record, question: Question, lab: Lab) -> tuple[Trial, ...]:
     """The trials of a record, with executions that the cache has or that are run now."""
-    trials = [_trial_of(one) for one in record["trials"]]
-    queries = list({one.candidate.sql for trial in trials for one in trial.history} - {""})
-    by_sql = dict(zip(queries, lab.run_many(question, queries), strict=True))
+    every = list(record["trials"])
+    for one in every:  # and what each was repaired from, which is added meanwhile
+        every += filter(None, [one["repaired_from"]])
+    queries = list({one["sql"] for one in every} - {""})
+    results = dict(zip(queries, lab.run_many(question, queries), strict=True))
 
-    def executed(trial: Trial) -> Trial:
-        earlier = trial.repaired_from
-        execution = by_sql.get(trial.candidate.sql)
-        return Trial(trial.candidate, execution, executed(earlier) if earlier else None)
+    def made(one: Record) -> Trial:
+        own = {name: one[name] for name in ("sql", "generator", "sample", "reasoning", "problem")}
+        candidate, earlier = Candidate(**own, call_keys=tuple(one["call_keys"])), one["repaired_from"]  # fmt: skip
+        return Trial(candidate, results.get(one["sql"]), earlier and made(earlier))
 
-    return tuple(map(executed, trials))
+    return tuple(map(made, record["trials"]))
 
 
 def _trial_record(trial: Trial) -> dict[str, Any]:
@@ -340,14 +320,6 @@ def _trial_record(trial: Trial) -> dict[str, Any]:
     result = {"status": execution.status, "fingerprint": execution.fingerprint}
     earlier = trial.repaired_from and _trial_record(trial.repaired_from)
     return asdict(trial.candidate) | result | {"repaired_from": earlier}
-
-
-def _trial_of(record: Record) -> Trial:
-    """The trial of a record, without its execution."""
-    own = {name: record[name] for name in ("sql", "generator", "sample", "reasoning", "problem")}
-    earlier = record["repaired_from"]
-    candidate = Candidate(**own, call_keys=tuple(record["call_keys"]))
-    return Trial(candidate, repaired_from=_trial_of(earlier) if earlier else None)
 
 
 def _cost(now: Tally, before: Tally, more: Mapping[str, float] | None = None) -> dict[str, float]:

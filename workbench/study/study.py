@@ -57,13 +57,8 @@ if TYPE_CHECKING:
 _Shown = TypeVar("_Shown", Figure, ResultTable)
 
 
-def open_study(
-    experiment: str | Experiment,
-    *,
-    limit: float | None = None,
-    cluster: "str | distributed.Client" = "",
-    **settings: Any,
-) -> "Study":
+def open_study(experiment: str | Experiment, *, limit: float | None = None,
+               cluster: "str | distributed.Client" = "", **settings: Any) -> "Study":  # fmt: skip
     """Open an experiment, by its name or path, or a benchmark by its name, to run systems on it.
 
     `limit` is a number of questions, spread evenly, or a share of each database's questions, such as 0.1. `settings`
@@ -87,40 +82,24 @@ def open_study(
     revised = {name: with_golds(benchmark, file) for name, file in own.golds.items()}
     questions = some(some(benchmark.questions, own.limit), limit)
     name = own.name if limit is None else f"{own.name}-{limit}"
-    folder = own.figures or own.folder / own.output / name
-    preview = own.preview
+    folder = Path(own.figures or own.folder / own.output / name)
+    opened = some(questions, own.preview or None)
+    total = size(size(own.stands_for or len(benchmark.questions), own.limit), limit)
     with ExitStack() as stack:
-        store = stack.enter_context(Cache())
-        solver = None
-        cluster = cluster or own.cluster
-        if cluster and not preview:
+        store, solver = stack.enter_context(Cache()), None
+        if (cluster := cluster or own.cluster) and not own.preview:
             from workbench.cluster.pool import open_pool  # noqa: PLC0415  Dask, an extra
             from workbench.study.on_cluster import solve_on  # noqa: PLC0415
 
             solver = partial(solve_on, stack.enter_context(open_pool(cluster)))
         executor = stack.enter_context(Executor(store))
         budget = cautious(own.dollars, own.calls, own.budget)
-        opened = some(questions, preview or None)
-        lab = Lab(
-            client_of(own, store, budget),
-            executor,
-            benchmark.database,
-            own.prompts,
-            parameters=own.parameters,
-            limits=Limits(seconds=own.sql_seconds),
-        )
-        total = size(size(own.stands_for or len(benchmark.questions), own.limit), limit)
-        study = Study(
-            own if limit is None else replace(own, limit=limit),
-            replace(benchmark, questions=tuple(opened)),
-            lab,
-            Saved(Path(folder)),
-            budget,
-            stack.pop_all(),
-            solver,
-            total / len(opened) if preview else 0.0,
-            revised,
-        )
+        lab = Lab(client_of(own, store, budget), executor, benchmark.database, own.prompts,
+                  parameters=own.parameters, limits=Limits(seconds=own.sql_seconds))  # fmt: skip
+        own = own if limit is None else replace(own, limit=limit)
+        weight = total / len(opened) if own.preview else 0.0
+        study = Study(own, replace(benchmark, questions=tuple(opened)), lab, Saved(folder), budget,
+                      stack.pop_all(), solver, weight, revised)  # fmt: skip
     atexit.register(study.close)
     install()
     return study
@@ -183,15 +162,6 @@ class Study:
         return baselines.direct(self.model, **hyper)
 
     @property
-    def suspect(self) -> Suspect | None:
-        """The results that every step treats as suspect; None means that each step uses its own setting.
-
-        On Spider only failed queries are suspect, since an empty result is the right answer to some questions.
-        """
-        spider: Suspect | None = "failed" if self.benchmark.sense == "spider" else None
-        return self.experiment.suspect or spider
-
-    @property
     def stamp(self) -> Stamp:
         """The origin of this study's numbers: model, benchmark, questions, and the sense of execution accuracy.
 
@@ -225,20 +195,24 @@ class Study:
     def spider(self, limit: float | None = None) -> "Study":
         """The study on Spider: of the experiment that `spider` names, else its own; without questions on BIRD."""
         if self.experiment.spider:
-            own = self.experiment.on_spider()
-            return open_study(own, limit=limit, figures=self.saved.folder)
+            return open_study(self.experiment.on_spider(), limit=limit, figures=self.saved.folder)
         return self.sample(limit) if self.benchmark.sense == "spider" else self._on(())
 
     def _on(self, questions: tuple[Question, ...]) -> "Study":
         return replace(self, benchmark=replace(self.benchmark, questions=questions))
 
     def with_settings(self, system: System) -> System:
-        """The system with the experiment's `retrieval`, `cheaper` and `suspect`, as `run` runs it."""
+        """The system with the experiment's `retrieval`, `cheaper` and `suspect`, as `run` runs it.
+
+        On Spider only failed queries are suspect unless it says so: nothing is the right answer to some questions.
+        """
         if setting := self.experiment.retrieval:
             system = rebuilt(system, lambda step: with_retrieval(step, setting))
         if self.experiment.cheaper:
             system = cheaper(system, self.models.get("filtering", ""))
-        return with_suspect(system, self.suspect) if self.suspect else system
+        spider: Suspect | None = "failed" if self.benchmark.sense == "spider" else None
+        suspect = self.experiment.suspect or spider
+        return with_suspect(system, suspect) if suspect else system
 
     @overload
     def run(self, system: System, name: str = "") -> Run: ...
@@ -263,9 +237,8 @@ class Study:
         own_first = sorted(model_names(system), key=lambda model: (model != self.model, model))
         self._asked[run] = tuple(own_first), "letters" if by_letters(system) else ""
         trials, questions = run_tables(run, self.benchmark, records, lab.executor, self.golds)
-        keys = [records[question.id].key for question in self.benchmark.questions]
-        about = questions[["question_id", "db_id", "difficulty"]].itertuples(index=False, name=None)
-        selections = canonical([(key, *one) for key, one in zip(keys, about, strict=True)]).decode()
+        about = questions[["question_id", "db_id", "difficulty"]].to_numpy().tolist()
+        selections = canonical([(records[key].key, key, *more) for key, *more in about]).decode()
         row = (run, name, self.benchmark.name, repr(system), selections, time.time())
         self.saved.names.setdefault(run, name)
         if not lab.client.cache.read_only:
@@ -312,9 +285,7 @@ class Study:
             yield question, [*prepare_once(system, question_keys, question, lab).contexts]
         report_failed_calls("", lab.client.ledger.failed)
 
-    def save(
-        self, name: str, shown: _Shown, data: pd.DataFrame | None = None, stamp: object = ""
-    ) -> _Shown:
+    def save(self, name: str, shown: _Shown, data: pd.DataFrame | None = None, stamp: object = "") -> _Shown:  # fmt: skip
         """Save a figure or a table under a name, with the data behind it, and return it for display.
 
         `stamp` replaces the study's stamp if the numbers have another origin.
@@ -356,12 +327,7 @@ class Study:
         model_endpoints = endpoints(system, self.lab)
         # The embedded model's version changes whenever its code does, but its answers rarely change.
         model_endpoints.pop(EMBEDDED_PARSER, None)
-        inputs = [
-            self.benchmark.name,
-            self.benchmark.fingerprint(),
-            model_endpoints,
-            identity_of(system),
-            *([self.lab.limits] if self.lab.limits != Limits() else []),
-            *([prompts_hash(self.lab.prompts)] if self.lab.prompts else []),
-        ]
+        inputs = [self.benchmark.name, self.benchmark.fingerprint(), model_endpoints, identity_of(system)]  # fmt: skip
+        inputs += [self.lab.limits] if self.lab.limits != Limits() else []
+        inputs += [prompts_hash(self.lab.prompts)] if self.lab.prompts else []
         return content_hash("run", inputs).removeprefix("run:")[:12]

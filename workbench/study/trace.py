@@ -49,22 +49,18 @@ def trace(data: Path, number: int, store: Store) -> tuple[dict[str, str], pd.Dat
         keep &= found["question_id"].isin(row["question_ids"].split(" "))
     if row.get("generator", "") not in {"", TOGETHER}:
         listed = SEVERAL.join(filter(None, (row["generator"], row.get("other"))))
-        names = [name for name in found["generator"].unique() if _contains(name, listed)]
-        keep &= found["generator"].isin(names) | missing
+        within = (
+            f"{SEVERAL}{listed}{SEVERAL}"  # names may themselves contain what stands between two
+        )
+        keep &= missing | found["generator"].map(lambda own: f"{SEVERAL}{own}{SEVERAL}" in within)
     return row, found[keep]
-
-
-def _contains(name: str, listed: str) -> bool:
-    """Whether the list has a name, which may itself contain what stands between two names."""
-    return f"{SEVERAL}{name}{SEVERAL}" in f"{SEVERAL}{listed}{SEVERAL}"
 
 
 def candidates(run: str, store: Store) -> pd.DataFrame:
     """The final candidates of a run, and a row of status `missing` for each question without a choice."""
     if not (stored := store.read("SELECT selections FROM runs WHERE id = ?", [run])):
-        raise BadInputError(
-            f"run {run} is not in {store.path}: run the experiment here first, `workbench reproduce`"
-        )
+        absent = f"run {run} is not in {store.path}"
+        raise BadInputError(f"{absent}: run the experiment here first, `workbench reproduce`")
     asked = orjson.loads(stored[0][0])
     keys = [key for key, *_ in asked]
     choices = read_records(store, "selections", keys)
@@ -86,25 +82,16 @@ def candidates(run: str, store: Store) -> pd.DataFrame:
 
 def told(data: Path, found: pd.DataFrame, store: Store) -> str:
     """The candidates as text: question, SQL, result, and the keys of the calls."""
-    texts = _questions(data)
-    lines = []
+    select = "SELECT row_count, rows FROM executions WHERE sql = ? AND fingerprint = ? LIMIT 1"
+    texts, lines = _questions(data), []
     for one in found.to_dict("records"):
-        lines.append(
-            f"{one['question_id']} ({one['db_id']}) {texts.get(one['question_id'], '')}".rstrip()
-        )
-        lines.append(
-            f"  {one['generator']} {one['sample']}{', chosen' if one['chosen'] else ''}: {one['status']}"
-        )
-        select = "SELECT row_count, rows FROM executions WHERE sql = ? AND fingerprint = ? LIMIT 1"
-        for count, rows in (
-            store.read(select, [one["sql"], one["fingerprint"]]) if one["sql"] else ()
-        ):
-            lines[-1] += f", {count:,} rows: {rows!s:.200}"
-        lines += [
-            f"  {' '.join(str(one['sql']).split())}",
-            *(f"  {key}" for key in one["calls"]),
-            "",
-        ]
+        asked, sql = one["question_id"], one["sql"]
+        ran = store.read(select, [sql, one["fingerprint"]]) if sql else ()
+        result = "".join(f", {count:,} rows: {rows!s:.200}" for count, rows in ran)
+        chosen = ", chosen" if one["chosen"] else ""
+        lines.append(f"{asked} ({one['db_id']}) {texts.get(asked, '')}".rstrip())
+        lines.append(f"  {one['generator']} {one['sample']}{chosen}: {one['status']}{result}")
+        lines += [f"  {' '.join(sql.split())}", *(f"  {key}" for key in one["calls"]), ""]
     return "\n".join(lines)
 
 
@@ -123,11 +110,9 @@ def _rows(data: Path) -> list[dict[str, str]]:
     try:
         with naming(data):
             frame = pd.read_csv(data, dtype=str, keep_default_na=False)
+        if data.suffix != ".csv" or not isinstance(frame.index, pd.RangeIndex):
+            raise ValueError("it has another form")
     except ValueError as error:
         raise BadInputError(f"{data}: give the .csv beside a figure ({error})") from error
-    if data.suffix != ".csv" or not isinstance(frame.index, pd.RangeIndex):
-        raise BadInputError(
-            f"{data}: give the .csv beside a figure, whose rows are as long as its first line"
-        )
     frame = frame.map(lambda cell: cell.removeprefix("'"))  # as `spreadsheet.plain` puts it
     return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
