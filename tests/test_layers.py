@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parents[1] / "workbench"
 LAYERS: list[set[str]] = [  # the lowest first
     {"errors"},
     {"types", "canonical", "current_question", "spreadsheet"},
-    {"store", "prompts", "pool", "yamlfile", "terminal"},
+    {"store", "prompts", "pool", "terminal"},
     {"llm", "sql"},
     {"replies", "forms"},
     {"benchmarks", "lab"},

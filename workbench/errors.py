@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, unquote
 
 
@@ -76,6 +77,17 @@ def content_of(path: Path) -> bytes:
         if found := kind(path):
             raise BadInputError(f"{path} is {found}: give a file")
         return path.read_bytes()
+
+
+def read_yaml(path: Path) -> Any:
+    """The data of a YAML file that a user names. Tags that create Python objects are refused."""
+    import yaml  # noqa: PLC0415  few commands read YAML
+
+    try:
+        return yaml.safe_load(content_of(path).decode())
+    # ValueError: a text that is not UTF-8, or a date like 2020-13-45.
+    except (yaml.YAMLError, ValueError) as error:
+        raise BadInputError(f"{path}: not YAML ({' '.join(str(error).split())})") from error
 
 
 def fault(error: Exception) -> str:

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from workbench.evaluate.around_gold import AroundGold
 from workbench.evaluate.judge import gold_candidates
 from workbench.study.experiment import Experiment
 from workbench.study.measures import (
@@ -17,14 +16,12 @@ from workbench.study.measures import (
     lost,
     merged,
     pooled,
-    prompt_tokens,
     ves,
 )
 from workbench.study.run import costs
 from workbench.study.study import open_study
 from workbench.systems.baselines import replayed
 from workbench.systems.chase_sql import Pairwise, chase_sql
-from workbench.systems.chess import chess_ir_cg_ut
 from workbench.systems.select import Majority
 
 WHOLE = chase_sql(samples=3, temperature=1.5)
@@ -117,15 +114,6 @@ def test_schemas_of_both_splits_are_merged_and_no_table_comes_twice(opened):
     tables = [table for schema in schemas for table in schema.tables]
     assert (len(schemas), len(tables), sum(len(one.columns) for one in tables)) == (8, 80, 765)
     assert len({(one.name, *(column.name for column in one.columns)) for one in tables}) == 80
-
-
-def test_prompts_of_larger_schemas_have_more_tokens(opened):
-    few, system = opened.sample(2), replace(chess_ir_cg_ut(candidates=2), fix=())
-    around = [
-        AroundGold(system.retrieve, few.benchmark.golds, size, merged(few)) for size in (0, 130)
-    ]
-    small, large = (few.run(replace(system, retrieve=one)) for one in around)
-    assert 0 < 2 * prompt_tokens(few, small) < prompt_tokens(few, large)
 
 
 def test_gold_has_a_ves_and_an_exact_match_of_100(tiny, tmp_path):

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections import OrderedDict
 from dataclasses import replace
 
 import pytest
@@ -77,7 +76,7 @@ def test_systems_with_equal_retrieval_and_pruning_share_its_calls_and_each_count
     from workbench.llm.client import Client
     from workbench.study import solve
 
-    monkeypatch.setattr(solve, "_prepared", OrderedDict())
+    monkeypatch.setattr(solve, "_prepared", {})
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
     with open_study(Experiment("small"), limit=3, figures=tmp_path) as study:
         store, asked = study.lab.client.cache, study.benchmark.questions

@@ -43,16 +43,6 @@ def test_an_accuracy_stands_beside_its_change_and_the_papers_rows(runs):
     assert found["direct"] == pytest.approx(table["change"]["direct"])
 
 
-def test_bounds_and_one_candidate_are_rows_like_any_other(study, runs):
-    run = runs["CHASE-SQL"]
-    rows = study.accuracy(
-        {"one": run.trials, "chosen": run, "oracle": run.oracle, "least": run.adversary}
-    )
-    assert rows["EX"]["least"] <= rows["EX"]["one"] <= rows["EX"]["oracle"]
-    assert rows["counted"].fillna("").tolist() == ["all", "", "all", "all"]
-    assert rows["EX"]["chosen"] == runs.costs()["EX"]["CHASE-SQL"]
-
-
 def test_a_study_without_questions_has_the_papers_rows_alone(study):
     none = study.spider()
     table = none.run({"CHASE-SQL": none.chase_sql()}).costs().beside("CHASE-SQL", "table 3")

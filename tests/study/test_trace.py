@@ -16,12 +16,10 @@ from workbench.report.figures.candidates import (
     bounds_by_difficulty,
     bounds_by_generator,
     outcome_pie,
-    regret,
     unique_solves,
     venn,
 )
 from workbench.report.tables import alone
-from workbench.study.measures import judged
 from workbench.study.run import accuracy, costs
 from workbench.study.study import open_study
 from workbench.study.trace import trace
@@ -161,16 +159,6 @@ def test_an_outcome_is_the_questions_that_came_out_so(study, run, behind):
             assert there.all() == there.any() == (row["outcome"] != "no right candidate")
 
 
-def test_regret_comes_from_all_candidates_of_each_run(study, run, other, behind):
-    asked = pd.concat([one.questions.assign(system=one.name) for one in (run, other)])
-    for row, found in behind(regret(asked, stamp=study.stamp)):
-        right = found[found["chosen"]].set_index("question_id")["correct"]
-        there = found.groupby("question_id")["correct"].any()
-        assert share(right) == near(row["right"])
-        assert share(there & ~right) == near(row["lost"])
-        assert (there & ~right).sum() == int(row["n_lost"])
-
-
 def test_a_difference_comes_from_what_both_chose(study, run, other, behind):
     asked = pd.concat([one.questions.assign(system=one.name) for one in (run, other)])
     ((row, found),) = behind(paired_differences(asked, stamp=study.stamp))
@@ -190,20 +178,6 @@ def test_a_slice_of_one_answer_each_comes_from_these(study, run, behind, by):
         assert len(found) == int(row["n"])
         assert set(found["sample"]) == {1}
         assert share(found["correct"]) == near(row["EX"])
-
-
-def test_duels_come_from_the_questions_that_have_them(study, run, behind):
-    met = [
-        {"run": run.id, "question_id": name, "db_id": part["db_id"].iloc[0], "first": first}
-        | {"right": "a", "wrong": "b", "correct": True}
-        for name, part in run.trials.groupby("question_id")
-        for first in ("right", "wrong")
-        if 0 < part["correct"].mean() < 1
-    ]
-    assert met
-    ((_, found),) = behind(table(study, judged(pd.DataFrame(met), "judge")))
-    assert set(found["question_id"]) == {one["question_id"] for one in met}
-    assert (found.groupby("question_id")["correct"].nunique() == 2).all()
 
 
 def test_a_question_without_an_answer_is_among_those_counted(study):

@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic import StringConstraints as Constraints
 
-from workbench.errors import BadInputError
-from workbench.yamlfile import read_yaml
+from workbench.errors import BadInputError, read_yaml
 
 _FOLDER = Path(__file__).with_name("taxonomies")
 

@@ -25,10 +25,9 @@ from pydantic.dataclasses import dataclass
 
 from workbench.benchmarks.benchmark import check_limit
 from workbench.benchmarks.load import BENCHMARKS, benchmark_name
-from workbench.errors import BadInputError, one_of
+from workbench.errors import BadInputError, one_of, read_yaml
 from workbench.llm.parameters import ROLES, check_given, check_model
 from workbench.types import Limits, Suspect
-from workbench.yamlfile import read_yaml
 
 NO_MODEL = "none"
 MODEL_ROLES = (*ROLES, "small", "open", "tuned")  # the last three have rows of their own in tables

@@ -29,23 +29,12 @@ from workbench.report.stamp import Stamp
 from workbench.report.tables import ResultTable
 from workbench.retrieve.retrieval import by_letters, with_retrieval
 from workbench.sql.executor import Executor
+from workbench.study import solve
 from workbench.study.experiment import MODEL_ROLES, Experiment, experiment_of, told
 from workbench.study.preview import EMBEDDED_PARSER, client_of
 from workbench.study.progress import Progress, report_failed_calls
 from workbench.study.run import Run, Runs, Table, accuracy, costs, run_id, run_tables, table_of
 from workbench.study.saved import Claim, Saved
-from workbench.study.solve import (  # fmt: skip
-    ClusterSolver,
-    cached_records,
-    endpoints,
-    identity_of,
-    model_names,
-    prepare_once,
-    prompts_hash,
-    selection_of,
-    solve_all,
-    system_keys,
-)
 from workbench.systems import baselines, chase_sql, chess, mac_sql
 from workbench.systems.cheaper import cheaper
 from workbench.systems.system import System, rebuilt, with_suspect
@@ -118,7 +107,7 @@ class Study:
     saved: Saved
     _budget: Budget
     _resources: ExitStack
-    _solver: ClusterSolver | None = None  # solves questions on a cluster
+    _solver: solve.ClusterSolver | None = None  # solves questions on a cluster
     _question_weight: float = 0.0  # in a preview: how many questions each question stands for
     golds: Mapping[str, Benchmark] = field(default_factory=dict)
     """Benchmarks with revised golds, by which runs are judged, too."""
@@ -223,18 +212,22 @@ class Study:
         if isinstance(system, Mapping):
             asked = system if self.benchmark.questions else {}
             return Runs({name: self.run(one, name) for name, one in asked.items()}, self.stamp)
-        name = name or system.name
-        system = self.with_settings(system)
+        name, given = name or system.name, system
+        system = self.with_settings(given)
         lab = replace(self.lab, client=self._client(), system=name)
         input_hash = self._input_hash(system)
         try:
             with Progress(name) as progress:
-                records = solve_all(system, self.benchmark.questions, lab, progress, self._solver)
+                records = solve.solve_all(
+                    system, self.benchmark.questions, lab, progress, self._solver
+                )
         except BudgetError as reached:
-            raise BudgetError(f"{reached}. {self._answered(system, name)}") from reached
+            raise BudgetError(f"{reached}. {self._answered(given, name)}") from reached
         report_failed_calls(name, lab.client.ledger.failed)
         run = run_id(input_hash, records)
-        own_first = sorted(model_names(system), key=lambda model: (model != self.model, model))
+        own_first = sorted(
+            solve.model_names(system), key=lambda model: (model != self.model, model)
+        )
         self._asked[run] = tuple(own_first), "letters" if by_letters(system) else ""
         trials, questions = run_tables(run, self.benchmark, records, lab.executor, self.golds)
         about = questions[["question_id", "db_id", "difficulty"]].to_numpy().tolist()
@@ -247,21 +240,20 @@ class Study:
         by_id = {question.id: question for question in self.benchmark.questions}
 
         def selection(question: str) -> Selection:
-            return selection_of(records[question], by_id[question], lab)
+            return solve.selection_of(records[question], by_id[question], lab)
 
         return Run(run, name, system, trials, questions, selection, lab.client.ledger.total())
 
     def _answered(self, system: System, name: str) -> str:
         """Print the table of the questions that are answered already; returns how many are left."""
         asked = self.benchmark.questions
-        keys = system_keys(system, self.lab).of_questions(asked, self.lab)
-        done = cached_records(self.lab.client.cache, keys)
+        keys = solve.system_keys(self.with_settings(system), self.lab).of_questions(asked, self.lab)
+        done = solve.cached_records(self.lab.client.cache, keys)
         if done:
             part = self._on(tuple(one for one in asked if one.id in done))
             table = part.costs({name: part.run(system, name)})
             print(table.alone("The questions that are answered").to_markdown())
-        left = f"{len(asked) - len(done):,} of {len(asked):,} questions are left"
-        return f"{left}: give more `dollars`"
+        return f"{len(asked) - len(done):,} of {len(asked):,} questions are left"
 
     def accuracy(self, parts: Mapping[str, Run | pd.DataFrame]) -> Table:
         """A row for each run, or frame of its questions or trials: EX with its interval."""
@@ -279,10 +271,10 @@ class Study:
         """Each question with its context after retrieval and after each step of pruning."""
         lab = replace(self.lab, client=self._client())
         system = self.with_settings(system)
-        keys = system_keys(system, lab)
+        keys = solve.system_keys(system, lab)
         for question in self.benchmark.questions:
             question_keys = keys.of_question(question, lab)
-            yield question, [*prepare_once(system, question_keys, question, lab).contexts]
+            yield question, [*solve.prepare_once(system, question_keys, question, lab).contexts]
         report_failed_calls("", lab.client.ledger.failed)
 
     def save(self, name: str, shown: _Shown, data: pd.DataFrame | None = None, stamp: object = "") -> _Shown:  # fmt: skip
@@ -324,10 +316,10 @@ class Study:
 
     def _input_hash(self, system: System) -> str:
         """A hash of the system and of its input: models, parameters, prompts, questions and gold queries."""
-        model_endpoints = endpoints(system, self.lab)
+        model_endpoints = solve.endpoints(system, self.lab)
         # The embedded model's version changes whenever its code does, but its answers rarely change.
         model_endpoints.pop(EMBEDDED_PARSER, None)
-        inputs = [self.benchmark.name, self.benchmark.fingerprint(), model_endpoints, identity_of(system)]  # fmt: skip
+        inputs = [self.benchmark.name, self.benchmark.fingerprint(), model_endpoints, solve.identity_of(system)]  # fmt: skip
         inputs += [self.lab.limits] if self.lab.limits != Limits() else []
-        inputs += [prompts_hash(self.lab.prompts)] if self.lab.prompts else []
+        inputs += [solve.prompts_hash(self.lab.prompts)] if self.lab.prompts else []
         return content_hash("run", inputs).removeprefix("run:")[:12]

@@ -9,8 +9,7 @@ from typing import Self
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from workbench.errors import BadInputError, one_of
-from workbench.yamlfile import read_yaml
+from workbench.errors import BadInputError, one_of, read_yaml
 
 Cell = str | int | float | None
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from workbench.errors import BadInputError
-from workbench.yamlfile import read_yaml
+from workbench.errors import BadInputError, read_yaml
 
 
 def test_a_file_becomes_plain_data(tmp_path):
