@@ -49,18 +49,15 @@ def test_the_schema_has_the_requested_number_of_columns_and_golds_are_among_them
 
 
 def test_names_of_tables_differ_as_sqlite_compares_them():
-    names = [
-        lower_name(t.name) for t in around_gold(ZOO, GOLD, 100, (POND, POND), repeated=True).tables
-    ]
+    large = around_gold(ZOO, GOLD, 100, (POND, POND), repeated=True)
+    names = [lower_name(t.name) for t in large.tables]
     assert len(names) == len(set(names))
     assert {"animal", "pond_animal", "pond_2_animal"} <= set(names)
 
 
 def test_a_larger_schema_has_the_columns_of_a_smaller_one():
-    sizes = [
-        columns(around_gold(ZOO, GOLD, size, (POND,), repeated=True)) for size in range(3, 60, 7)
-    ]
-    assert all(small < large for small, large in pairwise(sizes))
+    of = {n: columns(around_gold(ZOO, GOLD, n, (POND,), repeated=True)) for n in range(3, 60, 7)}
+    assert all(small < large for small, large in pairwise(of.values()))
 
 
 def test_foreign_keys_refer_only_to_columns_of_the_schema():
@@ -82,18 +79,8 @@ def test_a_copied_key_points_at_its_copy():
 
 
 def test_no_table_is_repeated_to_reach_the_number():
-    with pytest.raises(
-        BadInputError, match="columns is 14, but the schemas have 13 distinct columns"
-    ):
+    with pytest.raises(BadInputError, match=r"columns is 14.* 13 "):
         around_gold(ZOO, GOLD, 14, (POND,))
-
-
-def test_linking_by_stage_leaves_out_unreadable_gold_queries():
-    question = Question("q1", "zoo", "?")
-    contexts = [Context(question, ZOO), Context(question, ZOO.only(CORE))]
-    whole, cut = linking_by_stage([(contexts, GOLD), (contexts, Gold("q2", "SELEC"))])
-    assert (whole.table_precision, whole.column_precision) == (1 / 3, 2 / 9)
-    assert (cut.table_precision, cut.column_precision, cut.column_recall) == (1, 2 / 3, 1)
 
 
 @pytest.mark.parametrize(
@@ -111,5 +98,6 @@ def test_linking_by_hand(sql, selected, expected):
     """Keys stay with the selected columns: animal and keeper have their `id`."""
     question = Question("q1", "zoo", "?")
     contexts = [Context(question, ZOO), Context(question, ZOO.only(selected))]
-    _, cut = linking_by_stage([(contexts, Gold("q1", sql))])
+    unreadable = (contexts, Gold("q2", "SELEC"))  # is left out
+    _, cut = linking_by_stage([(contexts, Gold("q1", sql)), unreadable])
     assert cut == Linking(*expected)

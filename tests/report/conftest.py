@@ -8,6 +8,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 GENERATORS = ("divide_and_conquer", "query_plan", "synthetic_examples")
 DATABASES = ("clinic", "harbour", "cinema")
+ABOUT = ("question_id", "db_id", "difficulty")
+
+
+def about(db_id, number):
+    return f"{db_id}/{number}", db_id, ("simple", "moderate", "challenging")[number % 3]
 
 
 def make_trials(generators=GENERATORS, databases=DATABASES, samples=3, right=None, each=12):
@@ -21,18 +26,10 @@ def make_trials(generators=GENERATORS, databases=DATABASES, samples=3, right=Non
                 luck = chance.gauss(0, 0.3)
                 for sample in range(samples):
                     correct = chance.random() < 1.1 - hard + luck if right is None else right
-                    rows.append(
-                        {
-                            "run": "a1b2c3d4e5f6",
-                            "question_id": f"{db_id}/{number}",
-                            "db_id": db_id,
-                            "difficulty": ("simple", "moderate", "challenging")[number % 3],
-                            "generator": generator,
-                            "sample": sample,
-                            "correct": correct,
-                        }
-                    )
-    return pd.DataFrame(rows)
+                    rows.append((*about(db_id, number), generator, sample, correct))
+    frame = pd.DataFrame(rows, columns=[*ABOUT, "generator", "sample", "correct"])
+    frame.insert(0, "run", "a1b2c3d4e5f6")
+    return frame
 
 
 def make_questions(systems=("chase_sql", "MAC-SQL"), databases=DATABASES, right=None, each=12):
@@ -43,19 +40,10 @@ def make_questions(systems=("chase_sql", "MAC-SQL"), databases=DATABASES, right=
             for number in range(each):
                 oracle = number % 5 > 0 if right is None else right
                 correct = oracle and (number + index) % 3 > 0 if right is None else right
-                rows.append(
-                    {
-                        "run": f"run{index}",
-                        "system": system,
-                        "question_id": f"{db_id}/{number}",
-                        "db_id": db_id,
-                        "difficulty": ("simple", "moderate", "challenging")[number % 3],
-                        "feature": ["JOIN", "ORDER BY"] if number % 2 else ["GROUP BY"],
-                        "correct": correct,
-                        "oracle": oracle,
-                    }
-                )
-    return pd.DataFrame(rows)
+                feature = ["JOIN", "ORDER BY"] if number % 2 else ["GROUP BY"]
+                named = (f"run{index}", system, *about(db_id, number))
+                rows.append((*named, feature, correct, oracle))
+    return pd.DataFrame(rows, columns=["run", "system", *ABOUT, "feature", "correct", "oracle"])
 
 
 def texts(figure):
@@ -72,13 +60,10 @@ def texts(figure):
             for axis in (axes.xaxis, axes.yaxis):
                 found.append(axis.label)
                 found += [
-                    label for tick in axis._update_ticks() for label in (tick.label1, tick.label2)
+                    one for tick in axis._update_ticks() for one in (tick.label1, tick.label2)
                 ]
-    return [
-        (text, text.get_window_extent(renderer))
-        for text in found
-        if text and text.get_visible() and text.get_text().strip()
-    ]
+    found = [text for text in found if text.get_visible() and text.get_text().strip()]
+    return [(text, text.get_window_extent(renderer)) for text in found]
 
 
 def faults_of(figure):
@@ -90,11 +75,7 @@ def faults_of(figure):
         for text, box in shown
         if box.x0 < -0.5 or box.y0 < -0.5 or box.x1 > canvas.x1 + 0.5 or box.y1 > canvas.y1 + 0.5
     ]
-    faults += [
-        f"{text.get_text()!r} has {text.get_fontsize()} points"
-        for text, _ in shown
-        if text.get_fontsize() < 6.5
-    ]
+    faults += [f"{text.get_text()!r} is small" for text, _ in shown if text.get_fontsize() < 6.5]
     level = [(text, box) for text, box in shown if text.get_rotation() in {0.0, 90.0}]
     for index, (one, box) in enumerate(level):
         for other, there in level[index + 1 :]:

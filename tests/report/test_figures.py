@@ -47,14 +47,13 @@ def costs(names):
 
 
 def labels(names):
-    return pd.DataFrame(
-        [
-            {"error": kind, "detail": detail, "count": 3 + 7 * number, "system": system}
-            for system in names
-            for number, kind in enumerate((*names, "gold is wrong"))
-            for detail in ("column", "", names[0])
-        ]
-    )
+    rows = [
+        (kind, detail, 3 + 7 * number, system)
+        for system in names
+        for number, kind in enumerate((*names, "gold is wrong"))
+        for detail in ("column", "", names[0])
+    ]
+    return pd.DataFrame(rows, columns=["error", "detail", "count", "system"])
 
 
 def points(names):
@@ -68,9 +67,8 @@ def queries(names):
 
 
 def left(databases):
-    rows = [
-        (d, s, 90 // 2**n + 5 * k) for k, d in enumerate(databases) for n, s in enumerate(STAGES)
-    ]
+    pairs = [(k, d, n, s) for k, d in enumerate(databases) for n, s in enumerate(STAGES)]
+    rows = [(d, s, 90 // 2**n + 5 * k) for k, d, n, s in pairs]
     return pd.DataFrame(rows, columns=["db_id", "stage", "columns"])
 
 
@@ -94,7 +92,7 @@ FIGURES = {
     "pareto": lambda n, *_: figures.pareto(costs(n), per="question", stamp=STAMP),
     "pareto, all free": lambda n, *_: figures.pareto(costs(n), "dollars", stamp=STAMP),
     "accuracy_by_columns": lambda n, *_: figures.accuracy_by_columns(points(n), stamp=STAMP),
-    "accuracy_by_tests": lambda n, *_: figures.accuracy_by_tests(points(n), "metric", stamp=STAMP),
+    "accuracy_by_tests": lambda n, *_: figures.accuracy_by_tests(points(n), stamp=STAMP),
     "columns_left": lambda _, d, *__: figures.columns_left(left(d), stamp=STAMP),
     "funnel": lambda n, *_: figures.funnel(figures.sizes(stages_of(n[0])), stamp=STAMP),
     "pruned_schema": lambda n, *_: figures.pruned_schema(
@@ -165,10 +163,8 @@ def test_an_empty_table_and_one_without_its_columns_are_one_clear_error(name):
 
 
 def test_the_data_of_every_figure_are_the_golden_ones(draw):
-    texts = [
-        f"{name}\n{draw(name).data.to_csv(index=False, float_format='%.6g')}" for name in FIGURES
-    ]
-    assert "\n".join(texts) == GOLDEN.read_text()
+    csv = {name: draw(name).data.to_csv(index=False, float_format="%.6g") for name in FIGURES}
+    assert "\n".join(f"{name}\n{text}" for name, text in csv.items()) == GOLDEN.read_text()
 
 
 def test_a_choice_among_the_first_candidates_lies_within_their_bounds(trials):
@@ -190,11 +186,9 @@ def test_intervals_and_differences_are_those_of_the_statistics(questions):
     row = figures.accuracies(mine).iloc[0]
     found = mean_interval(mine["correct"].astype(float).tolist(), mine["db_id"].tolist())
     assert (row["EX"], row["low"]) == (100 * found.mean, 100 * found.low)
-    verdicts = [
-        dict(zip(part["question_id"], part["correct"].astype(float), strict=True))
-        for part in (mine, frame[frame["system"] == "chase_sql"])
-    ]
-    paired = compare(*verdicts, dict(zip(frame["question_id"], frame["db_id"], strict=True)))
+    by_id = frame.set_index("question_id")
+    ours, theirs = (by_id.loc[by_id["system"] == n, "correct"] for n in ("MAC-SQL", "chase_sql"))
+    paired = compare(ours.to_dict(), theirs.to_dict(), by_id["db_id"].to_dict())
     row = figures.differences(frame, "chase_sql").iloc[0]
     assert (row["difference"], row["low"]) == (100 * paired.difference, 100 * paired.low)
     assert (row["won"], row["lost"]) == (len(paired.won), len(paired.lost))
@@ -204,21 +198,19 @@ def test_the_papers_own_venn_diagram_is_counted_as_it_prints_it(shown_text):
     a, b, c = "query_plan", "synthetic_examples", "divide_and_conquer"
     regions = ((a,), (b,), (a, b), (c,), (a, c), (b, c), (a, b, c), ())  # as figure 3a has them
     printed = published("CHASE-SQL", "figure 3a").frame()["questions"]
+    rows = [
+        (f"{solvers}{n}", name, name in solvers, "simple", 0)
+        for solvers, count in zip(regions, printed, strict=True)
+        for n in range(count)
+        for name in (a, b, c)
+    ]
     frame = pd.DataFrame(
-        [
-            (f"{solvers}{n}", name, name in solvers, "simple", 0)
-            for solvers, count in zip(regions, printed, strict=True)
-            for n in range(count)
-            for name in (a, b, c)
-        ],
-        columns=["question_id", "generator", "correct", "difficulty", "sample"],
+        rows, columns=["question_id", "generator", "correct", "difficulty", "sample"]
     )
-    counts = figures.venn(frame, stamp="s").data.set_index("solved_by")["n"]
-    assert counts.to_dict() == {
-        " & ".join(names): n for names, n in zip(regions, printed, strict=True)
-    }
-    text = shown_text(figures.venn(frame, stamp="s"))
-    assert {"1,045", "none: 258 of 1,534 (16.8%)"} <= set(text.splitlines())
+    figure = figures.venn(frame, stamp="s")
+    counts = figure.data.set_index("solved_by")["n"].to_dict()
+    assert counts == dict(zip(map(" & ".join, regions), printed, strict=True))
+    assert {"1,045", "none: 258 of 1,534 (16.8%)"} <= set(shown_text(figure).splitlines())
     lone = figures.solved_alone(frame).set_index("generator")["n"]
     assert lone.to_dict() == {a: 35, b: 30, c: 38}
 
@@ -266,10 +258,9 @@ def test_each_column_has_the_last_stage_that_kept_it():
 
 
 def test_a_source_without_readable_queries_is_a_clear_error():
+    frame = pd.DataFrame({"source": ["gold"], "sql": ["not SQL at all ("]})
     with pytest.raises(BadInputError, match="gold"):
-        figures.feature_distribution(
-            pd.DataFrame({"source": ["gold"], "sql": ["not SQL at all ("]}), stamp="s"
-        )
+        figures.feature_distribution(frame, stamp="s")
 
 
 @pytest.mark.parametrize(("databases", "few"), [(1, True), (9, True), (10, False)])

@@ -5,25 +5,15 @@ import pytest
 from workbench.sql.aligned import differences
 from workbench.types import Column, Schema, Table
 
-SCHEMA = Schema(
-    "harbour",
-    (
-        Table("vessel", (Column("imo"), Column("vname"), Column("Ice Class"))),
-        Table("pilot", (Column("pilot_id"), Column("full_name"), Column("mentor_id"))),
-        Table("port_call", (Column("call_id"), Column("imo"), Column("pilot_id"))),
-    ),
-)
+TABLES = {"vessel": ("imo", "vname", "Ice Class"), "port_call": ("call_id", "imo", "pilot_id")}
+SCHEMA = Schema("harbour", tuple(Table(t, tuple(map(Column, own))) for t, own in TABLES.items()))
 
 
 def only(first, second):
     """For each clause that differs, the parts that only the first and only the second query has."""
     return {
-        ("in " if clause.nested else "") + clause.name: (
-            list(clause.only_first),
-            list(clause.only_second),
-        )
-        for clause in differences(first, second, SCHEMA)
-        if clause.only_first or clause.only_second
+        ("in " if one.nested else "") + one.name: ([*one.only_first], [*one.only_second])
+        for one in differences(first, second, SCHEMA)
     }
 
 

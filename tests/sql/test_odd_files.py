@@ -44,22 +44,16 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+# fmt: off
 ODD = [
     Odd("no tables", "CREATE TABLE t (a); DROP TABLE t", (), ("odd.sqlite has no tables",)),
     Odd("odd path", "CREATE TABLE t (a)", (table("t", "a"),), (), "é 😀?mode=rwc#x%2e;'.sqlite"),
-    Odd(
-        "odd names",
-        ";".join(f"CREATE TABLE {quoted(n)} ({quoted(n)} TEXT)" for n in NAMES),
-        tuple(Table(n, (Column(n, "TEXT"),)) for n in NAMES),
-    ),
+    Odd("odd names", ";".join(f"CREATE TABLE {quoted(n)} ({quoted(n)} TEXT)" for n in NAMES),
+        tuple(Table(n, (Column(n, "TEXT"),)) for n in NAMES)),
     Odd(
         "names that differ in case only",
         "CREATE TABLE É (k, \u212a); CREATE TABLE é (a); CREATE VIEW twins AS SELECT 1 AS name, 2 AS NAME",
-        (
-            table("É", "k", "\u212a"),
-            table("é", "a"),
-            table("twins", "name", "NAME:1", kind="view"),
-        ),
+        (table("É", "k", "\u212a"), table("é", "a"), table("twins", "name", "NAME:1", kind="view")),
     ),
     Odd(
         "composite keys",
@@ -68,16 +62,8 @@ ODD = [
         " FOREIGN KEY (y, x) REFERENCES parent, FOREIGN KEY (x) REFERENCES parent)",
         (
             table("parent", "a INT", "b INT", "c", primary_key=("b", "a")),
-            table(
-                "child",
-                "x INT",
-                "y INT",
-                foreign_keys=(
-                    key("x y", "parent", "a", "b"),
-                    key("y x", "parent", "b", "a"),
-                    key("x", "parent"),
-                ),
-            ),
+            table("child", "x INT", "y INT", foreign_keys=(
+                key("x y", "parent", "a", "b"), key("y x", "parent", "b", "a"), key("x", "parent"))),
         ),
     ),
     Odd(
@@ -86,14 +72,8 @@ ODD = [
         "CREATE TABLE u (id INTEGER PRIMARY KEY, boss INT REFERENCES u, c REFERENCES u (Gone))",
         (
             table("t", "a", "b", foreign_keys=(key("a", "Gone", "Id"), key("b", "Gone"))),
-            table(
-                "u",
-                "id INTEGER",
-                "boss INT",
-                "c",
-                primary_key=("id",),
-                foreign_keys=(key("boss", "u", "id"), key("c", "u", "Gone")),
-            ),
+            table("u", "id INTEGER", "boss INT", "c", primary_key=("id",),
+                  foreign_keys=(key("boss", "u", "id"), key("c", "u", "Gone"))),
         ),
     ),
     Odd(
@@ -102,16 +82,8 @@ ODD = [
         "CREATE VIEW v3 AS SELECT * FROM v3; CREATE VIEW v4 AS SELECT a, a + 1 AS b FROM t;"
         "CREATE VIEW v5 AS WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
         " SELECT x FROM c ORDER BY x",
-        (
-            table("t", "a"),
-            table("v4", "a", "b", kind="view"),
-            table("v5", "x", kind="view"),
-        ),
-        (
-            "v1: no such table: main.gone",
-            "v2: no such column: gone",
-            "v3: view v3 is circularly defined",
-        ),
+        (table("t", "a"), table("v4", "a", "b", kind="view"), table("v5", "x", kind="view")),
+        ("v1: no such table: main.gone", "v2: no such column: gone", "v3: view v3 is circularly defined"),
     ),
     Odd(
         "kinds of tables",
@@ -133,10 +105,7 @@ ODD = [
         "CREATE VIRTUAL TABLE boxes USING rtree (id, x0, x1); PRAGMA writable_schema = ON;"
         "INSERT INTO sqlite_schema VALUES"
         " ('table', 'strange', 'strange', 0, 'CREATE VIRTUAL TABLE strange USING nowhere (a)')",
-        (
-            table("words", "title", "body", kind="virtual"),
-            table("boxes", "id INT", "x0 REAL", "x1 REAL", kind="virtual"),
-        ),
+        (table("words", "title", "body", kind="virtual"), table("boxes", "id INT", "x0 REAL", "x1 REAL", kind="virtual")),
         ("strange: no such module: nowhere",),
     ),
     Odd(
@@ -151,24 +120,15 @@ ODD = [
         "CREATE TABLE blobs (a BLOB); INSERT INTO blobs VALUES (x'00ff00');"
         "CREATE TABLE bad (a TEXT); INSERT INTO bad VALUES (CAST(x'ff61fe' AS TEXT));"
         "CREATE TABLE large (a TEXT); INSERT INTO large VALUES (replace(hex(zeroblob(8500000)), '0', 'x'))",
-        (
-            table("nulls", "a INT", "b TEXT"),
-            table("blobs", "a BLOB"),
-            table("bad", "a TEXT"),
-            table("large", "a TEXT"),
-        ),
+        (table("nulls", "a INT", "b TEXT"), table("blobs", "a BLOB"), *(table(n, "a TEXT") for n in ("bad", "large"))),
     ),
-    Odd(
-        "UTF-16",
-        "PRAGMA encoding = 'UTF-16le'; CREATE TABLE été (ñ TEXT); INSERT INTO été VALUES ('😀')",
-        (table("été", "ñ TEXT"),),
-    ),
-    Odd(
-        "names that look like other databases",
+    Odd("UTF-16", "PRAGMA encoding = 'UTF-16le'; CREATE TABLE été (ñ TEXT); INSERT INTO été VALUES ('😀')",
+        (table("été", "ñ TEXT"),)),
+    Odd("names that look like other databases",
         ";".join(f'CREATE TABLE "{name}" (main, rowid)' for name in LOOKALIKES),
-        tuple(table(name, "main", "rowid") for name in LOOKALIKES),
-    ),
+        tuple(table(name, "main", "rowid") for name in LOOKALIKES)),
 ]
+# fmt: on
 
 
 def snapshot(folder: Path) -> dict[str, str]:

@@ -50,7 +50,8 @@ def efficiency(
         database = benchmark.database(databases[key])
         timed = executor.time(database, queries, runs * repeats, seconds) if correct else None
         if timed and by == "opcodes":
-            ratios[row] = opcode_ratio(*timed[1])
+            gold_opcodes, opcodes = timed[1]  # SQLite counts in tens: fewer than ten count as ten
+            ratios[row] = max(gold_opcodes, 10) / max(opcodes, 10)
         elif timed:
             gold, ours = (np.reshape(times, (repeats, runs)) for times in timed[0])
             ratios[row] = [time_ratio(a, b) for a, b in zip(gold, ours, strict=True)]
@@ -64,11 +65,6 @@ def time_ratio(gold: ArrayLike, predicted: ArrayLike) -> float:
     # Of equal ratios, whose deviation is 0, BIRD's script drops all and counts the answer as wrong; here all are kept.
     kept = ratios[np.abs(ratios - ratios.mean()) < 3 * ratios.std()]
     return float((kept if kept.size else ratios).mean())
-
-
-def opcode_ratio(gold: int, predicted: int) -> float:
-    """Gold's opcodes divided by the prediction's. SQLite counts in tens, so fewer than ten count as ten."""
-    return max(gold, 10) / max(predicted, 10)
 
 
 def reward(ratio: float) -> float:

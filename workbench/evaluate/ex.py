@@ -2,15 +2,13 @@
 
 BIRD compares results as sets of rows: the order of columns counts, the order of rows and duplicates do not. Spider
 allows any order of columns; it counts duplicates, and the order of rows if the gold query has ORDER BY, and its official
-script first drops every DISTINCT from both queries, unless it is called with `--keep-distinct`. On the same predictions
-the two differ by up to six points. A gold query that fails has no result, so no query equals it; a result that was cut
+script first drops every DISTINCT from both queries. On the same predictions the two differ by up to six points. A gold query that fails has no result, so no query equals it; a result that was cut
 off equals no other.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from workbench.benchmarks.benchmark import Benchmark, Sense
@@ -31,17 +29,16 @@ def ex_verdicts(
     *,
     sense: Sense | None = None,
     known: Mapping[Pair, str] | None = None,
-    keep_distinct: bool = False,
 ) -> list[bool]:
     """Whether each pair's query is right, by default in the benchmark's own sense.
 
     `known` has the fingerprints of the results of executed queries; in BIRD's sense these do not run again, and no rows
-    are read. `keep_distinct` is the option of Spider's script.
+    are read.
     """
     parts = by_database(benchmark, pairs)
     paths = {db_id: benchmark.database(db_id) for db_id in parts}
     if (sense or benchmark.sense) == "spider":
-        right = _right_in_spider(benchmark, parts, paths, executor, limits, keep_distinct)
+        right = _right_in_spider(benchmark, parts, paths, executor, limits)
         return [right[pair] for pair in pairs]
     known = known or {}
     jobs: dict[Pair, tuple[Path, str]] = {}
@@ -56,13 +53,7 @@ def ex_verdicts(
 
 
 def suite_verdicts(
-    benchmark: Benchmark,
-    pairs: Sequence[Pair],
-    suite: str | Path,
-    executor: Executor,
-    limits: Limits = DEFAULT_LIMITS,
-    *,
-    keep_distinct: bool = False,
+    benchmark: Benchmark, pairs: Sequence[Pair], suite: str | Path, executor: Executor
 ) -> list[bool]:
     """Test-suite accuracy (Zhong et al., 2020): right in Spider's sense on every `DB/*.sqlite` of the suite's folder."""
     right = dict.fromkeys(pairs, True)
@@ -72,9 +63,7 @@ def suite_verdicts(
             raise BadInputError(f"{suite}: no {db_id}/*.sqlite; give the folder of the test suite")
         for file in files:
             still = {db_id: [pair for pair in part if right[pair]]}
-            right |= _right_in_spider(
-                benchmark, still, {db_id: file}, executor, limits, keep_distinct
-            )
+            right |= _right_in_spider(benchmark, still, {db_id: file}, executor)
     return [right[pair] for pair in pairs]
 
 
@@ -88,10 +77,7 @@ def by_database(benchmark: Benchmark, pairs: Iterable[Pair]) -> dict[str, list[P
 
 
 def results(
-    queries: Mapping[Path, Iterable[str]],
-    executor: Executor,
-    limits: Limits = DEFAULT_LIMITS,
-    progress: Callable[[int, int], None] | None = None,
+    queries: Mapping[Path, Iterable[str]], executor: Executor, limits: Limits = DEFAULT_LIMITS
 ) -> Iterator[dict[str, Execution]]:
     """The executions of each database's queries, by `normalise_text` of the query.
 
@@ -101,9 +87,9 @@ def results(
     jobs = [(path, text) for path, own in texts.items() for text in own]
     ran: dict[tuple[Path, str], Execution] = {}
     if executor.caches:
-        executor.result_fingerprints(jobs, limits, progress)
+        executor.result_fingerprints(jobs, limits)
     else:
-        ran = dict(zip(jobs, executor.execute_many(jobs, limits, progress), strict=True))
+        ran = dict(zip(jobs, executor.execute_many(jobs, limits), strict=True))
     for path, own in texts.items():
         asked = [(path, text) for text in own]
         found = [ran[job] for job in asked] if ran else executor.execute_many(asked, limits)
@@ -115,24 +101,22 @@ def _right_in_spider(
     parts: Mapping[str, Sequence[Pair]],
     databases: Mapping[str, Path],
     executor: Executor,
-    limits: Limits,
-    keep_distinct: bool,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> dict[Pair, bool]:
     texts = {
-        db_id: [
-            [spider_text(x, keep_distinct=keep_distinct) for x in (sql, benchmark.golds[key].sql)]
-            for key, sql in part
-        ]
-        for db_id, part in parts.items()
+        pair: [spider_text(sql) for sql in (pair[1], benchmark.golds[pair[0]].sql)]
+        for part in parts.values()
+        for pair in part
     }
-    queries = {databases[db_id]: chain.from_iterable(own) for db_id, own in texts.items()}
-    return {
-        pair: spider_equal(ran[normalise_text(sql)], ran[normalise_text(gold)], gold)
-        for (db_id, part), ran in zip(
-            parts.items(), results(queries, executor, limits), strict=True
-        )
-        for pair, (sql, gold) in zip(part, texts[db_id], strict=True)
+    queries = {
+        databases[db_id]: [x for pair in parts[db_id] for x in texts[pair]] for db_id in parts
     }
+    right = {}
+    for part, ran in zip(parts.values(), results(queries, executor, limits), strict=True):
+        for pair in part:
+            ours, gold = (ran[normalise_text(text)] for text in texts[pair])
+            right[pair] = spider_equal(ours, gold, texts[pair][1])
+    return right
 
 
 _QUOTED_OR_DISTINCT = re.compile(
@@ -141,15 +125,13 @@ _QUOTED_OR_DISTINCT = re.compile(
 )
 
 
-def spider_text(sql: str, *, keep_distinct: bool = False) -> str:
-    """The query as Spider's official script executes it.
+def spider_text(sql: str) -> str:
+    """The query as Spider's official script executes it, which is without its option `--keep-distinct`.
 
     Operators that tokenised predictions split are joined (`> =` is `>=`), and DISTINCT is dropped everywhere, also in
     COUNT(DISTINCT ...), so that a query is not wrong only because of duplicates.
     """
     sql = sql.replace("> =", ">=").replace("< =", "<=").replace("! =", "!=")
-    if keep_distinct or "distinct" not in sql.lower():
-        return sql
     return _QUOTED_OR_DISTINCT.sub(lambda found: found[1] or "", sql)
 
 

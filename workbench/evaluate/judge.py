@@ -3,29 +3,20 @@
 A question whose gold query fails stays in the table, marked by `gold_status`; every answer to it is wrong.
 """
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.evaluate.ex import (
-    DEFAULT_LIMITS,
-    Pair,
-    by_database,
-    results,
-    soft_f1,
-    spider_equal,
-    spider_text,
-)
+from workbench.evaluate.ex import Pair, by_database, results, soft_f1, spider_equal, spider_text
 from workbench.evaluate.spider_em import exact_match, hardness
-from workbench.evaluate.stats import PairedComparison, bounds, compare, mean_interval
+from workbench.evaluate.stats import PairedComparison, compare, mean_interval
 from workbench.sql.executor import Executor
 from workbench.sql.facts import features
 from workbench.sql.reading import normalise_text
-from workbench.types import Candidate, Execution, Limits, Question
+from workbench.types import Candidate, Execution, Question
 
 METRICS = ("ex_bird", "ex_spider", "em", "soft_f1")
 # The slices of NL2SQL360 by what the gold query is made of; a question can be in several.
@@ -37,20 +28,11 @@ _MISSING: dict[str, Any] = dict.fromkeys(METRICS, 0.0)
 _MISSING |= {"status": "missing", "error": "no prediction for this question"}
 
 
-def judge(
-    benchmark: Benchmark,
-    predictions: pd.DataFrame,
-    executor: Executor,
-    limits: Limits = DEFAULT_LIMITS,
-    progress: Callable[[int, int], None] | None = None,
-    *,
-    keep_distinct: bool = False,
-) -> pd.DataFrame:
+def judge(benchmark: Benchmark, predictions: pd.DataFrame, executor: Executor) -> pd.DataFrame:
     """A verdict for every prediction (question_id, generator, sample, sql), and for every question left out.
 
     Columns: those of the predictions, db_id, difficulty, status (`missing` without an answer), gold_status, gold_error,
-    the METRICS as fractions, error. `em` is None outside Spider, which alone defines it. `keep_distinct` is the option
-    of Spider's script. `progress` is called with how many queries are done, of how many.
+    the METRICS as fractions, error. `em` is None outside Spider, which alone defines it.
     """
     asked = {question.id: question for question in benchmark.questions}
     names = ["question_id", "generator"]
@@ -59,17 +41,15 @@ def judge(
     answers = every.merge(predictions[[*names, "sample", "sql"]], how="left", on=names)
     answers["sample"] = answers["sample"].fillna(0).astype(int)
     pairs = list(zip(answers["question_id"], answers["sql"].fillna(""), strict=True))
-    text_of = partial(spider_text, keep_distinct=keep_distinct)
     queries: dict[Path, list[str]] = {}
     parts = by_database(benchmark, pairs)
     for db_id, part in parts.items():
         own = [text for key, sql in part for text in (benchmark.golds[key].sql, sql)]
-        queries[benchmark.database(db_id)] = [x for text in own for x in (text, text_of(text))]
+        queries[benchmark.database(db_id)] = [x for text in own for x in (text, spider_text(text))]
     verdicts: dict[Pair, dict[str, Any]] = {}
-    ran = results(queries, executor, limits, progress)
-    for part, executions in zip(parts.values(), ran, strict=True):
+    for part, executions in zip(parts.values(), results(queries, executor), strict=True):
         for key, sql in part:
-            verdicts[key, sql] = _verdict(benchmark, asked[key], sql, executions, text_of)
+            verdicts[key, sql] = _verdict(benchmark, asked[key], sql, executions)
     missing = _MISSING if benchmark.schemas else _MISSING | {"em": None}
     absent = answers["sql"].isna()
     rows = [verdicts[p] | (missing if out else {}) for p, out in zip(pairs, absent, strict=True)]
@@ -78,15 +58,10 @@ def judge(
 
 
 def _verdict(
-    benchmark: Benchmark,
-    question: Question,
-    sql: str,
-    executions: Mapping[str, Execution],
-    text_of: Callable[[str], str],
+    benchmark: Benchmark, question: Question, sql: str, executions: Mapping[str, Execution]
 ) -> dict[str, Any]:
-    """The verdict on a query; `text_of` gives a query as Spider executes it."""
     gold_sql, schema = benchmark.golds[question.id].sql, benchmark.schemas.get(question.db_id)
-    texts = (sql, gold_sql, text_of(sql), text_of(gold_sql))
+    texts = (sql, gold_sql, spider_text(sql), spider_text(gold_sql))
     ran, gold, spider_ran, spider_gold = (executions[normalise_text(text)] for text in texts)
     complete = ran.is_complete and gold.is_complete
     return {
@@ -124,7 +99,7 @@ def summarise(verdicts: pd.DataFrame, by: str | None = None) -> pd.DataFrame:
     rows = []
     keys = ["generator", by] if by else ["generator"]
     for names, group in verdicts.groupby(keys, sort=False):
-        measured = [m for m in (*METRICS, "suite") if m in group and group[m].notna().all()]
+        measured = [metric for metric in METRICS if group[metric].notna().all()]
         asked = group.groupby("question_id", sort=False).agg(
             dict.fromkeys(measured, "mean") | {"db_id": "first", "gold_status": "first"}
         )
@@ -152,14 +127,6 @@ def by_feature(verdicts: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
     return sliced.sort_values("feature", key=lambda column: column.map(order.index), kind="stable")
 
 
-def pool_bounds(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """The bounds of selection among k of all candidates; a question without an answer is wrong at every k."""
-    answered = verdicts[verdicts["status"] != "missing"]
-    right = answered.groupby("question_id")["ex_bird"].apply(list).to_dict()
-    most = max(map(len, right.values()), default=0)
-    return bounds({key: right.get(key, [0.0] * most) for key in verdicts["question_id"].unique()})
-
-
 def compare_generators(verdicts: pd.DataFrame, a: str, b: str) -> PairedComparison:
     """Generator a against b on the same questions in BIRD's sense of EX, by the first sample of each."""
     databases = dict(zip(verdicts["question_id"], verdicts["db_id"], strict=True))
@@ -172,7 +139,7 @@ def _right(verdicts: pd.DataFrame, generator: str, metric: str) -> dict[str, flo
 
 
 def under_golds(
-    verdicts: pd.DataFrame, golds: Mapping[str, Benchmark], executor: Executor, **options: Any
+    verdicts: pd.DataFrame, golds: Mapping[str, Benchmark], executor: Executor
 ) -> pd.DataFrame:
     """A row for each benchmark of revised golds and each generator: its EX, and the paired difference in points.
 
@@ -184,7 +151,7 @@ def under_golds(
     for name, revised in golds.items():
         metric = f"ex_{revised.sense}"
         databases = {question.id: question.db_id for question in revised.questions}
-        again = judge(revised, first[first["status"] != "missing"], executor, **options)
+        again = judge(revised, first[first["status"] != "missing"], executor)
         for generator in again["generator"].unique():
             after, before = (_right(frame, generator, metric) for frame in (again, verdicts))
             found = compare(after, {key: before[key] for key in after}, databases)

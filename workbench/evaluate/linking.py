@@ -8,7 +8,7 @@ share of nothing is 1.
 or IN. Numbers, patterns, and literals compared with a function's result do not count: no index could supply them.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -18,7 +18,7 @@ import pandas as pd
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.sql.facts import query_facts
 from workbench.sql.reading import used
-from workbench.types import Context, Gold, Question, Schema, lower_name
+from workbench.types import Context, Gold, Schema, lower_name
 
 _VERDICTS = ["spelled", "found", "anywhere"]
 _COLUMNS = ["question_id", "db_id", "difficulty", "table", "column", "value", *_VERDICTS]
@@ -67,25 +67,18 @@ def literals(
     its column; `anywhere` if it was retrieved for any column. `schema` returns a database's whole schema. A
     query that cannot be parsed has no literals.
     """
-    rows = [
-        row
-        for question in benchmark.questions
-        for gold, context in [(benchmark.golds[question.id], contexts[question.id])]
-        for row in _rows(question, gold, context, schema(question.db_id))
-    ]
+    rows = []
+    for question in benchmark.questions:
+        gold, matches = benchmark.golds[question.id], contexts[question.id].values  # noqa: PD011
+        facts = query_facts(gold.sql, schema(question.db_id))
+        asked = lower_name(f"{question.text} {question.evidence}")
+        values = {(match.table, match.column, match.value) for match in matches}
+        texts = {value for _, _, value in values}
+        # A query may compare a column with the same literal twice; it counts once.
+        for literal in dict.fromkeys(facts.comparisons if facts else ()):
+            value, column = literal.value, literal.column
+            if column and literal.operator == "=" and isinstance(value, str) and value:
+                about = (question.id, question.db_id, gold.difficulty, *column, value)
+                found = lower_name(value) in asked, (*column, value) in values, value in texts
+                rows.append(about + found)
     return pd.DataFrame(rows, columns=_COLUMNS).astype(dict.fromkeys(_VERDICTS, bool))
-
-
-def _rows(
-    question: Question, gold: Gold, context: Context, schema: Schema
-) -> Iterator[tuple[Any, ...]]:
-    facts = query_facts(gold.sql, schema)
-    asked = lower_name(f"{context.question.text} {context.question.evidence}")
-    values = {(match.table, match.column, match.value) for match in context.values}  # noqa: PD011
-    texts = {value for _, _, value in values}
-    # A query may compare a column with the same literal twice; it counts once.
-    for literal in dict.fromkeys(facts.comparisons if facts else ()):
-        value, column = literal.value, literal.column
-        if column and literal.operator == "=" and isinstance(value, str) and value:
-            about = (question.id, question.db_id, gold.difficulty, *column, value)
-            yield *about, lower_name(value) in asked, (*column, value) in values, value in texts

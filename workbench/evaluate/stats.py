@@ -13,7 +13,7 @@ Nothing here is random: the same verdicts give the same interval.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
 from statistics import NormalDist
@@ -34,13 +34,12 @@ _MANY = 10  # databases from which one may speak of others
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The mean of `n` values on `clusters` databases, with its interval in the unit of the values."""
+    """The mean of `n` values, with its interval in the unit of the values."""
 
     mean: float
     low: float
     high: float
     n: int
-    clusters: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,7 @@ def mean_interval(values: Sequence[float], clusters: Sequence[str]) -> Interval:
     centre = (mean + spread / 2) / (1 + spread)
     half = math.sqrt(mean * (1 - mean) * spread + spread**2 / 4) / (1 + spread)
     low, high = max(0.0, min(mean, centre - half)), min(1.0, max(mean, centre + half))
-    return Interval(mean, low, high, len(x), len(sums))
+    return Interval(mean, low, high, len(x))
 
 
 def compare(
@@ -109,7 +108,11 @@ def compare(
     The p-value and the interval are over questions, so both speak of more questions on these databases. Where at least
     ten databases were asked, `clustered` speaks of other databases, too.
     """
-    _check_same(a, b, clusters)
+    if (odd := sorted((a.keys() ^ b.keys()) | (a.keys() - clusters.keys()))) or not a:
+        named = f"with question {', '.join(odd[:3])}" if odd else "without questions"
+        raise BadInputError(f"compare the same questions, each with a database, not {named}")
+    if others := {*a.values(), *b.values()} - {0, 1}:
+        raise BadInputError(f"a verdict is {min(others)}: it must be true or false, or 1 or 0")
     won = tuple(question for question in a if a[question] > b[question])
     lost = tuple(question for question in a if a[question] < b[question])
     n, flips = len(a), len(won) + len(lost)
@@ -161,23 +164,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _check_same(
-    a: Mapping[str, float], b: Mapping[str, float], clusters: Mapping[str, str]
-) -> None:
-    if not a and not b:
-        raise BadInputError("no questions: a comparison needs at least one")
-    for question in (*a, *b):
-        wrong = ""
-        if question not in a or question not in b:
-            wrong = "is in one system's verdicts only: compare the same questions"
-        elif question not in clusters:
-            wrong = "has no database among the clusters: give one for each question"
-        elif not {a[question], b[question]} <= {0, 1}:
-            wrong = f"has the verdicts {a[question]} and {b[question]}: give true or false, 1 or 0"
-        if wrong:
-            raise BadInputError(f"question {question} {wrong}")
-
-
 def _by_cluster(values: Floats, clusters: Sequence[str]) -> tuple[Floats, Floats]:
     """The sum and the number of values in each cluster."""
     _, codes = np.unique(np.asarray(clusters, dtype=np.str_), return_inverse=True)
@@ -215,15 +201,10 @@ def bounds(verdicts: Mapping[str, Sequence[float]]) -> pd.DataFrame:
     if odd := {verdict for given in verdicts.values() for verdict in given} - {0, 1}:
         raise BadInputError(f"a verdict is {min(odd)}: it must be true or false, or 1 or 0")
 
-    def mean(share: Callable[[int, int, int], float], k: int) -> float:
-        return 100 * math.fsum(share(n, c, k) for n, c in counts) / len(counts)
-
-    rows = [
-        {
-            "k": k,
-            "lower": mean(lambda n, c, k: comb(c, k) / comb(n, k), k),
-            "upper": mean(pass_at_k, k),
-        }
-        for k in range(1, min(n for n, _ in counts) + 1)
-    ]
-    return pd.DataFrame(rows)
+    ks = range(1, min(n for n, _ in counts) + 1)
+    shares = {"lower": lambda n, c, k: comb(c, k) / comb(n, k), "upper": pass_at_k}
+    means = {
+        side: [100 * math.fsum(share(n, c, k) for n, c in counts) / len(counts) for k in ks]
+        for side, share in shares.items()
+    }
+    return pd.DataFrame({"k": ks, **means})

@@ -53,12 +53,9 @@ def trial_html(trial: Trial) -> Html:
 def schema_html(schema: Schema) -> Html:
     """The tables of a schema with keys, descriptions and examples as prompts show them, each to unfold."""
     parts = [
-        _details(
-            f"{table.name}: {len(table.columns)} columns",
-            _pre(create_table_text(replace(schema, tables=(table,)))),
-        )
-        for table in schema.tables
-    ]
+        _details(f"{one.name}: {len(one.columns)} columns", _pre(create_table_text(replace(schema, tables=(one,)))))
+        for one in schema.tables
+    ]  # fmt: skip
     skipped = [_line(f"Not read: {reason}") for reason in schema.skipped]
     return _view(_line(f"Schema of {schema.db_id}"), *parts, *skipped)
 

@@ -6,7 +6,7 @@ and models write: `$` starts no formula, and a character that the font lacks is 
 """
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
@@ -197,9 +197,8 @@ def bars(
     stacked: bool = False,
 ) -> tuple[Picture, Axes]:
     """A figure of horizontal bars with their numbers: a group or a stack for each row, a bar for each column."""
-    figure, (axes,) = panels(
-        wide, 0.55 + len(values) * (0.24 if stacked else len(looks) * 0.145 + 0.06)
-    )
+    high = 0.24 if stacked else len(looks) * 0.145 + 0.06
+    figure, (axes,) = panels(wide, 0.55 + len(values) * high)
     values[[*looks]].plot.barh(ax=axes, width=0.84, stacked=stacked, legend=False)
     halo = {"path_effects": [withStroke(linewidth=2.5, foreground="white")]}
     place: dict[str, Any] = {"label_type": "center", **halo} if stacked else {"padding": 2}
@@ -208,16 +207,15 @@ def bars(
         for patch in drawn:
             patch.set(**look.bar)
         # A piece of a stack that is narrower than 4 % cannot hold its number.
-        numbers = [
-            "" if stacked and value < 4 else form.format(value) for value in drawn.datavalues
-        ]
+        least = 4 if stacked else float("-inf")
+        numbers = ["" if value < least else form.format(value) for value in drawn.datavalues]
         axes.bar_label(drawn, numbers, fontsize=SMALL, **place)
     name_rows(axes, [*values.index])
     axes.grid(axis="x")
     return figure, axes
 
 
-def pie(axes: Axes, counts: Sequence[int], looks: Sequence[Look], names: Sequence[str]) -> None:
+def pie(axes: Axes, counts: Any, looks: Iterable[Look], names: Iterable[str]) -> None:
     """A pie with its names, counts and percentages below."""
     wedges, *_ = axes.pie(counts, startangle=90, counterclock=False)
     labels = []
@@ -227,7 +225,7 @@ def pie(axes: Axes, counts: Sequence[int], looks: Sequence[Look], names: Sequenc
     axes.legend(wedges, labels, loc="upper center", bbox_to_anchor=(0.5, 0.02), handlelength=1.2)
 
 
-def name_rows(axes: Axes, names: Sequence[object], most: int = 25) -> None:
+def name_rows(axes: Axes, names: list[Any], most: int = 25) -> None:
     """Name the rows of horizontal bars, the first one on top."""
     axes.set_yticks(range(len(names)), [text(shown(name), most) for name in names])
     axes.set(ylim=(len(names) - 0.5, -0.5), ylabel="")
@@ -291,9 +289,9 @@ def finish(figure: Picture, data: pd.DataFrame, stamp: object, note: str = "") -
     return figure
 
 
-def save(figure: Figure, path: Path, vectors: Path | None = None) -> None:
-    """Write path.png, 200 dots an inch; .svg and .pdf into `vectors`, by default a folder of the workbench's home."""
-    folder = vectors or home() / "figures" / path.parent.name
+def save(figure: Figure, path: Path) -> None:
+    """Write path.png, 200 dots an inch; .svg and .pdf into a folder of the workbench's home."""
+    folder = home() / "figures" / path.parent.name
     folder.mkdir(parents=True, exist_ok=True)
     for kind, parent in (("png", path.parent), ("svg", folder), ("pdf", folder)):
         (parent / f"{path.name}.{kind}").write_bytes(rendered(figure, kind))

@@ -89,33 +89,29 @@ def _place(line: Line | None) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """The result columns, tables or conditions in a clause of two queries; `nested` in that of their subqueries."""
+    """The result columns, tables or conditions that one of two queries has in a clause; `nested` in its subqueries."""
 
     name: str
     nested: bool
-    first: tuple[str, ...]
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
 
 
 def differences(first: str, second: str, schema: Schema) -> tuple[Clause, ...]:
-    """The clauses of both queries, in the order in which SQL writes them, subqueries last; () if one cannot be read."""
+    """The clauses that differ, in the order in which SQL writes them, subqueries last; () if one cannot be read."""
     queries = [_lines(sql, schema) for sql in (first, second)]
+    ours, theirs = (
+        Counter((line.depth > 0, *part) for line in lines for part in line.means)
+        for lines in queries
+    )
     found = []
     for nested, name in product((False, True), CLAUSES if all(queries) else ()):
-        ours, theirs = (
-            [
-                text
-                for x in lines
-                if (x.depth > 0) is nested
-                for clause, text in x.means
-                if clause == name
-            ]
-            for lines in queries
-        )
-        only = (Counter(ours) - Counter(theirs), Counter(theirs) - Counter(ours))
-        if ours or theirs:
-            found.append(Clause(name, nested, tuple(ours), *(tuple(x.elements()) for x in only)))
+        only = [
+            tuple(text for *where, text in one.elements() if where == [nested, name])
+            for one in (ours - theirs, theirs - ours)
+        ]
+        if any(only):
+            found.append(Clause(name, nested, *only))
     return tuple(found)
 
 

@@ -27,8 +27,8 @@ from workbench.types import (
 
 Match = ValueMatch | DescriptionMatch
 
+_ROWS, _COLUMNS = 10, 20  # shown of a result
 _CELL = 60  # characters shown of a cell or a column's name
-_COLUMNS = 20  # columns shown of a result
 _FAILURES = {"error": "Error", "denied": "Refused", "timeout": "Stopped", "too_large": "Too large"}
 
 
@@ -77,8 +77,8 @@ def examples_text(examples: Iterable[Example]) -> str:
     return "\n\n".join(blocks)
 
 
-def result_text(execution: Execution, rows: int = 10) -> str:
-    """A result as text: the error, or the number of rows, the columns and the first `rows` rows.
+def result_text(execution: Execution) -> str:
+    """A result as text: the error, or the number of rows, the columns and the first ten rows.
 
     Cells are SQL literals, so that '1' and 1, and '' and NULL, look different.
     """
@@ -86,11 +86,11 @@ def result_text(execution: Execution, rows: int = 10) -> str:
         return f"{_FAILURES[execution.status]}: {one_line(execution.error)}"
     count = execution.row_count
     head = "No rows" if count == 0 else "1 row" if count == 1 else f"{count:,} rows"
-    head += f", the first {rows} of them" * (rows < count)
+    head += f", the first {_ROWS} of them" * (count > _ROWS)
     names = [one_line(quote(name), _CELL) for name in execution.columns[:_COLUMNS]]
     if (hidden := len(execution.columns) - _COLUMNS) > 0:
         names.append(f"(and {hidden} more columns)")
-    cells = ([literal(cell, _CELL) for cell in row[:_COLUMNS]] for row in execution.rows[:rows])
+    cells = ([literal(cell, _CELL) for cell in row[:_COLUMNS]] for row in execution.rows[:_ROWS])
     return "\n".join([f"{head}:", *map(" | ".join, [names, *cells])])
 
 

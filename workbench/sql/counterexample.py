@@ -49,16 +49,10 @@ def counterexample(
     if not (found := values(answer["rows"])):
         return None
     tables, results = found
-    made = [
-        Execution(
-            a["status"],
-            tuple(a["columns"]),
-            tuple(map(tuple, a["rows"])),
-            len(a["rows"]),
-            a["fingerprint"],
-        )
-        for a in results
-    ]
+    for answer in results:
+        own = tuple(map(tuple, answer["rows"]))
+        answer |= {"columns": tuple(answer["columns"]), "rows": own, "row_count": len(own)}
+    made = [Execution(**answer) for answer in results]
     rows = {name: tuple(map(tuple, own)) for name, _, own in tables}
     return Counterexample(rows, {name: tuple(columns) for name, columns, _ in tables}, *made)
 

@@ -10,7 +10,6 @@ import json
 import os
 import stat
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from hashlib import sha256
@@ -26,7 +25,6 @@ from workbench.store import Store
 from workbench.types import Execution, Limits
 
 Job = tuple[Path, str]
-Progress = Callable[[int, int], None]
 T = TypeVar("T")
 
 SETTLED = 2_000_000_000  # ns; a younger file may change again without a change of its times
@@ -58,23 +56,18 @@ class Executor:
     def execute(self, database: Path, sql: str, limits: Limits = DEFAULT) -> Execution:
         return self.execute_many([(database, sql)], limits)[0]
 
-    def execute_many(
-        self, jobs: Sequence[Job], limits: Limits = DEFAULT, progress: Progress | None = None
-    ) -> list[Execution]:
-        """The execution of every job, in order; equal jobs run once. `progress` gets the jobs done, and all."""
-        return self._run(jobs, limits, progress, STORED, execution)
+    def execute_many(self, jobs: Sequence[Job], limits: Limits = DEFAULT) -> list[Execution]:
+        """The execution of every job, in order; equal jobs run once."""
+        return self._run(jobs, limits, STORED, execution)
 
-    def result_fingerprints(
-        self, jobs: Sequence[Job], limits: Limits = DEFAULT, progress: Progress | None = None
-    ) -> list[str]:
+    def result_fingerprints(self, jobs: Sequence[Job], limits: Limits = DEFAULT) -> list[str]:
         """The fingerprint of every job's result, "" for an incomplete one; cached rows are not read."""
-        return self._run(jobs, limits, progress, ["fingerprint"], lambda a: str(a["fingerprint"]))
+        return self._run(jobs, limits, ["fingerprint"], lambda a: str(a["fingerprint"]))
 
     def _run(
         self,
         jobs: Sequence[Job],
         limits: Limits,
-        progress: Progress | None,
         fields: Sequence[str],
         read: Callable[[Answer], T],
     ) -> list[T]:
@@ -90,15 +83,12 @@ class Executor:
             digest.update(sql.encode("utf-8", "surrogatepass"))
             keys.append(f"execution:{digest.hexdigest()}")
             todo[keys[-1]] = path, sql
-        repeats, results = Counter(keys), {}
+        results = {}
         if self.store:
             select = f"SELECT key, {', '.join(fields)} FROM executions WHERE key IN"
             for key, *found in self.store.read_keys(select, list(todo)):
                 results[key] = read(dict(zip(fields, found, strict=True)))
                 del todo[key]
-        done = sum(repeats[key] for key in results)
-        report = progress or (lambda *_: None)
-        report(done, len(jobs))
         fixed = {"do": "run", "seconds": limits.seconds, "max_rows": limits.rows}
         fixed["max_bytes"] = limits.bytes
         real = {path: os.path.realpath(path) for path in states}
@@ -110,7 +100,6 @@ class Executor:
             for index, answer in answers:
                 key, (path, sql) = waiting[index]
                 results[key] = read(answer)
-                done += repeats[key]
                 if not answer["transient"]:
                     text = sql.encode("utf-8", "backslashreplace").decode()
                     answer["columns"] = orjson.dumps(answer["columns"]).decode()
@@ -121,7 +110,6 @@ class Executor:
                 with suppress(UnreadableDatabaseError):
                     if file_state(path) == states[path]:  # else it may be of another content
                         self._write(f"IGNORE INTO executions ({names})", rows)
-            report(done, len(jobs))
         return [results[key] for key in keys]
 
     def _write(self, into: str, rows: list[tuple[Any, ...]]) -> None:
@@ -155,12 +143,10 @@ class Executor:
         answer = self.ask(database, request)
         return (answer["times"], answer["opcodes"]) if "times" in answer else None
 
-    def texts(
-        self, database: Path, table: str, column: str, longest: int = 200, seconds: float = 600.0
-    ) -> list[str]:
+    def texts(self, database: Path, table: str, column: str, longest: int) -> list[str]:
         """The distinct texts of a column in code point order, without longer ones and those that are not UTF-8."""
         request = {"do": "texts", "table": table, "column": column, "longest": longest}
-        answer = self.ask(database, request | {"seconds": seconds})
+        answer = self.ask(database, request | {"seconds": 600.0})
         if answer["error"]:
             raise UnreadableDatabaseError(f"{database.name}, {table}.{column}: {answer['error']}")
         texts: list[str] = orjson.loads(answer["rows"])
@@ -211,12 +197,12 @@ def file_state(path: Path) -> str:
 def execution(answer: Answer) -> Execution:
     """An answer of a worker, or a row of the cache, as an `Execution`."""
     answer = BLANK | answer
-    columns, rows = answer["columns"], tuple(map(tuple, values(answer["rows"])))
-    columns = tuple(orjson.loads(columns) if isinstance(columns, str) else columns)
-    fields = {name: answer[name] for name in (*STORED[:-2], "transient")}
-    return Execution(
-        columns=columns, rows=rows, **fields | {"truncated": bool(fields["truncated"])}
-    )
+    fields = {name: answer[name] for name in (*STORED, "transient")}
+    fields["rows"] = tuple(map(tuple, values(fields["rows"])))
+    if isinstance(fields["columns"], str):
+        fields["columns"] = orjson.loads(fields["columns"])
+    fields |= {"columns": tuple(fields["columns"]), "truncated": bool(fields["truncated"])}
+    return Execution(**fields)
 
 
 def values(text: str) -> Any:

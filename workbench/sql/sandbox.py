@@ -22,9 +22,7 @@ from typing import Any
 
 import orjson
 
-Answer = dict[
-    str, Any
-]  # the fields of an `Execution`, with its rows as JSON, and of other requests
+Answer = dict[str, Any]  # an `Execution`'s fields, with its rows as JSON; or another request's
 BLANK: Answer = {"rows": "[]", "row_count": 0, "columns": [], "fingerprint": "", "seconds": 0.0}
 BLANK |= {"error": "", "truncated": False, "transient": False}
 WORKER = str(Path(__file__).with_name("worker.py"))

@@ -26,7 +26,7 @@ _LONGEST = 50  # characters of an example value
 _ROWS_FOR_NULL = 100_000  # rows of a table that are searched for NULLs
 
 
-def read_schema(path: Path, db_id: str | None = None) -> Schema:
+def read_schema(path: Path) -> Schema:
     """The tables, views and virtual tables of a database file, in the order they were created.
 
     Columns are those of `SELECT *`. SQLite's own tables and the shadow tables of virtual tables are left out. Foreign
@@ -65,7 +65,7 @@ def read_schema(path: Path, db_id: str | None = None) -> Schema:
         return ForeignKey(key.columns, table.name, columns)
 
     named = [replace(t, foreign_keys=tuple(map(spelt, t.foreign_keys))) for t in tables.values()]
-    return Schema(path.stem if db_id is None else db_id, tuple(named), tuple(skipped))
+    return Schema(path.stem, tuple(named), tuple(skipped))
 
 
 def with_examples(

@@ -253,10 +253,8 @@ def schema(path: str, views: bool, seconds: float) -> Answer:
     # This pragma works out the columns of all views. Without it, shadow tables count as tables.
     listed = connection.execute("PRAGMA main.table_list").fetchall() if views else []
     kinds = {row[1]: row[2] for row in listed}
-    sql = "SELECT name, iif(rootpage OR type = 'view', type, 'virtual') FROM sqlite_schema"
-    sql += (
-        " WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid"
-    )
+    sql = "SELECT name, iif(rootpage OR type = 'view', type, 'virtual') FROM sqlite_schema WHERE"
+    sql += " type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid"
     tables: list[Answer] = []
     for name, found in connection.execute(sql).fetchall():
         kind = kinds.get(name, found)

@@ -48,20 +48,14 @@ def accuracy_by(
 ) -> Picture:
     """EX with its interval by SQL feature, difficulty or database; a mark for each value of `label`."""
     data = accuracies(questions, [by, label] if label else by)
-    rows, parts, sizes = (
-        style.ordered(data[by]),
-        style.series(data, label),
-        data.groupby(by)["n"].max(),
-    )
+    rows, parts = style.ordered(data[by]), style.series(data, label)
+    sizes = data.groupby(by)["n"].max()
     looks, count = style.looks(parts), len(parts)
     figure, (axes,) = style.panels(ONE if count < 3 else TWO, 0.5 + len(rows) * (0.1 + 0.1 * count))
     for place, (name, part) in enumerate(parts.items()):
         at = part[by].map(rows.index) + (place - (count - 1) / 2) * 0.8 / count
         axes.errorbar(part["EX"], at, xerr=style.spread(part), ls="", ms=5, **looks[name].mark)
-    style.name_rows(axes, rows)
-    axes.set_yticks(
-        range(len(rows)), [f"{style.text(row, 20)} (N = {sizes[row]:,})" for row in rows]
-    )
+    style.name_rows(axes, [f"{row} (N = {sizes[row]:,})" for row in rows], 30)
     for line in range(len(rows) - 1):
         axes.axhline(line + 0.5, color=style.PALE, linewidth=0.5)
     style.percent(axes, "x", "EX with 95% interval")
@@ -112,14 +106,11 @@ def paired_differences(
     axes.axvline(0, color=style.GREY, linewidth=0.8)
     if "clustered low" in data:
         note = "Intervals: 95%, over questions, paired; the pale ones are clustered by database."
-        axes.hlines(
-            data.index, data["clustered low"], data["clustered high"], style.PALE, linewidth=5
-        )
+        axes.hlines(data.index, data["clustered low"], data["clustered high"], style.PALE, lw=5)
     for place in data.index:
         row, ink = data.loc[[place]], style.colour(data["system"][place])
-        axes.errorbar(
-            row["difference"], [place], xerr=style.spread(row, "difference"), fmt="o", color=ink
-        )
+        ends = style.spread(row, "difference")
+        axes.errorbar(row["difference"], [place], xerr=ends, fmt="o", color=ink)
     style.name_rows(axes, data["system"].tolist(), 33)
     aside = axes.secondary_yaxis("right")
     form = "{difference:+.1f}  won {won}, lost {lost}, p = {p_value:.3g}"
@@ -179,9 +170,9 @@ def accuracy_by_columns(points: pd.DataFrame, *, stamp: object) -> Picture:
     return _lines(points, "columns", "metric", "columns in the schema", stamp)
 
 
-def accuracy_by_tests(points: pd.DataFrame, label: str | None = None, *, stamp: object) -> Picture:
-    """CHESS's figure 4: EX against the number of unit `tests`; a line for each value of `label`."""
-    return _lines(points, "tests", label, "unit tests per question", stamp)
+def accuracy_by_tests(points: pd.DataFrame, *, stamp: object) -> Picture:
+    """CHESS's figure 4: EX against the number of unit `tests`."""
+    return _lines(points, "tests", None, "unit tests per question", stamp)
 
 
 @style.settings

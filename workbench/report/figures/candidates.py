@@ -19,10 +19,7 @@ from workbench.report.style import ONE, TWO, Look, Picture
 TOGETHER = "all together"
 SEVERAL = " & "
 """Joins the names of generators that solve a question together."""
-_SIDES = {
-    "upper": (Look(style.BLACK, "^"), "-"),
-    "lower": (Look(style.BLACK, "v"), "--"),
-}
+_SIDES = {"upper": (Look(style.BLACK, "^"), "-"), "lower": (Look(style.BLACK, "v"), "--")}
 _MEAN = "A bound is the mean over all choices of k candidates."
 RIGHT, LOST = "right one chosen", "right one there, another chosen"
 NONE, WRONG_GOLD = "no right candidate", "gold is wrong"
@@ -93,10 +90,10 @@ def bounds_by_generator(
 
 
 @style.settings
-def bounds_by_difficulty(trials: pd.DataFrame, by: str = "difficulty", *, stamp: object) -> Picture:
+def bounds_by_difficulty(trials: pd.DataFrame, *, stamp: object) -> Picture:
     """Figure 2d: the upper and the lower bound of all candidates by difficulty."""
-    data = bounds(trials, by)
-    parts = style.series(data, by)
+    data = bounds(trials, "difficulty")
+    parts = style.series(data, "difficulty")
     looks = style.looks(parts)
     figure, panels = style.panels(TWO, 1.9, 2, 2)
     for axes, side in zip(panels, _SIDES, strict=True):
@@ -133,14 +130,14 @@ def solved(frame: pd.DataFrame, by: str = "generator") -> pd.DataFrame:
     return (found == 1)[names]
 
 
-def overlap(frame: pd.DataFrame, by: str = "generator") -> pd.DataFrame:
-    """For each combination of solvers the questions that exactly these solve: number, percent and ids."""
-    wide, rows = solved(frame, by), []
+def _overlap(frame: pd.DataFrame, wide: pd.DataFrame) -> pd.DataFrame:
+    """For each combination of generators the questions that exactly these solve: number, percent and ids."""
+    rows = []
     for who in product((True, False), repeat=len(wide.columns)):
         theirs = wide.index[(wide == list(who)).all(axis=1)]
         solvers = SEVERAL.join(str(name) for name, has in zip(wide, who, strict=True) if has)
         row = {"solved_by": solvers, "n": len(theirs), "percent": 100 * len(theirs) / len(wide)}
-        row |= {"run": runs(frame), by: SEVERAL.join(map(str, wide))}
+        row |= {"run": runs(frame), "generator": SEVERAL.join(map(str, wide))}
         rows.append(row | {"question_ids": " ".join(map(str, theirs)), "counted": "all"})
     return pd.DataFrame(rows)
 
@@ -150,12 +147,11 @@ def venn(frame: pd.DataFrame, *, stamp: object) -> Picture:
     """Figure 3a: the questions that each of two or three generators solves at least once."""
     from matplotlib_venn import layout, venn2, venn3  # noqa: PLC0415  it imports SciPy
 
-    data, wide = overlap(frame), solved(frame)
-    if len(wide.columns) not in {2, 3}:
-        raise BadInputError(
-            f"a Venn diagram shows two or three, and there are {len(wide.columns)}: use `agreement` for more"
-        )
-    draw, module = (venn2, layout.venn2) if len(wide.columns) == 2 else (venn3, layout.venn3)
+    wide = solved(frame)
+    data, count = _overlap(frame, wide), len(wide.columns)
+    if count not in {2, 3}:
+        raise BadInputError(f"a Venn diagram shows two or three, not {count}: use `agreement`")
+    draw, module = (venn2, layout.venn2) if count == 2 else (venn3, layout.venn3)
     # Circles to scale would hide the regions that matter most, of a few questions that one alone solves.
     even = module.DefaultLayoutAlgorithm(fixed_subset_sizes=(1,) * (len(data) - 1))
     looks = {name: Look(look.colour) for name, look in style.looks(wide).items()}
@@ -263,9 +259,7 @@ def outcome_pie(
         rows.append(row)
     data = pd.DataFrame(rows if rows[-1]["n"] else rows[:-1])
     figure, (axes,) = style.panels(ONE, 2.4)
-    style.pie(
-        axes, data["n"].tolist(), data["outcome"].map(_WAYS).tolist(), data["outcome"].tolist()
-    )
+    style.pie(axes, data["n"], [_WAYS[way] for way in data["outcome"]], data["outcome"])
     return style.finish(figure, data, stamp)
 
 
@@ -275,10 +269,9 @@ def exists_and_chosen(questions: pd.DataFrame, *, stamp: object) -> Picture:
     style.need(questions, "db_id", "correct", "oracle")
     by_database = questions.groupby("db_id", sort=False)
     shares = 100 * by_database[["oracle", "correct"]].mean()
-    data = (
-        by_database.size().to_frame("n").assign(exists=shares["oracle"], chosen=shares["correct"])
-    )
-    data = data.reset_index().assign(run=runs(questions), counted="all")
+    shares.insert(0, "n", by_database.size())
+    data = shares.reset_index().rename(columns={"oracle": "exists", "correct": "chosen"})
+    data = data.assign(run=runs(questions), counted="all")
     looks = {"exists": Look(style.SKY), "chosen": Look(style.BLUE, "s", "////")}
     figure, axes = style.bars(ONE, data.set_index("db_id"), looks, "{:.1f}")
     style.percent(axes, "x", "questions", whole=True)

@@ -52,12 +52,11 @@ def error_pies(labels: pd.DataFrame, panel: str | None = None, *, stamp: object)
     figure, panels = style.panels((ONE, TWO)[across - 1], high, len(parts), across)
     for axes, (name, part) in zip(panels, parts.items(), strict=True):
         total = f"N = {part['count'].sum():,}"
-        axes.set_title(
-            f"{style.text(style.shown(name), 30)} ({total})" if name else total, loc="center"
-        )
+        title = f"{style.text(style.shown(name), 30)} ({total})" if name else total
+        axes.set_title(title, loc="center")
         kinds = list(part[["error", "detail"]].itertuples(index=False, name=None))
         names = [": ".join(filter(None, kind)) for kind in kinds]
-        style.pie(axes, part["count"].tolist(), [looks[kind] for kind in kinds], names)
+        style.pie(axes, part["count"], [looks[kind] for kind in kinds], names)
     return style.finish(figure, data, stamp)
 
 

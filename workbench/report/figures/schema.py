@@ -13,6 +13,7 @@ from workbench.sql.facts import features
 from workbench.types import Schema, lower_name
 
 _LINE, _ACROSS = 0.135, 4  # inches a line; blocks side by side
+_SURVIVAL = "table column stage place stages used primary_key foreign_key".split()  # noqa: SIM905
 
 
 def sizes(stages: Mapping[str, Schema]) -> pd.DataFrame:
@@ -81,15 +82,9 @@ def survival(stages: Mapping[str, Schema], used: Iterable[tuple[str, str]] = ())
             key = (lower_name(table.name), lower_name(column.name))
             place = max(place for place, names in enumerate(left) if key in names)
             leads = [k.ref_table for k in table.foreign_keys if column.name in k.columns]
-            row: dict[str, object] = {
-                "table": table.name,
-                "column": column.name,
-                "stage": list(stages)[place],
-            }
-            row |= {"place": place, "stages": len(left), "used": key in wanted}
-            row |= {"primary_key": column.name in table.primary_key}
-            rows.append(row | {"foreign_key": ", ".join(leads)})
-    return pd.DataFrame(rows)
+            about = (table.name, column.name, list(stages)[place], place, len(left), key in wanted)
+            rows.append((*about, column.name in table.primary_key, ", ".join(leads)))
+    return pd.DataFrame(rows, columns=_SURVIVAL)
 
 
 @style.settings
@@ -99,11 +94,7 @@ def pruned_schema(columns: pd.DataFrame, *, stamp: object) -> Picture:
     Primary keys are bold, foreign keys in italics with the table that they refer to, and the gold
     query's columns starred.
     """
-    style.need(
-        columns,
-        *["table", "column", "stage", "place", "stages", "primary_key", "foreign_key", "used"],
-    )
-    blocks = columns.groupby("table", sort=False)
+    style.need(columns, *_SURVIVAL)
     last = max(1, int(columns["stages"].iloc[0]) - 1)
     columns = columns.assign(fill=[style.shade(style.BLUE, 1 - n / last) for n in columns["place"]])
     blocks = columns.groupby("table", sort=False)
