@@ -15,8 +15,8 @@ def about(db_id, number):
     return f"{db_id}/{number}", db_id, ("simple", "moderate", "challenging")[number % 3]
 
 
-def make_trials(generators=GENERATORS, databases=DATABASES, samples=3, right=None, each=12):
-    """Every generator's samples for every question; `right` makes all of them right or all wrong."""
+def make_trials(generators=GENERATORS, databases=DATABASES, each=12):
+    """Three samples of every generator for every question."""
     chance = random.Random(7)
     rows = []
     for db_id in databases:
@@ -24,22 +24,22 @@ def make_trials(generators=GENERATORS, databases=DATABASES, samples=3, right=Non
             hard = chance.random()
             for generator in generators:
                 luck = chance.gauss(0, 0.3)
-                for sample in range(samples):
-                    correct = chance.random() < 1.1 - hard + luck if right is None else right
+                for sample in range(3):
+                    correct = chance.random() < 1.1 - hard + luck
                     rows.append((*about(db_id, number), generator, sample, correct))
     frame = pd.DataFrame(rows, columns=[*ABOUT, "generator", "sample", "correct"])
     frame.insert(0, "run", "a1b2c3d4e5f6")
     return frame
 
 
-def make_questions(systems=("chase_sql", "MAC-SQL"), databases=DATABASES, right=None, each=12):
+def make_questions(systems=("chase_sql", "MAC-SQL"), databases=DATABASES, each=12):
     """What each system answered: every third question is lost by the choice, every fifth has no right one."""
     rows = []
     for index, system in enumerate(systems):
         for db_id in databases:
             for number in range(each):
-                oracle = number % 5 > 0 if right is None else right
-                correct = oracle and (number + index) % 3 > 0 if right is None else right
+                oracle = number % 5 > 0
+                correct = oracle and (number + index) % 3 > 0
                 feature = ["JOIN", "ORDER BY"] if number % 2 else ["GROUP BY"]
                 named = (f"run{index}", system, *about(db_id, number))
                 rows.append((*named, feature, correct, oracle))

@@ -107,40 +107,30 @@ def draw(trials, questions):
     """`draw(name)`: the figure of the usual names, drawn once for all tests that only look at it."""
 
     @cache
-    def drawn(name, names=USUAL, databases=("clinic", "harbour", "cinema"), each=12, right=None):
-        t, q = (make(names, databases, each=each, right=right) for make in (trials, questions))
+    def drawn(name, names=USUAL, databases=("clinic", "harbour", "cinema"), each=12):
+        t, q = (make(names, databases, each) for make in (trials, questions))
         return FIGURES[name](names, databases, t, q)
 
     return drawn
 
 
 @every
-def test_a_figure_of_usual_names_is_legible_and_one_or_two_columns_wide(
-    name, draw, faults, shown_text
-):
+def test_a_figure_is_legible_and_whole(name, draw, faults, shown_text):
     figure = draw(name)
     assert faults(figure) == []
     assert "no language model" in " ".join(shown_text(figure).split())
     assert figure.get_figwidth() in {style.ONE, style.TWO}
     boxes = [axes.get_window_extent() for axes in figure.axes]
     assert not [1 for one in figure.legends for b in boxes if one.get_window_extent().overlaps(b)]
-
-
-@every
-def test_no_axis_cuts_off_what_is_drawn(name, draw):
-    for axes in draw(name).axes:
+    for axes in figure.axes:  # none cuts off what is drawn
         for side, low, high in (("y", *axes.dataLim.intervaly), ("x", *axes.dataLim.intervalx)):
             ends = sorted(getattr(axes, f"get_{side}lim")())
             assert not axes.lines or (ends[0] <= low and high <= ends[1]), side
 
 
 @every
-def test_a_figure_of_hostile_names_is_legible(name, draw, faults):
+def test_a_figure_of_hostile_names_of_one_and_of_many_is_legible(name, draw, faults):
     assert faults(draw(name, HOSTILE, HOSTILE)) == []
-
-
-@every
-def test_a_figure_of_one_name_and_of_many_is_legible(name, draw, faults):
     if name not in {"venn", "paired_differences"}:
         assert faults(draw(name, ("query_plan",), ("clinic",), 1)) == []
     many = tuple(f"a system with a tool less, number {n}" for n in range(9))

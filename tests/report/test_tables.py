@@ -13,22 +13,15 @@ from workbench.report.tables import ResultTable, alone, beside
 
 PARSER = "embedded/parser"
 STAMP = Stamp(PARSER, "bundled", 1234)
-PAPER = Published(
-    paper="CHASE-SQL",
-    source="table 4",
-    title="Generators",
-    benchmark="BIRD dev",
-    metric="EX (BIRD)",
-    n=1534,
-    model="Gemini 1.5 Pro",
-    columns=("EX", "fixed"),
-    rows=(
-        ("query plan", 63.62, 65.51),
-        ("divide and conquer", 63.92, 65.77),
-        ("synthetic examples", 67.09, None),
-    ),
-    note="One candidate.",
+ROWS = (
+    ("query plan", 63.62, 65.51),
+    ("divide and conquer", 63.92, 65.77),
+    ("synthetic examples", 67.09, None),
 )
+PAPER = Published(
+    paper="CHASE-SQL", source="table 4", title="Generators", benchmark="BIRD dev", metric="EX (BIRD)", n=1534,
+    model="Gemini 1.5 Pro", columns=("EX", "fixed"), rows=ROWS, note="One candidate.",
+)  # fmt: skip
 EVIL = '<script>alert("x")</script> $a$ | _b_ \u202e'
 
 
@@ -43,13 +36,8 @@ def ours(*generators):
 def cells(html, part="tbody"):
     """The rows of a part of a table, without markup."""
     body = html.partition(f"<{part}>")[2].partition(f"</{part}>")[0]
-    return [
-        [
-            unescape(re.sub("<[^>]*>", "", one)).strip()
-            for one in re.findall(r"<t[hd].*?</t[hd]>", line)
-        ]
-        for line in body.split("</tr>")[:-1]
-    ]
+    lines = [re.findall(r"<t[hd].*?</t[hd]>", line) for line in body.split("</tr>")[:-1]]
+    return [[unescape(re.sub("<[^>]*>", "", one)).strip() for one in line] for line in lines]
 
 
 def test_rows_are_joined_where_their_labels_say_the_same_and_none_is_dropped():
@@ -101,15 +89,15 @@ def test_the_papers_columns_stand_right_beside_ours():
     assert [line[-2] for line in cells(table.to_html())] == ["2", "", ""]  # a count stays whole
 
 
-@pytest.mark.parametrize(
-    ("columns", "paired", "clustered"),
-    [
-        ("EX", False, True),
-        ("difference", True, False),
-        ("EX change", True, True),
-        ("n", False, False),
-    ],
+CAPTIONS = (
+    ("EX", False, True),
+    ("difference", True, False),
+    ("EX change", True, True),
+    ("n", False, False),
 )
+
+
+@pytest.mark.parametrize(("columns", "paired", "clustered"), CAPTIONS)
 def test_a_caption_tells_paired_intervals_from_clustered_ones(columns, paired, clustered):
     frame = pd.DataFrame({"system": ["a"]})
     for name in columns.split():
@@ -123,12 +111,8 @@ def test_a_caption_tells_paired_intervals_from_clustered_ones(columns, paired, c
 def test_numbers_are_rounded_for_the_reader_and_kept_for_the_file():
     columns = {"step": ["a", "b"], "calls": [1200, 3], "tokens": [12345.678, 7.1]}
     columns |= {"share": [0.98765, 1.0], "printed": [63.62, 73.0], "dollars": [0.00123, 0.0]}
-    columns |= {
-        "p": [0.30001, 0.0004],
-        "F1": [50.0, 1.0],
-        "F1 low": [40.25, None],
-        "F1 high": [60.0, None],
-    }
+    columns |= {"p": [0.30001, 0.0004], "F1": [50.0, 1.0]}
+    columns |= {"F1 low": [40.25, None], "F1 high": [60.0, None]}
     table = alone(pd.DataFrame(columns), STAMP, "t")
     assert cells(table.to_html()) == [
         ["a", "1,200", "12,345.7", "0.99", "63.62", "0.0012", "0.30", "50.0 (40.2 to 60.0)"],

@@ -4,6 +4,7 @@ import csv
 import json
 import sqlite3
 from contextlib import closing
+from itertools import starmap
 
 import pytest
 from hypothesis import given
@@ -190,6 +191,10 @@ def rows(database, sql):
          "Singer.Name, stadium.city"),
         ("SELECT count(*) AS n FROM singer GROUP BY name HAVING n > 1 ORDER BY n", "Singer.Name"),
         ("SELECT city AS sid FROM stadium ORDER BY sid", "stadium.city"),
+        ("SELECT id AS name FROM singer GROUP BY name", "Singer.id, Singer.Name"),
+        ("SELECT id FROM singer GROUP BY id HAVING count(name) > 1", "Singer.id, Singer.Name"),
+        ("WITH stadium AS (SELECT id AS city FROM singer) SELECT city FROM stadium", "Singer.id"),
+        ("SELECT s.id FROM singer s WHERE s.id IN (SELECT s.id FROM concert s)", "Singer.id, concert.id"),
         ("SELECT rowid FROM singer", ""),
         ("SELECT (SELECT * FROM (SELECT sid FROM stadium))", "stadium.sid"),
         ("SELECT j.value FROM singer, json_each(name) j", "Singer.Name"),
@@ -202,6 +207,8 @@ def test_columns_are_found_by_sqlites_rules(sql, columns):
     found = used(sql, SCHEMA)
     assert found.error == ""
     assert set(map(".".join, found.columns)) == set(filter(None, columns.split(", ")))
+    if "json_each" not in sql:  # sqlglot finds the same, and each name's place
+        assert set(resolved(sql, SCHEMA).columns.values()) == found.columns
 
 
 def test_a_query_that_sqlite_prepares_for_hours_is_an_error_and_the_next_one_is_read():
@@ -259,37 +266,10 @@ def test_features_agree_with_every_label_of_nl2sql360(real_spider, gold):
         assert [counts[name] for counts in ours] == [int(row[label]) for row in labels], name
 
 
-# --- the meaning of each name
-
-ID, NAME = ("Teacher", "Id"), ("Teacher", "Name")
-SCHOOL = Schema("school", (table("Teacher", "Id", "Name"), table("Course", "Id", "Teacher_Id")))
-
-
-@pytest.mark.parametrize(
-    ("sql", "columns"),
-    [
-        ("SELECT t.id FROM Teacher t", {ID}),
-        ("SELECT name FROM Course, Teacher", {NAME}),
-        ("SELECT s.n FROM (SELECT name AS n FROM Teacher) s", {NAME}),
-        ("WITH c(a, b) AS (SELECT id, name FROM Teacher) SELECT b FROM c", {ID, NAME}),
-        ("WITH Teacher AS (SELECT id AS name FROM Course) SELECT name FROM Teacher", {("Course", "Id")}),
-        ("SELECT t.id FROM Teacher t WHERE t.id IN (SELECT t.id FROM Course t)", {ID, ("Course", "Id")}),
-        ("SELECT 1 FROM Teacher t WHERE EXISTS (SELECT 1 FROM Course WHERE t.name = 1)", {NAME}),
-        ("SELECT id AS name FROM Teacher GROUP BY name", {ID, NAME}),
-        ('SELECT id FROM Teacher WHERE name = "x"', {ID, NAME}),
-        ("SELECT id FROM Teacher GROUP BY id HAVING count(name) > 1", {ID, NAME}),
-    ],
-)  # fmt: skip
-def test_a_name_means_the_column_that_sqlite_finds(sql, columns):
-    assert set(resolved(sql, SCHOOL).columns.values()) == columns
-    assert used(sql, SCHOOL).columns == columns
-
-
 def test_facts_are_the_comparisons_with_literals_and_the_aggregates():
-    sql = "SELECT max(t.id) FROM teacher t WHERE lower(name) = 'x' AND id BETWEEN -1 AND 2.5 AND 'b' < name"
-    found = query_facts(sql, SCHOOL)
-    assert set(found.comparisons) == {
-        LiteralComparison(NAME, "=", "x"), LiteralComparison(ID, ">=", -1), LiteralComparison(ID, "<=", 2.5), LiteralComparison(NAME, "<", "b"),
-    }  # fmt: skip
-    assert (found.tables, found.columns, found.operations) == ({"Teacher"}, {ID, NAME}, {"max"})
-    assert query_facts("no query", SCHOOL) is None
+    sql = "SELECT max(t.id) FROM singer t WHERE lower(name) = 'x' AND id BETWEEN -1 AND 2.5 AND 'b' < name"
+    found, own, name = query_facts(sql, SCHEMA), ("Singer", "id"), ("Singer", "Name")
+    expected = [(name, "=", "x"), (own, ">=", -1), (own, "<=", 2.5), (name, "<", "b")]
+    assert set(found.comparisons) == set(starmap(LiteralComparison, expected))
+    assert (found.tables, found.columns, found.operations) == ({"Singer"}, {own, name}, {"max"})
+    assert query_facts("no query", SCHEMA) is None

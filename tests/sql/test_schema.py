@@ -35,27 +35,18 @@ def path(tmp_path):
     return tmp_path / "shop.sqlite"
 
 
-SHOP = Schema(
-    "shop",
-    (
-        Table(
-            "customer",
-            (
-                Column("id", "INTEGER"),
-                Column("full name", "TEXT", "name as on the card", "", ("O'Hara", "Li\n-- x")),
-                Column("tier", "TEXT", "", "G: gold; S: silver", ("G", None, 1.5, b"\xff")),
-            ),
-            ("id",),
-        ),
-        Table(
-            "order",
-            (Column("customer_id", "INT"), Column("line", "INT"), Column("note")),
-            ("customer_id", "line"),
-            (ForeignKey(("customer_id",), "customer", ("id",)),),
-        ),
-        Table("recent", (Column("line", "INT"),), kind="view"),
-    ),
+CUSTOMER = (
+    Column("id", "INTEGER"),
+    Column("full name", "TEXT", "name as on the card", "", ("O'Hara", "Li\n-- x")),
+    Column("tier", "TEXT", "", "G: gold; S: silver", ("G", None, 1.5, b"\xff")),
 )
+ORDER = (Column("customer_id", "INT"), Column("line", "INT"), Column("note"))
+LINK = ForeignKey(("customer_id",), "customer", ("id",))
+TABLES = (
+    Table("customer", CUSTOMER, ("id",)),
+    Table("order", ORDER, ("customer_id", "line"), (LINK,)),
+)
+SHOP = Schema("shop", (*TABLES, Table("recent", (Column("line", "INT"),), kind="view")))
 
 
 # Reading

@@ -1,7 +1,6 @@
 """Read a query: parse it, recognise equal ones, and find the tables and columns that it names."""
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -25,6 +24,7 @@ _PREPARING = 2.0  # seconds in which SQLite must have prepared a query
 _OPENING = re.compile(r"(?is)(?:\s|\(|--[^\n]*+|/\*.*?\*/)*+(?:SELECT|WITH|VALUES)\b")
 _QUOTED = re.compile(r"""('[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\])""")
 _SPACE = re.compile(r"[ \t\n\f\r]+")  # to SQLite, other white space is part of a name
+_NAMELESS_JOIN = re.compile(r"(?i)\b(?:USING|NATURAL)\b")
 _CAST = re.compile(r"(?i)\bAS\s+(?:INT|INTEGER|REAL|TEXT)\s*\)")
 _WRAPPERS = exp.Paren, exp.Lower, exp.Upper, exp.Cast, exp.Trim  # a column inside keeps its values
 
@@ -125,23 +125,11 @@ def used(sql: str, schema: Schema) -> Used:
         return Used(error=answer["error"])
     named = [(schema.table(t or ""), schema.column(t or "", c or "")) for t, c in answer["reads"]]
     columns = {(table.name, column.name) for table, column in named if table and column}
-    columns |= _joined(sql, schema)
+    # By which columns these join, SQLite does not tell.
+    if _NAMELESS_JOIN.search(sql) and (found := resolved(sql, schema)):
+        columns |= {*found.columns.values()}
     tables = {table.name for table, _ in named if table} | {table for table, _ in columns}
     return Used(frozenset(tables), frozenset(columns))
-
-
-def _joined(sql: str, schema: Schema) -> set[ColumnName]:
-    """The columns by which USING and NATURAL JOIN join, which SQLite does not tell."""
-    tree = parse(sql)
-    joins = [] if isinstance(tree, str) else [*tree.find_all(exp.Join)]
-    names = {lower_name(name.name) for join in joins for name in join.args.get("using") or ()}
-    natural = any(join.method == "NATURAL" for join in joins)
-    if isinstance(tree, str) or not (names or natural):
-        return set()
-    tables = {t.name: t for node in tree.find_all(exp.Table) if (t := schema.table(node.name))}
-    count = Counter(lower_name(c.name) for table in tables.values() for c in table.columns)
-    names |= {name for name in count if count[name] > 1 and natural}
-    return {(t, c.name) for t in tables for name in names if (c := schema.column(t, name))}
 
 
 @lru_cache(maxsize=64)
