@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from workbench.errors import BadInputError
-from workbench.evaluate.stats import compare, mean_interval
 from workbench.report import figures, style
 from workbench.report.papers import published
 from workbench.types import Column, ForeignKey, Schema, Table
@@ -168,20 +167,6 @@ def test_a_choice_among_the_first_candidates_lies_within_their_bounds(trials):
     same = figures.bounds(frame, first=True).groupby("generator").last()
     ends = ["k", "lower", "upper"]
     assert same[ends].to_numpy() == pytest.approx(last[ends].to_numpy())
-
-
-def test_intervals_and_differences_are_those_of_the_statistics(questions):
-    frame = questions().sample(frac=1, random_state=1)
-    mine = frame[frame["system"] == "MAC-SQL"]
-    row = figures.accuracies(mine).iloc[0]
-    found = mean_interval(mine["correct"].astype(float).tolist(), mine["db_id"].tolist())
-    assert (row["EX"], row["low"]) == (100 * found.mean, 100 * found.low)
-    by_id = frame.set_index("question_id")
-    ours, theirs = (by_id.loc[by_id["system"] == n, "correct"] for n in ("MAC-SQL", "chase_sql"))
-    paired = compare(ours.to_dict(), theirs.to_dict(), by_id["db_id"].to_dict())
-    row = figures.differences(frame, "chase_sql").iloc[0]
-    assert (row["difference"], row["low"]) == (100 * paired.difference, 100 * paired.low)
-    assert (row["won"], row["lost"]) == (len(paired.won), len(paired.lost))
 
 
 def test_the_papers_own_venn_diagram_is_counted_as_it_prints_it(shown_text):

@@ -50,15 +50,6 @@ def test_a_dollar_is_a_dollar_and_what_the_font_lacks_is_named():
     assert style.text("\u0416\u03a9 \u2265") == "\u0416\u03a9 \u2265"
 
 
-def test_a_long_name_is_cut_in_the_middle():
-    name = "frpm_percentage_of_eligible_free_students_aged_5_to_17"
-    short = style.text(name, 20)
-    assert len(short) == 20
-    head, tail = short.split("…")
-    assert name.startswith(head)
-    assert name.endswith(tail)
-
-
 def test_files_have_the_same_bytes_each_time_and_vectors_go_into_a_folder_of_the_home(
     tmp_path, monkeypatch
 ):
@@ -91,12 +82,6 @@ def test_a_notebook_shows_the_bytes_of_the_file():
     assert sizes["image/png"]["width"] == round(110 * style.ONE)
     size = Image.open(BytesIO(style.rendered(figure, "png"))).size
     assert size[0] == round(200 * style.ONE)
-
-
-def test_a_long_stamp_is_wrapped_to_fit_the_figure(faults, shown_text):
-    figure = drawn("x", "bundled-dev, N = 278, EX (BIRD) " * 8)
-    assert not faults(figure)
-    assert shown_text(figure).replace("\n", " ").count("N = 278") == 8
 
 
 def test_a_name_has_one_look_however_it_is_spelled_and_a_variant_its_colour():
