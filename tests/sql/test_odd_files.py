@@ -34,22 +34,14 @@ def key(column: str, target: str, *columns: str) -> ForeignKey:
     return ForeignKey(tuple(column.split()), target, columns)
 
 
-NAMES = ["two words", 'say "hi"', "a`b", "it's", "a]b", "order", "100%", "😀", "2nd", "n" * 500]
-LOOKALIKES = ["main", "temp", "main.t", "temp.t", "t", "sqlite", "pragma_table_list", "rowid"]
 WIDE = {f"t{i}": [f"column_{j} TEXT" for j in range(72 + (i < 17))] for i in range(60)}
 MANY = [f"c{i}" for i in range(2000)]
-
-
-def quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 # fmt: off
 ODD = [
     Odd("no tables", "CREATE TABLE t (a); DROP TABLE t", (), ("odd.sqlite has no tables",)),
     Odd("odd path", "CREATE TABLE t (a)", (table("t", "a"),), (), "é 😀?mode=rwc#x%2e;'.sqlite"),
-    Odd("odd names", ";".join(f"CREATE TABLE {quoted(n)} ({quoted(n)} TEXT)" for n in NAMES),
-        tuple(Table(n, (Column(n, "TEXT"),)) for n in NAMES)),
     Odd(
         "names that differ in case only",
         "CREATE TABLE É (k, \u212a); CREATE TABLE é (a); CREATE VIEW twins AS SELECT 1 AS name, 2 AS NAME",
@@ -124,9 +116,6 @@ ODD = [
     ),
     Odd("UTF-16", "PRAGMA encoding = 'UTF-16le'; CREATE TABLE été (ñ TEXT); INSERT INTO été VALUES ('😀')",
         (table("été", "ñ TEXT"),)),
-    Odd("names that look like other databases",
-        ";".join(f'CREATE TABLE "{name}" (main, rowid)' for name in LOOKALIKES),
-        tuple(table(name, "main", "rowid") for name in LOOKALIKES)),
 ]
 # fmt: on
 

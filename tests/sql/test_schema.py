@@ -77,7 +77,7 @@ def test_an_interrupted_write_is_an_error_that_asks_for_its_rollback(path):
 # Names
 
 HARD = 'a b|"|`|[a]|order|%s|{}|😀|É|1|--|a;b|$a|rowid|main|true|current_date|\ufeff|\\'.split("|")  # noqa: SIM905
-HARD += ["", " ", "`\"'", "x" * 500, "a\nb"]
+HARD += ["temp.t", "pragma_table_list", "", " ", "`\"'", "x" * 500, "a\nb"]
 characters = st.characters(exclude_categories=("Cs",), exclude_characters="\0")
 identifiers = st.sampled_from(HARD) | st.text(characters, max_size=12)
 TYPES = "|INT|VARCHAR(20)|DECIMAL(10, -2)|DOUBLE PRECISION|my; type|key|NOT NULL|a`b|x)"

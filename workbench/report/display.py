@@ -72,8 +72,8 @@ def pool_html(selection: Selection) -> Html:
     """The candidates of a question by result, and the selector's comparisons."""
     trials = selection.trials
     scores = [f", score {score:g}" for score in selection.scores] or [""] * len(trials)
-    made_by = [f"{t.candidate.generator} {t.candidate.sample}" for t in trials]
-    names = [f"{n}: {made_by[n]}{scores[n]}" for n in range(len(trials))]
+    made_by = [(trial.candidate.generator, trial.candidate.sample) for trial in trials]
+    names = [f"{n}: {who} {sample}{scores[n]}" for n, (who, sample) in enumerate(made_by)]
     groups = group_numbers([t.execution.fingerprint if t.execution else "" for t in trials])
     chosen = "none" if selection.chosen is None else names[selection.chosen]
     found = f"Candidates: {len(trials)}; results: {len({*groups} - {-1})}."
@@ -81,7 +81,7 @@ def pool_html(selection: Selection) -> Html:
     parts.append(_line(f"{selection.selector} chose {chosen}."))
     for group in sorted({*groups}, key=lambda number: number % (len(groups) + 1)):
         members = [index for index, number in enumerate(groups) if number == group]
-        made = Counter(trials[index].candidate.generator for index in members)
+        made = Counter(made_by[index][0] for index in members)
         title = f"Result {group + 1}" if group >= 0 else "No complete result"
         told = ", ".join(f"{generator} {number}" for generator, number in made.items())
         star = "; ★ chosen" * (selection.chosen in members)

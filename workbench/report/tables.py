@@ -5,7 +5,7 @@ carry the class that tells MathJax to ignore them.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from math import floor, log10
@@ -32,11 +32,13 @@ _STYLE: Any = [
 ]  # fmt: skip
 
 
-def _bounds_of(name: str, names: Sequence[str]) -> tuple[str, ...]:
-    """The two columns with the interval of a column, if they come right after it."""
-    place = names.index(name)
-    after = tuple(names[place + 1 : place + 3])
-    return after if after in {("low", "high"), (f"{name} low", f"{name} high")} else ()
+def _intervals(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:
+    """The columns that have an interval, with the two columns right after them that have its ends."""
+    names = list(map(str, frame))
+    ends = {name: (low, high) for name, low, high in zip(names, names[1:], names[2:], strict=False)}
+    return {
+        n: two for n, two in ends.items() if two in {("low", "high"), (f"{n} low", f"{n} high")}
+    }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,11 +85,10 @@ class ResultTable:
     def _texts(self) -> tuple[pd.DataFrame, list[int]]:
         """The shown cells as text, and the places of the columns that hold words."""
         frame = self.frame.rename(columns=str)
-        names = list(map(str, frame))
-        bounds = {name: _bounds_of(name, names) for name in names}
+        bounds = _intervals(frame)
         cells: dict[str, list[str]] = {}
         words = []
-        for name in names:
+        for name in frame:
             if name in _BEHIND.union(*bounds.values()):
                 continue
             column = frame[name]
@@ -99,7 +100,7 @@ class ResultTable:
                 continue
             write = partial(_number, decimals=_decimals(numbers))
             cells[name] = list(map(write, numbers))
-            if bounds[name]:
+            if name in bounds:
                 ends = (map(write, frame[bound]) for bound in bounds[name])
                 trio = zip(cells[name], *ends, strict=True)
                 cells[name] = [mean and f"{mean} ({least} to {most})" for mean, least, most in trio]
@@ -176,11 +177,11 @@ def beside(
     left = left.reset_index(drop=True).reindex(range(len(order)))
     right = theirs.reindex(order).reset_index(drop=True)
 
-    stamp = stamp.of(ours)
+    stamp, bounds = stamp.of(ours), _intervals(ours)
     parts = {label: left[label].fillna(right["label"])}
     for name in (name for name in names if name not in {label, "run"}):
         parts[name] = left[name]
-        parts |= {bound: left[bound] for bound in _bounds_of(name, names)}
+        parts |= {bound: left[bound] for bound in bounds.get(name, ())}
         parts |= {f"{paper}: {one}": right[one] for one in pairs.get(name, ())}
     if not published.model and "model" in published.columns:
         parts[f"{paper}: model"] = right["model"]
@@ -209,11 +210,10 @@ def _words(label: object) -> str:
 
 
 def _our_caption(ours: pd.DataFrame, stamp: Stamp) -> str:
-    names = list(map(str, ours))
-    known = {name for name in names if _bounds_of(name, names)}
-    paired = ", ".join(name for name in names if name in known & _PAIRED)
+    known = _intervals(ours)
+    paired = ", ".join(name for name in known if name in _PAIRED)
     said = [f"Here: {stamp}."]
-    if known - _PAIRED:
+    if known.keys() - _PAIRED:
         said.append("Intervals: 95%, clustered by database.")
     if paired:
         said.append(f"Intervals of {paired}: 95%, over questions, paired.")

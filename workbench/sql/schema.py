@@ -17,7 +17,7 @@ from workbench.sql.executor import file_state, values
 from workbench.sql.reading import used
 from workbench.sql.sandbox import Answer, shared
 from workbench.sql.schema_text import one_line, quote
-from workbench.types import Column, ForeignKey, Schema, Table, lower_name
+from workbench.types import Column, ForeignKey, Schema, Table
 
 _SECONDS = 10.0  # for all of a schema
 # Limits on the rows of a table that are read for its example values.
@@ -44,28 +44,30 @@ def read_schema(path: Path) -> Schema:
         raise UnreadableDatabaseError(
             f"{path.name}: {answer['error']}; give a whole SQLite file that may be read, or recover this one"
         )
-    tables: dict[str, Table] = {}
+    tables: list[Table] = []
     for found in answer["tables"]:
         if "error" not in found and (table := _table(found)).columns:
-            tables[lower_name(table.name)] = table
+            tables.append(table)
         else:
             why = found.get("error", "SQLite finds no columns in it")
             skipped.append(one_line(f"{found['name']}: {why}"))
     if not answer["tables"]:
         skipped.append(f"{path.name} has no tables")
 
+    schema = Schema(path.stem, tuple(tables), tuple(skipped))
+
     def spelt(key: ForeignKey) -> ForeignKey:
         """The key with the names of its target table as that table spells them, and all of its columns."""
-        if (table := tables.get(lower_name(key.ref_table))) is None:
+        if (table := schema.table(key.ref_table)) is None:
             return key
-        spellings = {lower_name(column.name): column.name for column in table.columns}
-        columns = tuple(spellings.get(lower_name(name), name) for name in key.ref_columns)
+        found = [(schema.column(table.name, name), name) for name in key.ref_columns]
+        columns = tuple(column.name if column else name for column, name in found)
         if not columns and len(table.primary_key) == len(key.columns):
             columns = table.primary_key
         return ForeignKey(key.columns, table.name, columns)
 
-    named = [replace(t, foreign_keys=tuple(map(spelt, t.foreign_keys))) for t in tables.values()]
-    return Schema(path.stem, tuple(named), tuple(skipped))
+    named = [replace(t, foreign_keys=tuple(map(spelt, t.foreign_keys))) for t in tables]
+    return replace(schema, tables=tuple(named))
 
 
 def with_examples(
