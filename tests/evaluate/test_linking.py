@@ -13,6 +13,10 @@ SCHEMA = Schema(
 )
 
 
+BONN = "SELECT 1 FROM city WHERE name = 'Bonn'"
+IN_NAME, IN_LAND = ("city", "name", "Bonn"), ("city", "land", "Bonn")
+
+
 def found(sql, *values, text="Which shops are in Bonn?", hint=""):
     question = Question("1", "shop", text, hint)
     matches = tuple(ValueMatch(table, column, value, "", 1, 1) for table, column, value in values)
@@ -21,28 +25,22 @@ def found(sql, *values, text="Which shops are in Bonn?", hint=""):
     return literals(benchmark, {"1": context}, lambda _: SCHEMA)
 
 
-def test_a_literal_is_found_in_its_own_column():
-    (row,) = found("SELECT land FROM city WHERE name = 'Bonn'", ("city", "name", "Bonn")).to_dict(
-        "records"
-    )
+@pytest.mark.parametrize(
+    ("values", "text", "hint", "spelled", "here", "anywhere"),
+    [
+        ([IN_NAME], "in bonn?", "", True, True, True),  # whatever the letter case
+        ([IN_LAND], "in the city?", "city = 'Bonn'", True, False, True),
+        ([], "in the city?", "", False, False, False),
+    ],
+)
+def test_a_literal_is_spelled_or_found_in_its_column_or_anywhere(
+    values, text, hint, spelled, here, anywhere
+):
+    (row,) = found(BONN, *values, text=text, hint=hint).to_dict("records")
     assert row == {
         "question_id": "1", "db_id": "shop", "difficulty": "simple", "table": "city", "column": "name",
-        "value": "Bonn", "spelled": True, "found": True, "anywhere": True,
+        "value": "Bonn", "spelled": spelled, "found": here, "anywhere": anywhere,
     }  # fmt: skip
-
-
-def test_a_value_found_for_another_column_is_counted_separately():
-    rows = found("SELECT 1 FROM city WHERE name = 'Bonn'", ("city", "land", "Bonn"))
-    assert rows[["found", "anywhere"]].to_numpy().tolist() == [[False, True]]
-
-
-@pytest.mark.parametrize(
-    ("text", "hint", "spelled"),
-    [("in bonn?", "", True), ("in the city?", "city = 'Bonn'", True), ("in the city?", "", False)],
-)
-def test_question_or_hint_spell_it_whatever_the_case(text, hint, spelled):
-    rows = found("SELECT 1 FROM city WHERE name = 'Bonn'", text=text, hint=hint)
-    assert rows["spelled"].tolist() == [spelled]
 
 
 def test_every_value_of_a_list_counts_once():
@@ -50,14 +48,6 @@ def test_every_value_of_a_list_counts_once():
     assert rows["value"].tolist() == ["Bonn", "Ulm"]
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT 1 FROM city WHERE name LIKE 'B%'",
-        "SELECT 1 FROM shop WHERE size = 3",
-        "SELECT 1 FROM city WHERE substr(name, 1, 1) = 'B'",
-        "no query",
-    ],
-)
-def test_numbers_and_patterns_are_not_literals(sql):
-    assert found(sql).empty
+@pytest.mark.parametrize("condition", ["name LIKE 'B%'", "id = 3", "substr(name, 1, 1) = 'B'", "("])
+def test_numbers_and_patterns_are_not_literals(condition):
+    assert found(f"SELECT 1 FROM city WHERE {condition}").empty

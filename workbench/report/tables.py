@@ -88,7 +88,7 @@ class ResultTable:
         bounds = _intervals(frame)
         cells: dict[str, list[str]] = {}
         words = []
-        for name in frame:
+        for name in map(str, frame):
             if name in _BEHIND.union(*bounds.values()):
                 continue
             column = frame[name]
