@@ -64,7 +64,7 @@ def evaluate(
     with Cache() as store, Executor(store) as executor:
         found = judging.judge(judged, given, executor)
         if suite:
-            pairs = list(zip(found["question_id"], found["sql"], strict=True))
+            pairs = list(zip(found["question_id"], found["sql"].fillna(""), strict=True))
             found["suite"] = suite_verdicts(judged, pairs, suite, executor)
         summary = judging.summarise(found)
         if efficiency:

@@ -99,7 +99,7 @@ def summarise(verdicts: pd.DataFrame, by: str | None = None) -> pd.DataFrame:
     rows = []
     keys = ["generator", by] if by else ["generator"]
     for names, group in verdicts.groupby(keys, sort=False):
-        measured = [metric for metric in METRICS if group[metric].notna().all()]
+        measured = [m for m in (*METRICS, "suite") if m in group and group[m].notna().all()]
         asked = group.groupby("question_id", sort=False).agg(
             dict.fromkeys(measured, "mean") | {"db_id": "first", "gold_status": "first"}
         )
