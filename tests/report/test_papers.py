@@ -10,9 +10,7 @@ from workbench.label.taxonomy import open_taxonomy
 from workbench.report.papers import all_published, published, read_paper
 
 ALL = all_published()
-SNAPSHOT = Path(__file__).with_name(
-    "published_numbers.jsonl"
-)  # each table, as checked against its PDF
+SNAPSHOT = Path(__file__).with_name("published_numbers.jsonl")  # as checked against the PDFs
 
 
 def test_the_numbers_are_those_that_were_checked_against_the_papers():

@@ -52,10 +52,10 @@ def trial_html(trial: Trial) -> Html:
 
 def schema_html(schema: Schema) -> Html:
     """The tables of a schema with keys, descriptions and examples as prompts show them, each to unfold."""
-    parts = [
-        _details(f"{one.name}: {len(one.columns)} columns", _pre(create_table_text(replace(schema, tables=(one,)))))
-        for one in schema.tables
-    ]  # fmt: skip
+    parts = []
+    for one in schema.tables:
+        text = create_table_text(replace(schema, tables=(one,)))
+        parts.append(_details(f"{one.name}: {len(one.columns)} columns", _pre(text)))
     skipped = [_line(f"Not read: {reason}") for reason in schema.skipped]
     return _view(_line(f"Schema of {schema.db_id}"), *parts, *skipped)
 
