@@ -2,8 +2,8 @@
 
 BIRD compares results as sets of rows: the order of columns counts, the order of rows and duplicates do not. Spider
 allows any order of columns; it counts duplicates, and the order of rows if the gold query has ORDER BY, and its official
-script first drops every DISTINCT from both queries. On the same predictions the two differ by up to six points. A gold query that fails has no result, so no query equals it; a result that was cut
-off equals no other.
+script first drops every DISTINCT from both queries. On the same predictions the two differ by up to six points. A gold
+query that fails has no result, so no query equals it; a result that was cut off equals no other.
 """
 
 import re
