@@ -1,6 +1,6 @@
 """Our cache of model calls beside the raw SQLite floor: a warm hit, a stored call, and the first hit of a fresh process.
 
-    python tests/benchmarks/bench_llm_cache.py [NUMBER OF REQUESTS]
+    python tests/benchmarks/bench_llm_cache.py [--quick]
 
 Requests are of about 6 KB (instructions, a schema, a question), replies of about 1.7 KB. The floor is canonical JSON,
 sha256 and one SELECT by key. A hit is at most 2.5 times the floor, and the first hit of a fresh process under 0.3 s.
@@ -21,7 +21,7 @@ import orjson
 sys.path.insert(0, str(Path(__file__).parents[2]))
 import workbench as wb
 
-N = int(sys.argv[1]) if len(sys.argv) > 1 else 5000
+N = 1000 if "--quick" in sys.argv else 5000
 chance = random.Random(1)
 WORDS = [
     "".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(2, 9)))
