@@ -67,15 +67,18 @@ class Store:
         """The rows of a SELECT that ends in `IN`, for any number of keys."""
         return self.read(f"{sql} (SELECT value FROM json_each(?))", [canonical(keys)])
 
+    def check_writable(self) -> None:
+        if self.read_only:
+            told = "cannot be written: set WORKBENCH_HOME to another folder"
+            raise StoreError(f"cache file {self.path} {told}")
+
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
         """One transaction, on disk when the block ends, and rolled back if it raises.
 
         What can be computed again (`durable=False`) survives a kill, but perhaps no power cut.
         """
-        if self.read_only:
-            told = "cannot be written: set WORKBENCH_HOME to another folder"
-            raise StoreError(f"cache file {self.path} {told}")
+        self.check_writable()
         with self._locks[1], self._errors():
             if durable is not self._durable:
                 self._writer.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")

@@ -9,6 +9,7 @@ import pytest
 import workbench as wb
 from tests.llm.batch_server import Files
 from tests.llm.server import Server
+from tests.llm.test_promises import until
 from workbench.llm import batch
 
 PROGRAM = """
@@ -28,7 +29,7 @@ def dies(function):
         return found
     return step
 batch._call = dies(batch._call)
-batch.Batches._read = dies(batch.Batches._read)  # killed between two answers
+batch.Batches.ask = dies(batch.Batches.ask)  # killed between two answers
 client = wb.Client(wb.Cache(cache), api_base=url, batch=True)
 requests = [wb.Request("p", "openai/gpt-4o-mini", [{"role": "user", "content": f"q {n}"}], {}) for n in range(6)]
 print([answer.text or answer.fault for answer in client.complete_many(requests)])
@@ -104,10 +105,9 @@ def test_ctrl_c_leaves_a_batch_that_the_next_run_finds(tmp_path):
         files = Files(server, looks=10**9)
         command = [sys.executable, "-c", PROGRAM, str(tmp_path / "a.sqlite"), server.url, ""]
         program = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        while not files.batches:
-            assert program.poll() is None
+        until(lambda: files.batches)
         program.send_signal(signal.SIGINT)
-        assert "KeyboardInterrupt" in program.communicate(timeout=10)[1]
+        assert "KeyboardInterrupt" in program.communicate(timeout=60)[1]
         files.looks = 0
         out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert out.count("answer to") == 6

@@ -176,7 +176,7 @@ def test_a_damaged_page_is_one_error_with_the_command(cache, ask):
             file.seek(page)
             file.write(b"\xff" * 16384)
     with pytest.raises(StoreError, match=r"\.recover"):
-        list(wb.Cache(cache.path).calls())
+        wb.Cache(cache.path).read("SELECT * FROM calls")
 
 
 def test_a_file_that_cannot_be_written_answers_and_pays_nothing(cache, ask, monkeypatch):

@@ -9,18 +9,15 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
 import orjson
 
-from workbench.llm.cache import Cache, insert
 from workbench.llm.faults import LONGEST, Refusal, pause, refusal, sort
-from workbench.llm.locks import Locks
-from workbench.llm.money import price
-from workbench.llm.send import EMBEDDING, completion, hidden, litellm
-from workbench.types import Completion, Request
+from workbench.llm.keys import Reply
+from workbench.llm.send import EMBEDDING, hidden, litellm, priced
+from workbench.types import Request
 
 QUIET = 5.0  # seconds without a new call after which the calls that wait are sent
 SETTLING = 20.0  # seconds after which a new batch is in its provider's list
@@ -34,8 +31,7 @@ _Calls = dict[str, Request]
 class Batches:
     """The batches that this client follows. Only the loop's thread uses it."""
 
-    def __init__(self, cache: Cache) -> None:
-        self._cache, self._locks = cache, Locks(cache.path)
+    def __init__(self) -> None:
         self._searches: dict[_Group, asyncio.Task[None]] = {}
         self._open: dict[_Group, tuple[_Calls, asyncio.Task[None]]] = {}  # these gather calls
         self._changed = 0.0
@@ -53,30 +49,30 @@ class Batches:
             print(f"{request.model}: {told}", file=sys.stderr)
         return not able
 
-    async def ask(self, key: str, request: Request, url: str, endpoint: str) -> Completion:
-        """The answer to one call, from the batch that has it or the next one; raises Refusal."""
+    async def ask(self, key: str, request: Request, url: str) -> Reply:
+        """The reply to one call, from the batch that has it or the next one; raises Refusal."""
         group = (request.model, url)
-        while not self._locks.acquire(key):  # noqa: ASYNC110  another process asks for it
-            await asyncio.sleep(1.0)
-        try:
-            if answer := self._cache.get_many([key]).get(key):
-                return answer
-            search = self._searches.get(group)
-            if not search or (search.done() and search.exception()):
-                search = self._searches[group] = asyncio.create_task(self._search(group))
-            await asyncio.shield(search)
-            if earlier := self._sent.get(key):
-                with suppress(Refusal):  # then the call is sent anew
-                    await asyncio.shield(earlier)
-            if _status(self._lines.get(key)) != 200:
-                calls, task = self._gather(key, request, group)
-                try:
-                    await asyncio.shield(task)
-                finally:
-                    calls.pop(key, None)
-            return await self._read(key, request, endpoint)
-        finally:
-            self._locks.release(key)
+        search = self._searches.get(group)
+        if not search or (search.done() and search.exception()):
+            search = self._searches[group] = asyncio.create_task(self._search(group))
+        await asyncio.shield(search)
+        if earlier := self._sent.get(key):
+            with suppress(Refusal):  # then the call is sent anew
+                await asyncio.shield(earlier)
+        if _status(self._lines.get(key)) != 200:
+            calls, task = self._gather(key, request, group)
+            try:
+                await asyncio.shield(task)
+            finally:
+                calls.pop(key, None)
+        line = self._lines.pop(key, None)
+        body: Reply = ((line or {}).get("response") or {}).get("body") or {}
+        if not line or _status(line) != 200:
+            details = (line or {}).get("error") or body.get("error") or "it ended without an answer"
+            text = str(details.get("message") if isinstance(details, dict) else details)
+            raise Refusal(sort("", _status(line) or 500, text).fault, text)
+        cost = priced(request, body)
+        return hidden(body) | {"cost": None if cost is None else cost / 2}
 
     async def _search(self, group: _Group) -> None:
         """Follow the batches of earlier runs."""
@@ -130,23 +126,6 @@ class Batches:
             content = await _call("afile_content", group, file_id=file)
             for line in map(orjson.loads, content.content.splitlines()):
                 self._lines[f"call:{line['custom_id']}"] = line
-
-    async def _read(self, key: str, request: Request, endpoint: str) -> Completion:
-        """Store the answer that a batch has brought, and return it."""
-        line = self._lines.pop(key, None) or {}
-        body = (line.get("response") or {}).get("body") or {}
-        if _status(line) != 200:
-            details = line.get("error") or body.get("error") or "the batch ended without an answer"
-            text = str(details.get("message") if isinstance(details, dict) else details)
-            raise Refusal(sort("", _status(line) or 500, text).fault, text)
-        reply = hidden(body)
-        answer = completion(request, key, reply)
-        if answer.fault == "empty":
-            raise Refusal("empty", answer.error, paid=True)
-        cost = price(request, answer.input_tokens, answer.output_tokens, litellm())
-        answer = replace(answer, cost=None if cost is None else cost / 2)
-        await self._cache.put(insert(request, answer, endpoint, reply, time.time()))
-        return answer
 
 
 def _status(line: Mapping[str, Any] | None) -> int:

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
@@ -12,10 +12,9 @@ from typing import Any
 import orjson
 
 from workbench.canonical import canonical
-from workbench.errors import StoreError
 from workbench.llm import transfer
 from workbench.llm.money import Statement
-from workbench.llm.send import FILTERED
+from workbench.llm.send import FILTERED, asked, dropped
 from workbench.store import Store
 from workbench.types import Completion, Request
 
@@ -25,28 +24,13 @@ _CALL = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A stored call. `reply` is what the provider sent, less the answer; `seconds` its time."""
-
-    request: Request
-    answer: Completion
-    endpoint: str
-    dropped: str
-    reply: Mapping[str, Any]
-    seconds: float
-    created: float
-
-
 @dataclass
 class _Unsaved:
-    """Statements that are not on disk yet, and the calls that wait until they are."""
+    """Statements that are not on disk yet."""
 
     statements: list[Statement] = field(default_factory=list)
     refused: bool = False  # a full disk has refused them
     saving: Lock = field(default_factory=Lock)
-    waiting: list[asyncio.Future[None]] = field(default_factory=list)
-    flushing: asyncio.Task[None] | None = None
 
 
 # By process and file: on a full disk they outlive a Cache.
@@ -75,18 +59,6 @@ class Cache(Store):
         rows = self.read(f"SELECT {_ANSWER} FROM calls WHERE {where}", values)
         return {row[-1]: _completion(row) for row in rows}
 
-    def calls(self, where: str = "1", values: Sequence[Any] = ()) -> Iterator[Call]:
-        """The calls in the order of keys: `cache.calls("prompt = ?", ["generate/direct"])`."""
-        select = f"SELECT {_CALL} FROM calls WHERE ({where}) AND key > ? ORDER BY key LIMIT 500"
-        last = ""
-        while rows := self.read(select, [*values, last]):
-            for row in rows:
-                answer, last = _completion(row[:8]), row[7]
-                endpoint, messages, parameters, dropped, sample, prompt, reply, *times = row[8:]
-                given = (orjson.loads(messages), orjson.loads(parameters), sample)
-                request = Request(prompt, answer.model, *given)
-                yield Call(request, answer, endpoint, dropped, orjson.loads(reply), *times)
-
     @property
     def waits(self) -> int:
         """The number of paid replies that wait in memory, since a full disk has refused them."""
@@ -107,26 +79,9 @@ class Cache(Store):
                 del unsaved.statements[: len(statements)]
 
     async def put(self, *statements: Statement) -> None:
-        """Store what was paid; it is on disk when this returns, with what ends at the same time."""
-        unsaved = self._unsaved
-        unsaved.statements += statements
-        done = asyncio.get_running_loop().create_future()
-        unsaved.waiting.append(done)
-        if not unsaved.flushing or unsaved.flushing.done():
-            unsaved.flushing = asyncio.create_task(self._flush())
-        await done
-
-    async def _flush(self) -> None:
-        while waiting := self._unsaved.waiting:
-            self._unsaved.waiting = []
-            error: StoreError | None = None
-            try:
-                await asyncio.to_thread(self.save)
-            except StoreError as found:
-                error = found
-            for done in waiting:
-                if not done.done():
-                    done.set_exception(error) if error else done.set_result(None)
+        """Store what was paid: it is on disk when this returns, with all that came meanwhile."""
+        self._unsaved.statements += statements
+        await asyncio.to_thread(self.save)
 
 
 def _completion(row: Sequence[Any]) -> Completion:
@@ -137,13 +92,13 @@ def _completion(row: Sequence[Any]) -> Completion:
 
 
 def insert(request: Request, answer: Completion, endpoint: str, reply: Mapping[str, Any],
-           began: float, dropped: str = "") -> Statement:  # fmt: skip
+           began: float) -> Statement:  # fmt: skip
     """The statement that stores a call, and replaces one that is asked once more."""
-    now = time.time()
+    now, left_out = time.time(), dropped.get(asked(request), "") if dropped else ""
     values = (
         answer.text, answer.model, answer.finish_reason, answer.input_tokens, answer.output_tokens,
         answer.cached_tokens, answer.cost, answer.key, endpoint,
-        orjson.dumps(request.messages).decode(), canonical(request.parameters).decode(), dropped,
+        orjson.dumps(request.messages).decode(), canonical(request.parameters).decode(), left_out,
         request.sample, request.prompt, orjson.dumps(reply).decode(), now - began, now,
     )  # fmt: skip
     return f"INSERT OR REPLACE INTO calls({_CALL}) VALUES ({', '.join('?' * len(values))})", values

@@ -11,22 +11,22 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from weakref import WeakSet
 
 from workbench.errors import BudgetError, CacheMissError, ProviderError, StoppedError, StoreError
-from workbench.llm import keys, money
+from workbench.llm import keys
 from workbench.llm import send as http
 from workbench.llm.batch import Batches
 from workbench.llm.cache import Cache, insert
 from workbench.llm.faults import Refusal, error_in, pause, refusal
-from workbench.llm.keys import Reply, runs_here
+from workbench.llm.keys import runs_here
 from workbench.llm.limiter import Limiter
 from workbench.llm.locks import Locks
-from workbench.llm.money import Budget, Ledger, Statement
+from workbench.llm.money import Budget, Ledger, dollars
 from workbench.llm.parameters import check
 from workbench.llm.preview import Preview, preview
 from workbench.llm.send import Call, Send, send
@@ -79,7 +79,7 @@ class Client:
         self.offline, self.refresh, self.batch = offline, refresh, batch
         self.budget, self.ledger = budget or Budget(), Ledger()
         self.at_once, self.retries, self.timeout = at_once, retries, timeout
-        self._locks, self._batches = Locks(cache.path), Batches(cache)
+        self._locks, self._batches = Locks(cache.path), Batches()
         self._limiters: dict[str, Limiter] = {}
         self._urls: dict[str, tuple[str, str]] = {}
         self._refreshed: set[str] = set()
@@ -146,9 +146,7 @@ class Client:
             )
         for request in calls.values():
             check(request)
-        if self.cache.read_only:
-            told = "cannot be written: nothing is paid that cannot be kept"
-            raise StoreError(f"cache file {self.cache.path} {told}")
+        self.cache.check_writable()  # nothing is paid that cannot be kept
         here = {n: r for n, r in calls.items() if self.send is send and runs_here(r.model)}
         found = self._compute(here) if here else {}
         if remote := {name: request for name, request in calls.items() if name not in here}:
@@ -162,7 +160,7 @@ class Client:
             for name, request in calls.items():
                 began, reply = time.time(), http.answer_here(request)
                 answer = found[name] = replace(http.completion(request, name, reply), cost=0.0)
-                rows.append(self._row(request, answer, reply, began))
+                rows.append(insert(request, answer, self.endpoint(request.model), reply, began))
                 self.ledger.add(request, answer)
         finally:
             with self.cache.write(durable=False) as db:
@@ -170,10 +168,6 @@ class Client:
                     db.execute(*row)
         self._refreshed |= calls.keys()
         return found
-
-    def _row(self, request: Request, answer: Completion, reply: Reply, began: float) -> Statement:
-        left_out = http.dropped.get(http.asked(request), "") if http.dropped else ""
-        return insert(request, answer, self.endpoint(request.model), reply, began, left_out)
 
     def _wait(self, future: "futures.Future[dict[str, Completion]]") -> dict[str, Completion]:
         try:
@@ -236,13 +230,8 @@ class Client:
                 raise type(error)(f"{error}. {self._kept()}") from error
             raise
         self._runs.discard(run)
-        found = dict(zip(mine, answers, strict=True))
-        for name in found.keys() - own:
-            if found[name].cost is None and found[name].fault:
-                self.ledger.add(calls[name], found[name])
-            else:
-                found[name] = replace(found[name], cached=True)
-        return found
+        found = zip(mine, answers, strict=True)
+        return {name: one if name in own else replace(one, cached=True) for name, one in found}
 
     def _kept(self) -> str:
         """What is paid and stored, for the message of a run that ends."""
@@ -251,112 +240,80 @@ class Client:
                     "this process; ending the process loses them")  # fmt: skip
         sums = self.ledger.total()
         kept = f"{sums.calls + sums.hits:,} answers of this run are cached"
-        paid = f"({money.dollars(sums.cost, sums.unpriced)} paid now)"
+        paid = f"({dollars(sums.cost, sums.unpriced)} paid now)"
         return f"{kept} {paid}: run the same again to ask only for the others"
 
     async def _make(self, call: Call, key: str, request: Request) -> Completion:
         """Make one call: limited, locked against other processes, repeated while that may help."""
-        if self.batch and not self._batches.unable(request):
-            return await self._in_batch(key, request)
+        batch = self.batch and not self._batches.unable(request)
         limiter = self._limiters.setdefault(request.model, Limiter(self.at_once))
         attempt, began, wait = 1, time.monotonic(), 0.01
         while True:
             try:
-                async with limiter.place():
+                async with nullcontext() if batch else limiter.place():
                     if self._locks.acquire(key):
                         try:
-                            return await self._answer(call, key, request)
+                            return await self._answer(call, key, request, batch=batch)
                         finally:
                             self._locks.release(key)
                 wait = min(0.5, 0.01 + 2 * wait)  # another process makes this call
             except Refusal as refused:
-                if refused.fault == "rate_limit" and time.monotonic() - began < self.timeout:
-                    wait = 0.0  # the limiter waits
-                elif refused.again and attempt <= self.retries:
+                if refused.fatal:
+                    raise ProviderError(f"{request.model} refused: {refused}") from refused
+                in_time = refused.fault == "rate_limit" and time.monotonic() - began < self.timeout
+                if batch or not (in_time or (refused.again and attempt <= self.retries)):
+                    fault, error = refused.fault, str(refused)
+                    failed = Completion("", request.model, key=key, fault=fault, error=error)
+                    self.ledger.add(request, failed)
+                    return failed
+                wait = 0.0  # the limiter waits
+                if not in_time:
                     wait, attempt = pause(attempt, refused.wait), attempt + 1
-                else:
-                    return self._failed(key, request, refused)
                 self.ledger.retried[refused.fault] += 1
             await asyncio.sleep(wait)
 
-    def _failed(self, key: str, request: Request, refused: Refusal) -> Completion:
-        if refused.fatal:
-            raise ProviderError(f"{request.model} refused: {refused}") from refused
-        fault, error = refused.fault, str(refused)
-        failed = Completion("", request.model, key=key, fault=fault, error=error)
-        self.ledger.add(request, failed)
-        return failed
+    async def _answer(self, call: Call, key: str, request: Request, *, batch: bool) -> Completion:
+        """The answer that another process has stored meanwhile, else that of one attempt.
 
-    async def _answer(self, call: Call, key: str, request: Request) -> Completion:
-        """The answer that another process has stored meanwhile, else that of one attempt."""
+        A stop leaves a call in its batch, where a later run finds it.
+        """
+        while self.cache.waits:  # a full disk: nothing is paid until there is room
+            await asyncio.to_thread(self.cache.save)
         if not self.refresh and (cached := self.cache.get_many([key]).get(key)):
             return cached
-        if self.cache.waits:  # a full disk: nothing is paid until there is room
-            await asyncio.to_thread(self.cache.save)
-            return await self._answer(call, key, request)
-        amount = await self._reserve(request)
+        most = None
+        if self.budget.dollars is not None:
+            most = await asyncio.to_thread(http.most, request)
+        amount = await self.budget.reserve(self.cache, request, most, batch=batch)
         call.posted, call.response = False, None
-        http.CALL.set(call)
         began, cost, paid, statements = time.time(), None, False, []
         try:
             if not call.waiting:
                 raise asyncio.CancelledError
-            call.posted = self.send is not send  # else LiteLLM's HTTP client says so
-            url, _ = self._url(request.model)
-            wait = http.called(self.send, request, url, self.timeout)
-            reply = await asyncio.wait_for(wait, self.timeout)
+            url, endpoint = self._url(request.model)
+            if batch:
+                reply = await self._batches.ask(key, request, url)
+            else:
+                http.CALL.set(call)
+                call.posted = self.send is not send  # else LiteLLM's HTTP client says so
+                wait = http.called(self.send, request, url, self.timeout)
+                reply = await asyncio.wait_for(wait, self.timeout)
             paid, cost = True, reply.get("cost")
             answer = http.completion(request, key, reply)
             if answer.fault != "empty":
-                statements.append(self._row(request, answer, reply, began))
+                statements.append(insert(request, answer, endpoint, reply, began))
             elif call.response and (found := error_in(call.response)):
                 raise found
         except Exception as error:
             refused = refusal(error, posted=call.posted, response=call.response)
             paid = refused.paid
             raise refused from error
-        finally:
-            await self._settle(request, amount, cost, *statements, paid=paid)
+        finally:  # what was paid is stored with the end of its reservation
+            statements += self.budget.settled(request, amount, cost, paid=paid)
+            if statements:
+                await self.cache.put(*statements)
+            self.budget.ended(request)
             call.posted = False
         self._refreshed.add(key)
-        self.ledger.add(request, answer)
-        return answer
-
-    async def _reserve(self, request: Request, *, batch: bool = False) -> float:
-        """The dollars reserved for a call, once they are free."""
-        if not self.budget.limited:
-            return 0.0
-        most, reserve = None, self.budget.reserve
-        if self.budget.dollars is not None:
-            most = money.most(request, await asyncio.to_thread(http.litellm))
-            most = most / 2 if batch and most else most
-        while True:
-            freed = self.budget.freed
-            found = await asyncio.to_thread(reserve, self.cache, request, most, batch=batch)
-            if found is not None:
-                return found
-            await freed.wait()
-
-    async def _settle(self, request: Request, amount: float, cost: float | None,
-                      *statements: Statement, paid: bool) -> None:  # fmt: skip
-        """End a reservation, and store what was paid with it."""
-        if self.budget.limited:
-            statements += (self.budget.settled(request, amount, cost, paid=paid),)
-        if statements:
-            await self.cache.put(*statements)
-        self.budget.ended(request)
-
-    async def _in_batch(self, key: str, request: Request) -> Completion:
-        """The answer of a call from a batch. A stop leaves it there, and a later run finds it."""
-        amount, cost, paid = await self._reserve(request, batch=True), None, False
-        try:
-            answer = await self._batches.ask(key, request, *self._url(request.model))
-            cost, paid = answer.cost, True
-        except Refusal as refused:
-            paid = refused.paid
-            return self._failed(key, request, refused)
-        finally:
-            await self._settle(request, amount, cost, paid=paid)
-        answer = replace(answer, cached=False)
         self.ledger.add(request, answer)
         return answer

@@ -18,7 +18,6 @@ from uuid import uuid4
 import orjson
 
 from workbench.errors import BudgetError
-from workbench.llm.keys import runs_here
 from workbench.store import Store
 from workbench.types import Completion, Request
 
@@ -28,47 +27,38 @@ if TYPE_CHECKING:
 LONGEST = 128_000  # tokens of output assumed for a model whose longest reply is not listed
 CAUTIOUS = 5.0  # dollars that may be spent where nobody says how many
 _FIRST = 4  # replies of a prompt after which their costs say what to reserve for the next
-_COLUMNS = [
-    "prompt",
-    "question",
-    "system",
-    "model",
-    "input",
-    "output",
-    "dollars",
-    "cached",
-    "again",
-    "fault",
-]
+_COLUMNS = "prompt, question, system, model, input, output, dollars, cached, again, fault"
 Statement = tuple[str, tuple[Any, ...]]
 
 
 @dataclass(slots=True)
 class Tally:
-    """Numbers of calls paid now (`calls`) and of cached answers (`hits`), their tokens and dollars.
+    """Numbers of calls paid now (`calls`) and of cached answers (`hits`), and the tokens of both.
 
     `cost` was paid now and `cached_cost` earlier; both leave out the calls of unknown price, which
     `unpriced` and `cached_unpriced` count.
     """
 
     calls: int = 0
+    hits: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float = 0.0
     unpriced: int = 0
-    hits: int = 0
-    cached_input_tokens: int = 0
-    cached_output_tokens: int = 0
     cached_cost: float = 0.0
     cached_unpriced: int = 0
 
     def add(self, answer: Completion) -> None:
-        now = "cached_" if answer.cached else ""
-        counts = {"hits" if now else "calls": 1, f"{now}input_tokens": answer.input_tokens,
-                  f"{now}output_tokens": answer.output_tokens, f"{now}cost": answer.cost or 0.0,
-                  f"{now}unpriced": answer.cost is None}  # fmt: skip
-        for name, number in counts.items():
-            setattr(self, name, getattr(self, name) + number)
+        self.input_tokens += answer.input_tokens
+        self.output_tokens += answer.output_tokens
+        if answer.cached:
+            self.hits += 1
+            self.cached_cost += answer.cost or 0.0
+            self.cached_unpriced += answer.cost is None
+        else:
+            self.calls += 1
+            self.cost += answer.cost or 0.0
+            self.unpriced += answer.cost is None
 
 
 class Ledger:
@@ -100,7 +90,7 @@ class Ledger:
         """A row for each answer: `client.ledger.frame().groupby("prompt").dollars.sum()`."""
         import pandas as pd  # noqa: PLC0415  takes long to import
 
-        return pd.DataFrame(self.rows, columns=_COLUMNS).astype({"dollars": float})
+        return pd.DataFrame(self.rows, columns=_COLUMNS.split(", ")).astype({"dollars": float})
 
     def total(self) -> Tally:
         return self.of(None)
@@ -111,15 +101,12 @@ class Ledger:
             return replace(self._questions[question])
 
     def __str__(self) -> str:
-        sums, lines = self.total(), []
-        for kind, number, cost, unpriced in (
-            ("calls", sums.calls, sums.cost, sums.unpriced),
-            ("cached answers", sums.hits, sums.cached_cost, sums.cached_unpriced),
-        ):
-            free = ", which cost nothing" * bool(number)
-            price = f": {dollars(cost, unpriced)}" if cost or unpriced else free
-            lines.append(f"{number:,} {kind}{price}")
-        lines.append(f"{sums.input_tokens:,} tokens in, {sums.output_tokens:,} out")
+        sums = self.total()
+        lines = [
+            f"{sums.calls:,} calls: {dollars(sums.cost, sums.unpriced)}",
+            f"{sums.hits:,} cached answers: {dollars(sums.cached_cost, sums.cached_unpriced)}",
+            f"{sums.input_tokens:,} tokens in, {sums.output_tokens:,} out",
+        ]
         for title, counts in (("sent again after", self.retried), ("without answer", self.failed)):
             named = ", ".join(f"{name} {number:,}" for name, number in sorted(counts.items()))
             lines += [f"{title}: {named}"] * bool(named)
@@ -145,15 +132,12 @@ class Budget:
                  unpriced: bool = False) -> None:  # fmt: skip
         self.dollars, self.calls, self.name = dollars, calls, name or uuid4().hex
         self._unpriced = unpriced
+        self.limited = dollars is not None or calls is not None
         self._store: Store | None = None
         self._own: Counter[tuple[str, str]] = Counter()  # this process's calls under way, by prompt
         self._costs: dict[tuple[str, str], list[float]] = defaultdict(list)
         self._lock = threading.Lock()
-        self.freed = asyncio.Event()  # set when a call of this process ends
-
-    @property
-    def limited(self) -> bool:
-        return self.dollars is not None or self.calls is not None
+        self._freed = asyncio.Event()  # set when a call of this process ends
 
     @property
     def spent(self) -> float:
@@ -171,19 +155,29 @@ class Budget:
         rows = self._store.read(select, [self.name]) if self._store else []
         return rows[0] if rows else (0.0, 0, 0.0)
 
-    def reserve(self, store: Store, request: Request, most: float | None, *,
-                batch: bool = False) -> float | None:  # fmt: skip
-        """Reserve for a call that costs at most `most`; returns dollars, None if it has to wait.
+    async def reserve(self, store: Store, request: Request, most: float | None, *,
+                      batch: bool = False) -> float:  # fmt: skip
+        """Reserve for a call that costs at most `most`, None if no price is known.
 
         It waits while calls of this process under way may leave room; else raises BudgetError.
         """
         if self.dollars is not None and most is None and not self._unpriced:
             told = "so dollars cannot be limited: give the budget as a number of calls (--calls)"
             raise BudgetError(f"no price is known for {request.model}, {told}")
+        while self.limited:
+            freed = self._freed
+            found = await asyncio.to_thread(self._reserve, store, request, most or 0.0, batch=batch)
+            if found is not None:
+                return found
+            await freed.wait()
+        return 0.0
+
+    def _reserve(self, store: Store, request: Request, most: float, *, batch: bool) -> float | None:
+        """The dollars reserved; None if the call has to wait."""
         with self._lock:
             self._store, kind = store, (request.model, request.prompt)
             known = self._costs[kind]
-            amount = 1.5 * max(known) if len(known) >= _FIRST else max(most or 0.0, *known, 0.0)
+            amount = 1.5 * max(known) if len(known) >= _FIRST else max([most, *known])
             amount = 0.0 if self.dollars is None else amount
             if amount and not batch and len(known) < _FIRST <= self._own[kind]:
                 return None
@@ -201,21 +195,23 @@ class Budget:
             return amount if fits else None
 
     def settled(self, request: Request, amount: float, cost: float | None, *,
-                paid: bool) -> Statement:  # fmt: skip
-        """The statement that ends a reservation: what was perhaps paid is spent."""
+                paid: bool) -> list[Statement]:  # fmt: skip
+        """The statements that end a reservation: what was perhaps paid is spent."""
+        if not self.limited:
+            return []
         if paid and cost is not None:
             self._costs[request.model, request.prompt].append(cost)
         spent = (amount if cost is None else cost) if paid else 0.0
         update = ("UPDATE budgets SET reserved = max(0, reserved - ?), under_way = under_way - 1, "
                   "spent = spent + ?, made = made + ? WHERE name = ?")  # fmt: skip
-        return update, (amount, spent, int(paid), self.name)
+        return [(update, (amount, spent, int(paid), self.name))]
 
     def ended(self, request: Request) -> None:
         """Let the calls that wait look again, once the end of a reservation is on disk."""
         with self._lock:
             self._own[request.model, request.prompt] -= 1
-        self.freed.set()
-        self.freed = asyncio.Event()
+        self._freed.set()
+        self._freed = asyncio.Event()
 
     def _refusal(self, amount: float) -> str:
         spent, made, reserved = self._row
@@ -248,27 +244,9 @@ def listed(model: str) -> Mapping[str, Any]:
     return entry if str(entry.get("litellm_provider", "")).startswith(provider) else {}
 
 
-def price(request: Request, tokens_in: float, tokens_out: float, litellm: Any) -> float | None:
-    """The dollars of a call with so many tokens by LiteLLM's prices, None where it has none."""
-    if runs_here(request.model):
-        return 0.0
-    tier = request.parameters.get("service_tier")
-    counts = {"prompt_tokens": int(tokens_in), "completion_tokens": int(tokens_out)}
-    try:
-        return float(sum(litellm.cost_per_token(request.model, **counts, service_tier=tier)))
-    except Exception:  # noqa: BLE001  of several kinds: the model has no price
-        return None
-
-
 def longest(request: Request) -> int:
     """The most tokens that the reply may have: the request's limit, else the model's."""
     given = (request.parameters.get(name) for name in ("max_completion_tokens", "max_tokens"))
     entry = listed(request.model)
     known = (*given, entry.get("max_output_tokens"), entry.get("max_tokens"))
     return next((int(number) for number in known if number), LONGEST)
-
-
-def most(request: Request, litellm: Any) -> float | None:
-    """The most that a call may cost: a token for every two bytes of input, and a whole output."""
-    size = sum(len(str(message.get("content")).encode()) for message in request.messages)
-    return price(request, size // 2 + 100, longest(request), litellm)

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING
 
-from workbench.llm.money import dollars, longest, price
-from workbench.llm.send import litellm
+from workbench.llm.money import dollars, longest
+from workbench.llm.send import price
 from workbench.store import Store
 from workbench.types import Request
 
@@ -91,7 +91,7 @@ def estimate(store: Store, request: Request, tokens: float, calls: int, cached: 
     mean = store.read(select, [request.prompt, request.model])[0][0]
     written = tuple(end * mean for end in _AROUND) if mean else _REPLY
     ends = [
-        price(request, around * tokens, min(length, longest(request)), litellm())
+        price(request, around * tokens, min(length, longest(request)))
         for around, length in zip(_AROUND, written, strict=True)
     ]
     low, high = (calls * (end or 0.0) for end in ends)

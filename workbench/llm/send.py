@@ -25,7 +25,7 @@ from workbench.canonical import canonical
 from workbench.errors import hide
 from workbench.llm.faults import Refusal
 from workbench.llm.keys import Reply, runs_here, seed
-from workbench.llm.money import price
+from workbench.llm.money import longest
 from workbench.types import Completion, Fault, Request
 
 Send = Callable[[Request, str, float], Awaitable[Reply] | Reply]
@@ -130,9 +130,32 @@ def asked(request: Request) -> bytes:
 def _whole(request: Request, reply: Any) -> Reply:
     cost = reply._hidden_params.get("response_cost")  # noqa: SLF001  where LiteLLM puts it
     whole: Reply = reply.model_dump(exclude_none=True)
-    usage = whole.get("usage") or {}  # a cost of 0 may be that of a model without a price
+    return whole | {"cost": cost or priced(request, whole)}  # 0 may mean that there is no price
+
+
+def priced(request: Request, reply: Reply) -> float | None:
+    """The cost of a reply by its tokens, None where its model has no price."""
+    usage = reply.get("usage") or {}
     read, written = (usage.get(f"{side}_tokens") or 0 for side in ("prompt", "completion"))
-    return whole | {"cost": cost or price(request, read, written, _loaded[0])}
+    return price(request, read, written)
+
+
+def price(request: Request, tokens_in: float, tokens_out: float) -> float | None:
+    """The dollars of a call with so many tokens by LiteLLM's prices, None where it has none."""
+    if runs_here(request.model):
+        return 0.0
+    tier = request.parameters.get("service_tier")
+    counts = {"prompt_tokens": int(tokens_in), "completion_tokens": int(tokens_out)}
+    try:
+        return float(sum(litellm().cost_per_token(request.model, **counts, service_tier=tier)))
+    except Exception:  # noqa: BLE001  of several kinds: the model has no price
+        return None
+
+
+def most(request: Request) -> float | None:
+    """The most that a call may cost: a token for every two bytes of input, and a whole output."""
+    size = sum(len(str(message.get("content")).encode()) for message in request.messages)
+    return price(request, size // 2 + 100, longest(request))
 
 
 def _with_vector(reply: Reply) -> Reply:

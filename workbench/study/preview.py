@@ -23,10 +23,10 @@ from workbench.errors import BadInputError
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.llm.keys import Reply
-from workbench.llm.money import Budget, longest, price
+from workbench.llm.money import Budget, longest
 from workbench.llm.preview import Preview, estimate
 from workbench.llm.scripted import reply_with
-from workbench.llm.send import EMBEDDING, answer_here, litellm
+from workbench.llm.send import EMBEDDING, answer_here, price
 from workbench.store import Store, home
 from workbench.study.experiment import Experiment
 from workbench.types import Request
@@ -122,7 +122,7 @@ def estimated(folder: Path, store: Store) -> str:
         calls = round(each["calls"])
         rows.append(estimate(store, request, each["input"], calls, round(each["cached"])))
         if calls:  # whose every reply is as long as it may be
-            dearest = price(request, 1.3 * each["input"], each["limit"], litellm())
+            dearest = price(request, 1.3 * each["input"], each["limit"])
             worst += max(rows[-1].high, calls * (dearest or 0.0))
     whole = Preview(tuple(rows))
     sums, by_prompt = whole.together, noted.groupby("prompt")["calls"].sum()

@@ -331,8 +331,8 @@ def _cost(now: Tally, before: Tally, more: Mapping[str, float] | None = None) ->
 def _paid_and_cached(tally: Tally) -> dict[str, float]:
     return {
         "calls": tally.calls + tally.hits,
-        "input_tokens": tally.input_tokens + tally.cached_input_tokens,
-        "output_tokens": tally.output_tokens + tally.cached_output_tokens,
+        "input_tokens": tally.input_tokens,
+        "output_tokens": tally.output_tokens,
         "dollars": tally.cost + tally.cached_cost,
         "unpriced": tally.unpriced + tally.cached_unpriced,
     }
