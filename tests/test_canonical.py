@@ -25,7 +25,7 @@ def test_a_dataclass_is_spelled_as_its_fields_in_their_order():
     assert canonical(Limits(1.0, 2, 3)) == b'{"seconds":1.0,"rows":2,"bytes":3}'
 
 
-@pytest.mark.parametrize("value", [b"bytes", {1, 2}, "\ud800", {1: "int key"}, 2**64])
+@pytest.mark.parametrize("value", [b"bytes", {1, 2}, {1: "int key"}, 2**64])
 def test_what_json_cannot_say_is_refused(value):
     with pytest.raises(TypeError):
         canonical(value)

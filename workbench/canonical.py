@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from workbench.errors import HalfCharacterError
+from workbench.errors import BadInputError
 
 _HASHED = (".py", ".md", ".json", ".txt")
 
@@ -16,8 +16,8 @@ _HASHED = (".py", ".md", ".json", ".txt")
 def canonical(value: Any) -> bytes:
     """JSON with sorted keys and no spaces; dataclasses become objects and tuples become arrays.
 
-    Values outside JSON (bytes, sets, lone surrogates, keys that are not strings) raise TypeError: a lossy
-    form could be shared by two different values.
+    Values outside JSON (bytes, sets, keys that are not strings) raise TypeError, and lone surrogates
+    BadInputError: a lossy form could be shared by two different values.
     """
     return _json(value, orjson.OPT_SORT_KEYS)
 
@@ -34,7 +34,7 @@ def _json(value: Any, option: int) -> bytes:
         if "surrogates" not in str(error):
             raise
         told = 'replace it, as text.encode("utf-8", "replace").decode() does'
-        raise HalfCharacterError(f"a text has half of a surrogate pair: {told}") from error
+        raise BadInputError(f"a text has half of a surrogate pair: {told}") from error
 
 
 def content_hash(tag: str, value: Any) -> str:

@@ -23,14 +23,6 @@ class UnreadableDatabaseError(BadInputError):
     """A database file that is missing, damaged, locked, or not a database."""
 
 
-class HalfCharacterError(BadInputError, TypeError):
-    """A text with half of a surrogate pair, which UTF-8 cannot encode."""
-
-
-class MisalignedError(BadInputError):
-    """Predictions that do not match their questions."""
-
-
 class CacheMissError(WorkbenchError):
     """An offline client was asked for a call that is not cached."""
 

@@ -7,12 +7,13 @@ A step asks its model in one line, with the reader of its prompt's form:
 """
 
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import count
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
@@ -75,30 +76,24 @@ class Answer(Generic[T]):
 class Lab:
     """Everything that the steps of a system share.
 
-    database: the path of a database file, by db_id.
-    prompts: a folder of prompts that replace the package's prompts of the same names.
-    system: the name under which the calls are counted.
     parameters: for a model or a role (generation, filtering, judge, rest), parameters of all its
         calls, such as {"reasoning_effort": "low"}; None removes one, and a role's win.
     structured: whether prompts that ask for a JSON object send its schema: "auto" to models that
         take one.
-    limits: the limits of each query that a step runs.
-    at_once: whether `each` works in threads, which gain nothing if all models run in this process.
     watch: called with each request before it is sent, and with the data that its prompt shows.
-    asked_again, unread: the replies that were not read at once, and not at all, by system, question
-        and prompt.
     """
 
     client: Client
     executor: Executor
-    database: Callable[[str], Path]
-    prompts: Path | None = None
-    system: str = ""
+    database: Callable[[str], Path]  # the path of a database file, by db_id
+    prompts: Path | None = None  # a folder of prompts that replace ours of the same names
+    system: str = ""  # the name under which the calls are counted
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     structured: Literal["on", "auto", "off"] = "off"
-    limits: Limits = field(default_factory=Limits)
-    at_once: bool = True
+    limits: Limits = field(default_factory=Limits)  # of each query that a step runs
+    at_once: bool = True  # `each` works in threads, which gain nothing if models only compute
     watch: Callable[[Request, Mapping[str, Any]], object] | None = None
+    # Replies that were not read at once, and not at all, by system, question and prompt.
     asked_again: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     unread: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
@@ -122,30 +117,28 @@ class Lab:
         answers = [_answer(read, replies) for replies in first]
         unread = [n for n, found in enumerate(answers) if found.problem.startswith(_UNREAD)]
         again = [_again(asked[n], answers[n]) for n in unread]
-        if self.watch:
-            for request in again:
-                self.watch(request, {})
+        for request in again if self.watch else ():
+            self.watch(request, {})
         for n, replies in zip(unread, self._replies(again), strict=True):
             answers[n] = replace(_answer(read, [*first[n], *replies]), asked_again=True)
-        with _COUNTING:
-            for n in unread:
-                owner = (asked[n].system, asked[n].question, asked[n].prompt)
+            owner = (asked[n].system, asked[n].question, asked[n].prompt)
+            with _COUNTING:
                 self.asked_again[owner] += 1
                 self.unread[owner] += answers[n].problem.startswith(_UNREAD)
         return answers
 
     def _replies(self, requests: Sequence[Request]) -> list[list[Completion]]:
         """The replies to each request; the last one counts."""
-        found = [[reply] for reply in self.client.complete_many(requests)] if requests else []
+        found = [[reply] for reply in self.client.complete_many(requests)]
         more_room = {n: self.longer(request, found[n][0]) for n, request in enumerate(requests)}
         longer = {n: request for n, request in more_room.items() if request}
-        more = self.client.complete_many(list(longer.values())) if longer else ()
+        more = self.client.complete_many(list(longer.values()))
         for n, reply in zip(longer, more, strict=True):
             found[n].insert(0 if reply.fault else 1, reply)
         return found
 
     def longer(self, request: Request, reply: Completion) -> Request | None:
-        """The request with a higher output limit, if its reply was cut off at a limit that no user set."""
+        """The request with more room, if its reply was cut off at a limit that no user set."""
         given = settings.given_for(request.model, request.prompt, self.parameters)
         ours = "max_tokens" in request.parameters and not settings.limits_output(given)
         if reply.finish_reason != "length" or not ours:
@@ -178,12 +171,12 @@ class Lab:
              progress: Callable[[int, int], object] | None = None) -> list[R]:  # fmt: skip
         """The results of `do`, which asks models or runs queries, for all items, in their order.
 
-        They run in so many threads; by default in one each, or one after another without `at_once`
-        and with `watch`, which sees the calls in order. After an error or Ctrl-C no item begins,
-        and those that have begun are waited for, and send nothing more where `threads` is given. A
-        second Ctrl-C leaves them: the threads are daemons.
+        They run in so many threads, by default in one each. After an error or Ctrl-C no item begins;
+        those that have begun are waited for, and send nothing more where `threads` is given. A
+        second Ctrl-C leaves them.
         """
         todo = list(items)
+        # `watch` sees the calls in order.
         if self.watch or (not threads and (len(todo) < 2 or not self.at_once)):
             return [do(item) for item in todo]
         made: list[Future[R]] = [Future() for _ in todo]
@@ -197,8 +190,8 @@ class Lab:
                     list(jobs)  # no other item begins
                     future.set_exception(error)
 
-        count = min(threads or len(todo), len(todo))
-        workers = [threading.Thread(target=work, daemon=True) for _ in range(count)]
+        number = min(threads or len(todo), len(todo))
+        workers = [threading.Thread(target=work, daemon=True) for _ in range(number)]
         for worker in workers:
             worker.start()
         try:
@@ -219,7 +212,7 @@ class Lab:
         return [future.result() for future in made]
 
     def schema(self, db_id: str) -> Schema:
-        """The database's schema with the catalog's descriptions and example values, as prompts show it."""
+        """The schema as prompts show it: with the catalog's descriptions and example values."""
         path = self.database(db_id)
         files = [file for file in (path, Path(f"{path}-wal")) if file.exists()]
         return _schema(path, tuple(file.stat().st_ctime_ns for file in files))
@@ -228,17 +221,13 @@ class Lab:
         return self.run_many(question, [sql])[0]
 
     def run_many(self, question: Question, queries: Sequence[str]) -> list[Execution]:
-        """The results of queries on the question's database."""
         path = self.database(question.db_id)
         return self.executor.execute_many([(path, sql) for sql in queries], self.limits)
 
     def run_candidates(self, question: Question, made: Iterable[Candidate]) -> tuple[Trial, ...]:
-        """A trial of each candidate, run where it has SQL; each generator's are numbered in their order."""
-        places: Counter[str] = Counter()
-        numbered = []
-        for candidate in made:
-            numbered.append(replace(candidate, sample=places[candidate.generator]))
-            places[candidate.generator] += 1
+        """A trial of each candidate, run where it has SQL; each generator's are numbered."""
+        places: dict[str, count[int]] = defaultdict(count)
+        numbered = [replace(one, sample=next(places[one.generator])) for one in made]
         ran = iter(self.run_many(question, [one.sql for one in numbered if one.sql]))
         return tuple(Trial(one, next(ran) if one.sql else None) for one in numbered)
 
@@ -256,12 +245,10 @@ def _answer(read: Reader[T], replies: Sequence[Completion]) -> Answer[T]:
 
 def _again(request: Request, unread: Answer[Any]) -> Request:
     """The request with the unread reply, without its thought, and what is asked for."""
-    said = unread.completion.text
-    form = unread.problem.removeprefix(_UNREAD)
-    more = (
-        {"role": "assistant", "content": answer(said) or said},
-        {"role": "user", "content": f"That could not be read. Answer only with {form}."},
-    )
+    said, form = unread.completion.text, unread.problem.removeprefix(_UNREAD)
+    told = f"That could not be read. Answer only with {form}."
+    shown = {"role": "assistant", "content": answer(said) or said}
+    more = (shown, {"role": "user", "content": told})
     return replace(request, messages=(*request.messages, *more), again=True)
 
 

@@ -40,7 +40,6 @@ class Store:
     def __init__(self, path: Path | str | None = None) -> None:
         self.path = Path(path) if path else home() / "lab.sqlite"
         self._locks = threading.Lock(), threading.Lock()  # of the connections that read and write
-        self._durable = False
         if found := kind(self.path) or self._foreign():
             raise StoreError(f"{self.path} is {found}: name another file")
         writes = self.path if self.path.exists() else self.path.parent
@@ -80,9 +79,7 @@ class Store:
         """
         self.check_writable()
         with self._locks[1], self._errors():
-            if durable is not self._durable:
-                self._writer.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
-                self._durable = durable
+            self._writer.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
             try:
                 self._writer.execute("BEGIN IMMEDIATE")
                 yield self._writer

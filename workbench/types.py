@@ -6,35 +6,30 @@ Databases first, then what a system makes for a question, in that order, then mo
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any, Literal, get_args
 
 Value = None | int | float | str | bytes
 Row = tuple[Value, ...]
+_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
 @lru_cache(maxsize=65536)  # every step compares the names of a few schemas
 def lower_name(name: str) -> str:
     """The name in the form in which SQLite compares names: only ASCII letters lose their case."""
-    return name.lower() if name.isascii() else name.translate(_LOWER)
-
-
-_LOWER = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+    return name.translate(_LOWER)
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column and what a prompt may show of it.
-
-    `description`, `value_description` and `expanded`, a longer name, come from the catalog;
-    `examples` are values from the database.
-    """
+    """A column and what a prompt may show of it: the catalog's texts, and examples of values."""
 
     name: str
     type: str = ""
     description: str = ""
     value_description: str = ""
     examples: tuple[Value, ...] = ()
-    expanded: str = ""
+    expanded: str = ""  # a longer name
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,57 +80,50 @@ class Schema:
     def only(self, columns: Iterable[tuple[str, str]]) -> "Schema":
         """The schema with only these (table, column) pairs, in its own order.
 
-        A table stays if one of its columns is given. It keeps its primary key and its foreign keys
-        to tables that stay, with the columns on both sides, as in CHESS (appendix A.3): a pruned
-        schema can still be joined. Raises KeyError for a pair that is not in the schema.
+        A table keeps its primary key and its foreign keys to tables that stay, with the columns on
+        both sides, as in CHESS (appendix A.3): a pruned schema can still be joined.
         """
         wanted: dict[str, set[str]] = {}
         for table, column in columns:
             if not self.column(table, column):
                 raise KeyError(f"no column {table}.{column} in the schema of {self.db_id}")
             wanted.setdefault(lower_name(table), set()).add(lower_name(column))
-        tables = [
-            replace(t, foreign_keys=tuple(
-                key for key in t.foreign_keys if lower_name(key.ref_table) in wanted
-            ))
-            for t in self.tables if lower_name(t.name) in wanted
-        ]  # fmt: skip
-        for t in tables:
-            wanted[lower_name(t.name)].update(map(lower_name, t.primary_key))
-            for key in t.foreign_keys:
-                wanted[lower_name(t.name)].update(map(lower_name, key.columns))
+        kept = [
+            (t, wanted[lower_name(t.name)]) for t in self.tables if lower_name(t.name) in wanted
+        ]
+        keys = {
+            t.name: tuple(key for key in t.foreign_keys if lower_name(key.ref_table) in wanted)
+            for t, _ in kept
+        }
+        for t, names in kept:
+            names.update(map(lower_name, t.primary_key))
+            for key in keys[t.name]:
+                names.update(map(lower_name, key.columns))
                 wanted[lower_name(key.ref_table)].update(map(lower_name, key.ref_columns))
-        return replace(self, tables=tuple(
-            replace(t, columns=tuple(
-                c for c in t.columns if lower_name(c.name) in wanted[lower_name(t.name)]
-            ))
-            for t in tables
-        ))  # fmt: skip
+        tables = []
+        for t, names in kept:
+            left = tuple(c for c in t.columns if lower_name(c.name) in names)
+            tables.append(replace(t, columns=left, foreign_keys=keys[t.name]))
+        return replace(self, tables=tuple(tables))
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A benchmark's question without its gold query: all that a system may see.
-
-    `evidence` is BIRD's word for a hint that comes with the question.
-    """
+    """A benchmark's question without its gold query: all that a system may see."""
 
     id: str
     db_id: str
     text: str
-    evidence: str = ""
+    evidence: str = ""  # BIRD's word for a hint
 
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """A question's gold query. It has a type of its own, so that giving it to a step is a type error.
-
-    `difficulty` is the benchmark's label, such as "simple"; "" if it has none.
-    """
+    """A question's gold query. It has a type of its own, so that giving it to a step is a type error."""
 
     question_id: str
     sql: str
-    difficulty: str = ""
+    difficulty: str = ""  # the benchmark's label, such as "simple"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +168,6 @@ class Context:
     examples: tuple[Example, ...] = ()
 
 
-_DAY = 86_400
 Status = Literal["ok", "empty", "error", "denied", "timeout", "too_large"]
 
 Suspect = Literal["failed", "empty", "nulls"]
@@ -198,8 +185,8 @@ class Limits:
     bytes: int = 16_000_000
 
     def __post_init__(self) -> None:
-        if not 0 < self.seconds <= _DAY:  # also refuses NaN
-            raise ValueError(f"seconds is {self.seconds:g}: it must be above 0 and at most {_DAY}")
+        if not 0 < self.seconds <= 86_400:  # also refuses NaN
+            raise ValueError(f"seconds is {self.seconds:g}: it must be above 0 and at most a day")
         if self.rows < 0 or self.bytes < 0:
             raise ValueError(f"rows is {self.rows} and bytes {self.bytes}: neither can be below 0")
 
@@ -226,11 +213,9 @@ class Execution:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the query ran to its end, with rows or without."""
         return self.status in {"ok", "empty"}
 
     def is_suspect(self, suspect: Suspect) -> bool:
-        """Whether `suspect` covers this result."""
         if self.status == "empty":
             return suspect != "failed"
         only_nulls = bool(self.rows) and all(cell is None for row in self.rows for cell in row)
@@ -239,17 +224,13 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A query that a generator made, or the `problem` why there is none.
-
-    `sample` numbers the generator's candidates for a question. `reasoning` is the model's text
-    before the SQL. `call_keys` are the cache keys of the model calls behind the candidate.
-    """
+    """A query that a generator made, or the `problem` why there is none."""
 
     sql: str
     generator: str
-    sample: int = 0
-    reasoning: str = ""
-    call_keys: tuple[str, ...] = ()
+    sample: int = 0  # its number among the generator's candidates for the question
+    reasoning: str = ""  # the model's text before the SQL
+    call_keys: tuple[str, ...] = ()  # of the model calls behind it
     problem: str = ""
 
 
@@ -272,35 +253,27 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A judge's preference between two trials, by their indices in the order in which it saw them.
-
-    `winner` is one of the two, None if the judge's reply names neither.
-    """
+    """A judge's preference between two trials, by their indices in the order in which it saw them."""
 
     first: int
     second: int
-    winner: int | None
+    winner: int | None  # None if the judge's reply names neither
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The trial that a selector chose, and why.
-
-    `chosen` is its index in `trials`, None if there are none. `scores` has the selector's score of
-    each trial, and `comparisons` the judge's preferences that it used.
-    """
+    """The trial that a selector chose, and why."""
 
     question_id: str
     trials: tuple[Trial, ...]
-    chosen: int | None
+    chosen: int | None  # an index in `trials`, None if there are none
     selector: str
-    scores: tuple[float, ...] = ()
-    comparisons: tuple[Comparison, ...] = ()
+    scores: tuple[float, ...] = ()  # of the trials
+    comparisons: tuple[Comparison, ...] = ()  # the judge's preferences that were used
     call_keys: tuple[str, ...] = ()
 
     @property
     def trial(self) -> Trial | None:
-        """The chosen trial, or None."""
         return None if self.chosen is None else self.trials[self.chosen]
 
     @property

@@ -7,7 +7,7 @@ import pytest
 
 from workbench.benchmarks.benchmark import Benchmark, with_golds
 from workbench.benchmarks.load import open_benchmark
-from workbench.errors import BadInputError, MisalignedError
+from workbench.errors import BadInputError
 from workbench.sql.reading import normalise_text
 from workbench.types import Gold, Question
 
@@ -89,8 +89,8 @@ def test_one_question_asked_twice_is_revised_twice(revised, bundled):
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        ({"db_id": "elsewhere"}, MisalignedError),
-        ({"question_id": 1}, MisalignedError),
+        ({"db_id": "elsewhere"}, BadInputError),
+        ({"question_id": 1}, BadInputError),
         ({"SQL": 7}, BadInputError),
         ({"question": ""}, BadInputError),
     ],

@@ -1,4 +1,4 @@
-"""A program that asks: `python asker.py CACHE URL THREADS NUMBER [BUDGET]`; each answer is printed once it is acknowledged."""
+"""A program that asks: `python asker.py CACHE URL THREADS NUMBER [BUDGET]`; threads print the keys of their answers."""
 
 import os
 import sys
@@ -15,22 +15,14 @@ requests = [
 ]
 
 
-def ask(start):
-    own = requests[start:] + requests[:start]
-    if threads == "1":
-        client.complete_many(own)
-    for request in own if threads != "1" else ():
+def ask(thread):
+    start = len(requests) * thread // int(threads)
+    for request in requests[start:] + requests[:start]:
         os.write(1, f"{client.complete(request).key}\n".encode())
 
 
-workers = [
-    threading.Thread(target=ask, args=(len(requests) * n // int(threads),))
-    for n in range(int(threads))
-]
 if threads == "1":
-    ask(0)
+    client.complete_many(requests)
 else:
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    for thread in range(int(threads)):
+        threading.Thread(target=ask, args=(thread,)).start()

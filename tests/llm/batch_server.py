@@ -1,12 +1,11 @@
 """OpenAI's files and batches, for the server of these tests: `with Server() as server: Files(server)`.
 
-A batch is answered when it has been looked at `looks` times. `asked` counts how often each body stood
-in a batch and `paid` how often one was answered. `plan` holds what becomes of the next batches: in one
+A batch is answered when it has been looked at `looks` times, its last request first. `bodies` are all
+that stood in batches, and `paid` counts how often each was answered. `plan` holds what becomes of the next batches: in one
 that is "expired" or has "errors" every third request has no answer, and an "invalid" one never began.
 """
 
 import json
-import random
 import threading
 import time
 from collections import Counter, deque
@@ -22,14 +21,12 @@ class Files:
     def __init__(self, server: Server, *, looks: int = 1) -> None:
         self.looks, self.loses = looks, 0  # replies to `create` that get lost
         self.plan: deque[str] = deque()
-        self.asked: Counter[str] = Counter()
         self.paid: Counter[str] = Counter()
         self.files: dict[str, bytes] = {}
         self.batches: dict[str, dict[str, Any]] = {}
         self.bodies: list[dict[str, Any]] = []
         self._looked: Counter[str] = Counter()
         self._lock = threading.Lock()
-        self._random = random.Random(1)
         server.files = self
 
     def __call__(self, method: str, path: str, raw: bytes) -> tuple[int, bytes] | None:
@@ -67,10 +64,7 @@ class Files:
             "input_file_id": body["input_file_id"], "metadata": body.get("metadata") or {}, "created_at": int(time.time()),
             "status": "in_progress", "output_file_id": None, "error_file_id": None, "errors": {"data": []},
         }  # fmt: skip
-        items = self._items(name)
-        self.asked.update(json.dumps(item["body"], sort_keys=True) for item in items)
-        self.bodies += [item["body"] for item in items]
-        self.batches[name]["request_counts"] = {"total": len(items), "completed": 0, "failed": 0}
+        self.bodies += [item["body"] for item in self._items(name)]
         if self.loses:
             self.loses -= 1
             return None
@@ -102,11 +96,8 @@ class Files:
                 self.paid[json.dumps(item["body"], sort_keys=True)] += 1
                 body = reply_to(item["body"])
                 line |= {"response": {"status_code": 200, "body": body}, "error": None}
-            (failed if bad else answered).append(json.dumps(line).encode() + b"\n")
-        self._random.shuffle(answered)
+            (failed if bad else answered).insert(0, json.dumps(line).encode() + b"\n")
         batch["status"] = "expired" if fault == "expired" else "completed"
-        counts = {"completed": len(answered), "failed": len(failed)}
-        batch["request_counts"] = {"total": len(answered) + len(failed)} | counts
         for kind, lines in (("output", answered), ("error", failed)):
             if lines:
                 batch[f"{kind}_file_id"] = f"{kind}-{name}"

@@ -55,16 +55,11 @@ class Server:
     """`with Server() as server:` listens at `server.url` until the block ends."""
 
     def __init__(self, plan=(), *, seconds=0.0, capacity=10**6, respond=None):
-        self.plan, self.seconds, self.capacity, self.respond = (
-            deque(plan),
-            seconds,
-            capacity,
-            respond,
-        )
+        self.plan, self.seconds = deque(plan), seconds
+        self.capacity, self.respond = capacity, respond
         self.asked, self.paid = Counter(), Counter()
         self.bodies, self.times, self.headers = [], [], []
-        self.running = self.most_at_once = 0
-        self.files = None
+        self.running, self.files = 0, None
         self.closing, self.lock = threading.Event(), threading.Lock()
         self._http = _Http(("127.0.0.1", 0), _Handler)
         self._http.script = self
@@ -124,7 +119,6 @@ class _Handler(BaseHTTPRequestHandler):
             script.times.append(time.monotonic())
             script.headers.append(dict(self.headers))
             script.running += 1
-            script.most_at_once = max(script.most_at_once, script.running)
             fault = script.plan.popleft() if script.plan else "ok"
             if fault == "ok" and script.running > script.capacity:
                 fault = "429"

@@ -2,8 +2,10 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -25,17 +27,14 @@ def test_the_program_of_the_manual(tmp_path, monkeypatch, capsys):
                            offline=False, refresh=False, batch=False,
                            api_base={"openai/gpt-4o-mini": server.url})  # fmt: skip
         ask = [{"role": "user", "content": "How many rows has t? Answer in SQL."}]
-        model = "openai/gpt-4o-mini"
-        requests = [
-            wb.Request("direct", model, ask, {"temperature": 0.7}, sample=n) for n in range(3)
-        ]
+        asked = ("direct", "openai/gpt-4o-mini", ask, {"temperature": 0.7})
+        requests = [wb.Request(*asked, sample=n) for n in range(3)]
         before = client.preview(requests)
         for reply in client.complete_many(requests):
             assert reply.text or reply.fault
             assert (reply.cached, reply.cost) == (False, pytest.approx(2.7e-05))
-        assert client.ledger.frame().groupby("prompt").dollars.sum()["direct"] == pytest.approx(
-            8.1e-05
-        )
+        paid = client.ledger.frame().groupby("prompt").dollars.sum()
+        assert paid["direct"] == pytest.approx(8.1e-05)
         assert server.calls == 3
     assert before.together.calls == 3
     assert 0 < before.together.low < 8.1e-05 < before.together.high
@@ -126,30 +125,21 @@ def test_a_key_in_a_reply_is_in_no_file(cache, ask):
     assert not any(CANARY.encode() in path.read_bytes() for path in files)
 
 
-def old_layout(path):
-    import sqlite3
+def database(script):
+    def make(path):
+        with closing(sqlite3.connect(path)) as made:
+            made.executescript(script)
 
-    with sqlite3.connect(path) as database:
-        database.executescript(
-            "CREATE TABLE calls(key); CREATE TABLE executions(key); PRAGMA user_version=9"
-        )
-    database.close()
+    return make
 
 
-def foreign(path):
-    import sqlite3
-
-    with sqlite3.connect(path) as database:
-        database.execute("CREATE TABLE mine(a)")
-    database.close()
-
-
+OLD = "CREATE TABLE calls(key); CREATE TABLE executions(key); PRAGMA user_version=9"
 REFUSED = {
     "a text": (lambda path: path.write_text("my notes"), "no cache file"),
     "a folder": (Path.mkdir, "a folder"),
     "a FIFO": (os.mkfifo, "a FIFO"),
-    "another program's": (foreign, "another program"),
-    "an older layout": (old_layout, "older"),
+    "another program's": (database("CREATE TABLE mine(a)"), "another program"),
+    "an older layout": (database(OLD), "older"),
     "half a header": (lambda path: path.write_bytes(b"SQLite format 3\0" + b"x" * 90), "damaged"),
 }
 

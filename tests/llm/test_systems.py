@@ -5,6 +5,7 @@ and writes the reply in the protocol's form: what LiteLLM loses on the way chang
 """
 
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -100,11 +101,8 @@ def test_a_system_answers_alike_over_each_protocol(tmp_path, benchmark, name):
             assert (paid.unpriced, client.ledger.failed.total()) == (0, 0)
             right = lab.run(question, gold.sql)
             assert lab.run(question, selection.sql).fingerprint == right.fingerprint
-            offline = wb.Client(cache, api_base=base, offline=True)
-            again = solve(
-                SYSTEMS[name](model), question, Lab(offline, executor, benchmark.database)
-            )
-            assert again.sql == selection.sql
+            offline = replace(lab, client=wb.Client(cache, api_base=base, offline=True))
+            assert solve(SYSTEMS[name](model), question, offline).sql == selection.sql
         answers[protocol] = selection.sql
         asked[protocol] = {tuple(part.strip() for _, part in one) for one in heard}
     assert len(set(answers.values())) == 1

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import AliasChoices, BaseModel, Field, StringConstraints, TypeAdapter, ValidationError
 
 from workbench.canonical import content_hash
-from workbench.errors import BadInputError, MisalignedError, content_of
+from workbench.errors import BadInputError, content_of
 from workbench.types import Gold, Question, Schema
 
 Sense = Literal["bird", "spider"]
@@ -174,7 +174,7 @@ def with_golds(benchmark: Benchmark, file: str | Path) -> Benchmark:
         before, gold = own[key], benchmark.golds[key]
         if key in questions or item.db_id not in {None, before.db_id}:
             here = f"{path}, item {number}: question {key} on database {item.db_id!r}"
-            raise MisalignedError(f"{here}: {benchmark.name} asks it once, on {before.db_id!r}")
+            raise BadInputError(f"{here}: {benchmark.name} asks it once, on {before.db_id!r}")
         hint = (item.evidence or "") if "evidence" in item.model_fields_set else before.evidence
         questions[key] = replace(before, text=item.text or before.text, evidence=hint)
         golds[key] = replace(gold, sql=item.sql or gold.sql)

@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark, read_text
-from workbench.errors import BadInputError, MisalignedError
+from workbench.errors import BadInputError
 from workbench.spreadsheet import csv_lines, plain
 from workbench.sql.schema import read_schema
 from workbench.terminal import visible
@@ -125,7 +125,7 @@ def _read(benchmark: Benchmark, path: Path) -> pd.DataFrame:
         if not question:
             keys_ = f"and the keys are not the positions 0 to {len(every) - 1} either"
             wrong = f"{benchmark.name} has no question {entry['question_id']!r}, {keys_}"
-            raise MisalignedError(f"{path}, entry {number}: {wrong}")
+            raise BadInputError(f"{path}, entry {number}: {wrong}")
         here = f"question {question.id} of {benchmark.name}"
         stated = str(entry.get("question") or question.text).strip()
         key = (question.id, str(entry.get("generator") or name), entry["sample"])
@@ -141,11 +141,11 @@ def _read(benchmark: Benchmark, path: Path) -> pd.DataFrame:
             if named and own and not named & own and any(named <= tables(one) for one in near):
                 wrong = f"names no table of {question.db_id!r}, the database of {here}"
         if wrong:
-            raise MisalignedError(f"{path}, entry {number}: {wrong}")
+            raise BadInputError(f"{path}, entry {number}: {wrong}")
         rows[key] = sql
     if by_position and len(entries) != len(every):
         counts = f"{len(entries)} entries for the {len(every)} questions of {benchmark.name}"
-        raise MisalignedError(f"{path}: {counts}; without ids there must be one for each")
+        raise BadInputError(f"{path}: {counts}; without ids there must be one for each")
     return pd.DataFrame([(*key, sql) for key, sql in rows.items()], columns=COLUMNS)
 
 

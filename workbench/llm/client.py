@@ -5,6 +5,7 @@ them never make the same call; across processes, locks on the cache file see to 
 """
 
 import asyncio
+import atexit
 import os
 import sys
 import threading
@@ -27,7 +28,7 @@ from workbench.llm.keys import runs_here
 from workbench.llm.limiter import Limiter
 from workbench.llm.locks import Locks
 from workbench.llm.money import Budget, Ledger, dollars
-from workbench.llm.parameters import check
+from workbench.llm.parameters import check_model, check_parameters
 from workbench.llm.preview import Preview, preview
 from workbench.llm.send import Call, Send, send
 from workbench.types import Completion, Request
@@ -41,16 +42,21 @@ def _loop() -> asyncio.AbstractEventLoop:
         if os.getpid() not in _loops:
             loop = _loops[os.getpid()] = asyncio.new_event_loop()
             loop.set_default_executor(futures.ThreadPoolExecutor(64, "calls"))
-            threading.Thread(target=loop.run_forever, name="calls", daemon=True).start()
+            thread = threading.Thread(target=loop.run_forever, name="calls", daemon=True)
+            thread.start()
+            atexit.register(_end, loop, thread)
         return _loops[os.getpid()]
 
 
-_Owner = tuple[int, Path, str]  # process, file and key
-_under_way: dict[_Owner, Call] = {}  # only the loop's thread uses it
+def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
+    """End the loop before Python does: within an import, it would keep a lock that Python needs."""
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join(5)
 
 
-def _forget(owner: _Owner, _: object) -> None:
-    del _under_way[owner]
+# Calls by file and key; only the loop's thread uses them, and a forked process has none.
+_under_way: dict[tuple[Path, str], Call] = {}
+os.register_at_fork(after_in_child=_under_way.clear)
 
 
 class Client:
@@ -60,14 +66,10 @@ class Client:
         messages = [{"role": "user", "content": "How many rows has t?"}]
         client.complete_many([wb.Request("direct", "openai/gpt-4o-mini", messages)])
 
-    api_base: an address, or one for each model; by default the environment's PROVIDER_API_BASE.
-    offline: a request that is not cached raises CacheMissError.
-    refresh: every request is asked once more.
-    at_once: the most calls of a model under way; fewer where its provider takes fewer.
-    retries: how many failures are followed by another try.
-    timeout: the seconds that a reply may take.
-    batch: calls are sent in batches, at half the price, where their provider has OpenAI's.
-    send: makes one call.
+    `api_base` is an address, or one for each model; by default the environment's PROVIDER_API_BASE.
+    `offline` refuses what is not cached, `refresh` asks every request once more, and `batch` sends
+    calls in batches, at half the price, where their provider has OpenAI's. `at_once` bounds the
+    calls of a model under way, `retries` the further tries, and `timeout` a reply's seconds.
     """
 
     def __init__(
@@ -81,22 +83,20 @@ class Client:
         self.at_once, self.retries, self.timeout = at_once, retries, timeout
         self._locks, self._batches = Locks(cache.path), Batches()
         self._limiters: dict[str, Limiter] = {}
-        self._urls: dict[str, tuple[str, str]] = {}
+        self._urls: dict[str, str] = {}
+        self._endpoints: dict[str, str] = {}
         self._refreshed: set[str] = set()
         self._runs: set[asyncio.Task[object]] = set()  # only the loop's thread uses it
         self._halted: WeakSet[threading.Thread] = WeakSet()
 
-    def _url(self, model: str) -> tuple[str, str]:
-        """The model's address, and its endpoint in keys."""
-        if model not in self._urls:
+    def endpoint(self, model: str) -> str:
+        """The endpoint in the keys of the model's calls."""
+        if model not in self._endpoints:
             bases = self.api_base
             given = bases if isinstance(bases, str) else bases.get(model, "")
-            url = keys.address(model, given)
-            self._urls[model] = url, keys.endpoint(model, url)
-        return self._urls[model]
-
-    def endpoint(self, model: str) -> str:
-        return self._url(model)[1]
+            url = self._urls[model] = keys.address(model, given)
+            self._endpoints[model] = keys.endpoint(model, url)
+        return self._endpoints[model]
 
     def key(self, request: Request) -> str:
         return keys.request_key(request, self.endpoint(request.model))
@@ -131,9 +131,8 @@ class Client:
         for name, request in zip(names, requests, strict=True):
             answers.append(answer := found[name])
             if answer.cached:
-                self.ledger.add(request, answer)
-            elif not answer.fault:  # counted; the same request once more costs nothing
-                found[name] = replace(answer, cached=True)
+                self.ledger.add(request, answer)  # what was paid now is counted
+            found[name] = replace(answer, cached=True)  # the same request once more costs nothing
         return answers
 
     def _missing(self, calls: dict[str, Request], total: int) -> dict[str, Completion]:
@@ -145,7 +144,8 @@ class Client:
                 f"first: prompt {first.prompt!r}, question {first.question!r}, {name}; merge a cache"
             )
         for request in calls.values():
-            check(request)
+            check_model(request.model)
+            check_parameters(request.parameters)
         self.cache.check_writable()  # nothing is paid that cannot be kept
         here = {n: r for n, r in calls.items() if self.send is send and runs_here(r.model)}
         found = self._compute(here) if here else {}
@@ -203,13 +203,13 @@ class Client:
     async def _ask(self, calls: dict[str, Request]) -> dict[str, Completion]:
         """The answers by key. A call that another run of this process makes is waited for."""
         mine: dict[str, Call] = {}
-        own = set()
+        own, path = set(), self.cache.path.resolve()
         for name, request in calls.items():
-            owner = (os.getpid(), self.cache.path.resolve(), name)
+            owner = (path, name)
             if owner not in _under_way:
                 call = _under_way[owner] = Call(self)
                 call.task = asyncio.create_task(self._make(call, name, request))
-                call.task.add_done_callback(partial(_forget, owner))
+                call.task.add_done_callback(partial(_under_way.pop, owner))
                 own.add(name)
             mine[name] = _under_way[owner]
             mine[name].waiting += 1
@@ -247,7 +247,7 @@ class Client:
         """Make one call: limited, locked against other processes, repeated while that may help."""
         batch = self.batch and not self._batches.unable(request)
         limiter = self._limiters.setdefault(request.model, Limiter(self.at_once))
-        attempt, began, wait = 1, time.monotonic(), 0.01
+        attempt, end, wait = 1, time.monotonic() + self.timeout, 0.01
         while True:
             try:
                 async with nullcontext() if batch else limiter.place():
@@ -260,15 +260,15 @@ class Client:
             except Refusal as refused:
                 if refused.fatal:
                     raise ProviderError(f"{request.model} refused: {refused}") from refused
-                in_time = refused.fault == "rate_limit" and time.monotonic() - began < self.timeout
-                if batch or not (in_time or (refused.again and attempt <= self.retries)):
+                if refused.fault == "rate_limit" and time.monotonic() < end and not batch:
+                    wait = 0.0  # the limiter waits
+                elif refused.again and attempt <= self.retries and not batch:
+                    wait, attempt = pause(attempt, refused.wait), attempt + 1
+                else:
                     fault, error = refused.fault, str(refused)
                     failed = Completion("", request.model, key=key, fault=fault, error=error)
                     self.ledger.add(request, failed)
                     return failed
-                wait = 0.0  # the limiter waits
-                if not in_time:
-                    wait, attempt = pause(attempt, refused.wait), attempt + 1
                 self.ledger.retried[refused.fault] += 1
             await asyncio.sleep(wait)
 
@@ -290,7 +290,7 @@ class Client:
         try:
             if not call.waiting:
                 raise asyncio.CancelledError
-            url, endpoint = self._url(request.model)
+            url, endpoint = self._urls[request.model], self.endpoint(request.model)
             if batch:
                 reply = await self._batches.ask(key, request, url)
             else:

@@ -28,12 +28,6 @@ _KNOWN = {
 _SECRET = ("key", "secret", "password", "credentials", "headers", "_token")
 
 
-def check(request: Request) -> None:
-    """Raise BadInputError for a model without a provider, or a parameter that is refused."""
-    check_model(request.model)
-    _check_parameters(request.parameters)
-
-
 def check_model(name: str) -> None:
     provider, _, model = name.partition("/")
     if not provider or not model:
@@ -41,7 +35,7 @@ def check_model(name: str) -> None:
         raise BadInputError(f"model {name!r} names no provider: {form}")
 
 
-def _check_parameters(parameters: Mapping[str, Any]) -> None:
+def check_parameters(parameters: Mapping[str, Any]) -> None:
     for name in parameters:
         if name not in _KNOWN:
             raise BadInputError(
@@ -61,7 +55,7 @@ def check_given(given: Mapping[str, Mapping[str, Any]]) -> None:
         if not isinstance(parameters, Mapping):
             form = "give values by name, as {'temperature': 0}"
             raise BadInputError(f"parameters of {owner!r} are {parameters!r:.60}: {form}")
-        _check_parameters(parameters)
+        check_parameters(parameters)
 
 
 def left_out(store: Store, model: str) -> list[str]:
@@ -87,12 +81,9 @@ def call_parameters(model: str, temperature: float, answer: int | None,
     """
     own: dict[str, Any] = {"temperature": temperature}
     if answer and not limits_output(given):
-        thinking = given.get("thinking")
         thinks = "reasoning_effort" in given or listed(model).get("supports_reasoning")
-        thought = _THOUGHT if thinks else 0
-        if isinstance(thinking, Mapping):
-            thought = int(thinking.get("budget_tokens") or thought)
-        own["max_tokens"] = _allowed(model, answer + thought)
+        thought = (given.get("thinking") or {}).get("budget_tokens") or _THOUGHT * bool(thinks)
+        own["max_tokens"] = _allowed(model, answer + int(thought))
     return {name: value for name, value in (own | dict(given)).items() if value is not None}
 
 

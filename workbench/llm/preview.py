@@ -24,16 +24,13 @@ _ROW = 2_000  # bytes that a stored call takes besides its messages
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The calls of one prompt with one model: to make and cached, tokens, and a range of dollars.
-
-    `unpriced` counts calls of unknown price, which the dollars leave out.
-    """
+    """The calls of one prompt with one model: to make and cached, tokens, and a range of dollars."""
 
     prompt: str
     model: str
     calls: int = 0
     cached: int = 0
-    unpriced: int = 0
+    unpriced: int = 0  # calls of unknown price, which the dollars leave out
     input: float = 0.0
     low: float = 0.0
     high: float = 0.0

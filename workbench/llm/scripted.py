@@ -30,10 +30,10 @@ class scripted:  # noqa: N801  it reads as a function: send=wb.scripted([...])
             raise AssertionError(f"no reply is left for {request}")
         if isinstance(reply, Refusal):
             raise reply
-        if isinstance(reply, str):
-            words = sum(len(str(message["content"]).split()) for message in request.messages)
-            return reply_with(reply, "stop", words, len(reply.split()))
-        return reply
+        if isinstance(reply, dict):
+            return reply
+        words = sum(len(str(message["content"]).split()) for message in request.messages)
+        return reply_with(reply, "stop", words, len(reply.split()))
 
 
 def reply_with(text: str, reason: str, tokens_in: int, tokens_out: int) -> Reply:
