@@ -193,12 +193,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """The result of running a query.
+    """The result of running a query, "ok" with rows and "empty" without; else a failure.
 
-    `status` is "ok" with rows and "empty" without; every other one is a failure that `error`
-    describes. With `truncated`, the query has more than `row_count` rows. Two complete results have
-    the same `fingerprint` exactly if their sets of rows are equal, which is BIRD's execution
-    accuracy; it is "" for an incomplete one. `transient` marks a failure that may pass.
+    Two complete results have the same `fingerprint` exactly if their sets of rows are equal, which
+    is BIRD's execution accuracy; it is "" for an incomplete one.
     """
 
     status: Status
@@ -208,8 +206,8 @@ class Execution:
     fingerprint: str = ""
     error: str = ""
     seconds: float = field(default=0.0, compare=False)
-    truncated: bool = False
-    transient: bool = False
+    truncated: bool = False  # it has more than `row_count` rows
+    transient: bool = False  # the failure may pass
 
     @property
     def is_complete(self) -> bool:
@@ -236,7 +234,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A candidate, its execution if it was run, and the trial from which it was repaired, if any."""
+    """A candidate, its execution if it was run, and the trial from which it was repaired."""
 
     candidate: Candidate
     execution: Execution | None = None
@@ -287,21 +285,16 @@ Message = Mapping[str, Any]  # {"role": "user", "content": "..."}
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One model call.
-
-    `model` begins with its provider, as in LiteLLM: "openai/gpt-4o". Samples 0, 1, 2... of the same
-    messages are separate calls. `prompt`, `question` and `system` name what the call is for, and
-    `again` that it asks a second time after an unread reply: the cache key leaves these four out.
-    """
+    """One model call. Its cache key leaves out what it is for: prompt, question, system, again."""
 
     prompt: str
-    model: str
+    model: str  # with its provider, as in LiteLLM: "openai/gpt-4o"
     messages: Sequence[Message]
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    sample: int = 0
+    sample: int = 0  # 0, 1, 2... of the same messages are separate calls
     question: str = ""
     system: str = ""
-    again: bool = False
+    again: bool = False  # it asks once more after an unread reply
 
 
 Fault = Literal[
@@ -311,21 +304,16 @@ Fault = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The answer to a request, or its failure: a `fault`, and an `error` that describes it.
-
-    A `finish_reason` of "length" marks an answer that was cut off. `cached_tokens` is the part of
-    the input that the provider had cached. `cost` is what the call cost in dollars when it was
-    made, None if its price is unknown. `cached` says that nothing was paid now.
-    """
+    """The answer to a request, or its failure: a `fault`, and an `error` that describes it."""
 
     text: str
     model: str
-    finish_reason: str = ""
+    finish_reason: str = ""  # "length" if the answer was cut off
     input_tokens: int = 0
     output_tokens: int = 0
-    cached_tokens: int = 0
-    cost: float | None = None
+    cached_tokens: int = 0  # those of the input that the provider had cached
+    cost: float | None = None  # dollars when it was made, None if its price is unknown
     key: str = ""
-    cached: bool = False
+    cached: bool = False  # nothing was paid now
     fault: Fault = ""
     error: str = ""

@@ -11,6 +11,7 @@ import pytest
 
 import workbench as wb
 from tests.llm.server import Server
+from tests.llm.test_providers import MODELS, anthropic, gemini, openai
 from workbench.benchmarks.load import open_benchmark
 from workbench.embedded.replies import answer
 from workbench.lab import Lab
@@ -18,11 +19,7 @@ from workbench.sql.executor import Executor
 from workbench.systems.system import solve
 
 QUESTION = 36  # which the parser answers right in every system
-MODELS = {
-    "OpenAI": "openai/gpt-4o-mini",
-    "Anthropic": "anthropic/claude-sonnet-4-5",
-    "Gemini": "gemini/gemini-2.5-flash",
-}
+PROTOCOLS = ("OpenAI", "Anthropic", "Gemini")
 SYSTEMS = {
     "CHASE-SQL": lambda model: wb.chase_sql(model, samples=1),
     "CHESS (IR, CG, UT)": lambda model: wb.chess_ir_cg_ut(model, candidates=2, tests=2),
@@ -54,19 +51,8 @@ def messages(path, body):
 def reply(path, said):
     """A reply with this text in the protocol's form."""
     if path.endswith("/chat/completions"):
-        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant"}}
-        choice["message"]["content"] = said
-        usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
-        return {"id": "c", "object": "chat.completion", "created": 1, "model": "m",
-                "choices": [choice], "usage": usage}  # fmt: skip
-    if path.endswith("/messages"):
-        return {"id": "m", "type": "message", "role": "assistant", "model": "m",
-                "content": [{"type": "text", "text": said}], "stop_reason": "end_turn",
-                "stop_sequence": None, "usage": {"input_tokens": 100, "output_tokens": 20}}  # fmt: skip
-    content = {"role": "model", "parts": [{"text": said}]}
-    usage = {"promptTokenCount": 100, "candidatesTokenCount": 20, "totalTokenCount": 120}
-    candidates = [{"content": content, "finishReason": "STOP", "index": 0}]
-    return {"candidates": candidates, "modelVersion": "m", "usageMetadata": usage}
+        return openai(said)
+    return anthropic(said) if path.endswith("/messages") else gemini(said)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +65,8 @@ def test_a_system_answers_alike_over_each_protocol(tmp_path, benchmark, name):
     question = benchmark.questions[QUESTION]
     gold = benchmark.golds[question.id]
     answers, asked = {}, {}
-    for protocol, model in MODELS.items():
+    for protocol in PROTOCOLS:
+        model = MODELS[protocol]
         heard = set()
 
         def respond(path, body, heard=heard):

@@ -3,6 +3,7 @@
 import time
 from dataclasses import astuple
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -82,17 +83,16 @@ def test_no_text_raises_anything_but_unread(name, text):
     said(name, text)
 
 
+LEADS = ("", "SELECT a FROM b WHERE ", "```sql\nSELECT '", '{"sql": "', "[")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "lead", ["", "SELECT a FROM b WHERE ", "```sql\nSELECT '", '{"sql": "', "["]
-)
-@pytest.mark.parametrize("unit", UNITS)
-def test_a_reply_of_100_000_characters_is_read_in_a_tenth_of_a_second(unit, lead):
-    reply = lead + unit * (100_000 // len(unit))
-    for name in READERS:
-        began = time.process_time()
-        said(name, reply)
-        assert time.process_time() - began < 0.1, name
+@pytest.mark.parametrize("name", READERS)
+def test_a_reply_of_100_000_characters_takes_little_processor_time(name):
+    for lead, unit in product(LEADS, UNITS):
+        began = time.thread_time()
+        said(name, lead + unit * (100_000 // len(unit)))
+        assert time.thread_time() - began < 0.5, (lead, unit)  # 0.07 on an idle machine
 
 
 def test_examples_are_records():
