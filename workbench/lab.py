@@ -117,8 +117,9 @@ class Lab:
         answers = [_answer(read, replies) for replies in first]
         unread = [n for n, found in enumerate(answers) if found.problem.startswith(_UNREAD)]
         again = [_again(asked[n], answers[n]) for n in unread]
-        for request in again if self.watch else ():
-            self.watch(request, {})
+        for request in again:
+            if self.watch:
+                self.watch(request, {})
         for n, replies in zip(unread, self._replies(again), strict=True):
             answers[n] = replace(_answer(read, [*first[n], *replies]), asked_again=True)
             owner = (asked[n].system, asked[n].question, asked[n].prompt)

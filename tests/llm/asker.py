@@ -24,5 +24,8 @@ def ask(thread):
 if threads == "1":
     client.complete_many(requests)
 else:
-    for thread in range(int(threads)):
-        threading.Thread(target=ask, args=(thread,)).start()
+    workers = [threading.Thread(target=ask, args=(n,)) for n in range(int(threads))]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()

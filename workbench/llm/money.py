@@ -101,12 +101,15 @@ class Ledger:
             return replace(self._questions[question])
 
     def __str__(self) -> str:
-        sums = self.total()
-        lines = [
-            f"{sums.calls:,} calls: {dollars(sums.cost, sums.unpriced)}",
-            f"{sums.hits:,} cached answers: {dollars(sums.cached_cost, sums.cached_unpriced)}",
-            f"{sums.input_tokens:,} tokens in, {sums.output_tokens:,} out",
-        ]
+        sums, lines = self.total(), []
+        for kind, number, cost, unpriced in (
+            ("calls", sums.calls, sums.cost, sums.unpriced),
+            ("cached answers", sums.hits, sums.cached_cost, sums.cached_unpriced),
+        ):
+            free = ", which cost nothing" * bool(number)
+            price = f": {dollars(cost, unpriced)}" if cost or unpriced else free
+            lines.append(f"{number:,} {kind}{price}")
+        lines.append(f"{sums.input_tokens:,} tokens in, {sums.output_tokens:,} out")
         for title, counts in (("sent again after", self.retried), ("without answer", self.failed)):
             named = ", ".join(f"{name} {number:,}" for name, number in sorted(counts.items()))
             lines += [f"{title}: {named}"] * bool(named)

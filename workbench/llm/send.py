@@ -169,7 +169,10 @@ def _with_vector(reply: Reply) -> Reply:
 
 async def called(send: Send, request: Request, url: str, seconds: float) -> Reply:
     """The reply of any `send`, without secrets; a plain function runs in a thread."""
-    found = await asyncio.to_thread(send, request, url, seconds)
+    if inspect.iscoroutinefunction(send) or inspect.iscoroutinefunction(type(send).__call__):
+        found = send(request, url, seconds)
+    else:
+        found = await asyncio.to_thread(send, request, url, seconds)
     return hidden(await found if inspect.isawaitable(found) else found)
 
 
