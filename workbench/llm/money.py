@@ -180,7 +180,8 @@ class Budget:
         with self._lock:
             self._store, kind = store, (request.model, request.prompt)
             known = self._costs[kind]
-            amount = 1.5 * max(known) if len(known) >= _FIRST else max([most, *known])
+            first = max([most / 2 if batch else most, *known])
+            amount = 1.5 * max(known) if len(known) >= _FIRST else first
             amount = 0.0 if self.dollars is None else amount
             if amount and not batch and len(known) < _FIRST <= self._own[kind]:
                 return None
