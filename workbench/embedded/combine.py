@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from workbench.embedded.heads import OPERATIONS, Head, heads
 from workbench.embedded.index import Index, Pieces, Tree
-from workbench.embedded.link import Features, Part, Reading, read_question, union
+from workbench.embedded.link import Features, Part, Reading, added, read_question, union
 from workbench.embedded.tests import Tests, sets, tests
 from workbench.embedded.words import tokens
 from workbench.sql.schema_text import quote
@@ -65,16 +65,10 @@ def hypotheses(
     """
     usual, found = _usual_forms(context), []
     for one in _plain(replace(context, examples=())):
-        score = (
-            one.score
-            + _NEST * (nest and "(SELECT" in one.sql)
-            + _PLAN * plan * one.sql.count(" JOIN ")
-        )
-        likely = [
-            p if re.search(f, one.sql) else 1 - p for f, p in zip(_FORMS, usual, strict=False)
-        ]
-        score += _USUAL * (sum(likely) / len(likely) - 0.5) if likely else 0.0
-        found.append(replace(one, score=score))
+        likely = [p if re.search(form, one.sql) else 1 - p for form, p in usual]
+        way = _NEST * (nest and "(SELECT" in one.sql) + _PLAN * plan * one.sql.count(" JOIN ")
+        example = _USUAL * (sum(likely) / len(likely) - 0.5) if likely else 0.0
+        found.append(replace(one, score=one.score + way + example))
     return tuple(sorted(found, key=lambda h: (-h.score, h.sql)))
 
 
@@ -92,16 +86,11 @@ def propose(context: Context, weights: Mapping[str, float], kept: int = 40) -> l
         sql = render(made, head, tests.parts, tree, distinct="distinct" in reading.cues)
         if sql in found:
             continue
-        features: Features = {}
-        for some in (head.features, *draft.features, *(part.features for part in tests.parts)):
-            for name, value in some.items():
-                features |= {name: features.get(name, 0.0) + value} if value else {}
+        features = added(head.features, *draft.features, *(part.features for part in tests.parts))
         fields = head.fields.union(tests.fields, *(p for e in tree.edges for p in e.pairs))
-        about = (
-            *(made.fields[i].about for i in fields),
-            *(made.sheets[t].words for t in tree.tables),
+        used = {stem for i in fields for stem in made.fields[i].about}.union(
+            *(made.sheets[t].words for t in tree.tables)
         )
-        used = {stem for stems in about for stem in stems}
         left = (t for i, t in enumerate(reading.text) if draft.left >> i & 1 and t.stem not in used)
         tables = tuple(made.sheets[t].name for t in tree.tables)
         columns, missed = tuple(map(made.where, sorted(fields))), tuple(t.text for t in left)
@@ -126,10 +115,8 @@ def _drafts(reading: Reading) -> list[_Draft]:
     @cache
     def unexplained(mask: int) -> tuple[Features, float]:
         """The cost of tokens that nothing explains. Without it the shortest query would always win."""
-        features: Features = {}
-        for i in range(mask.bit_length()):
-            name = f"left.{_kind_of_loss(reading, i)}"
-            features[name] = features.get(name, 0.0) + (mask >> i & 1)
+        lost = (i for i in range(mask.bit_length()) if mask >> i & 1)
+        features = added(*({f"left.{_kind_of_loss(reading, i)}": 1.0} for i in lost))
         return features, reading.score(features)
 
     found: list[_Draft] = []
@@ -147,11 +134,9 @@ def _drafts(reading: Reading) -> list[_Draft]:
                 rest = explained & ~(head.mask | tested.mask | mask)
                 left, cost = unexplained(rest)
                 single = {"group.degenerate": float(_single_rows(reading, head, tree))}
-                whole, features = (
-                    score + worth + cost + reading.score(single),
-                    (pair, left, joined, single),
-                )
+                whole = score + worth + cost + reading.score(single)
                 if heappushpop(best, whole) < whole:
+                    features = (pair, left, joined, single)
                     found.append(_Draft(whole, head, tested, tree, features, rest))
     return found
 
@@ -225,7 +210,7 @@ def _single_rows(reading: Reading, head: Head, tree: Tree) -> bool:
     return head.group == sheet.key and not any(e.parent == sheet.id for e in tree.edges)
 
 
-def _usual_forms(context: Context) -> list[float]:
+def _usual_forms(context: Context) -> list[tuple[str, float]]:
     """The share of the prompt's examples that have each form of SQL; empty without examples.
 
     An example counts the more, the more words its question shares with the one that is asked.
@@ -234,12 +219,16 @@ def _usual_forms(context: Context) -> list[float]:
         {t.stem for t in tokens(text) if t.content}
         for text in (context.question.text, *(example.question for example in context.examples))
     )
-    rows = []
-    for example, said in zip(context.examples, others, strict=True):
-        alike = 0.05 + len(asked & said) / ((len(asked) * len(said)) ** 0.5 or 1.0)
-        rows.append((alike, *(alike * bool(re.search(form, example.sql)) for form in _FORMS)))
-    total, *shares = map(sum, zip(*rows, strict=True)) if rows else (1.0,)
-    return [share / total for share in shares]
+    near = [0.05 + len(asked & o) / ((len(asked) * len(o)) ** 0.5 or 1.0) for o in others]
+    queries = [example.sql for example in context.examples]
+    return [
+        (
+            form,
+            sum(n * bool(re.search(form, q)) for n, q in zip(near, queries, strict=True))
+            / sum(near),
+        )
+        for form in (_FORMS if queries else ())
+    ]
 
 
 def render(made: Index, head: Head, tests: Sequence[Part], tree: Tree, *, distinct: bool) -> str:
@@ -261,9 +250,8 @@ def render(made: Index, head: Head, tests: Sequence[Part], tree: Tree, *, distin
                 (table,) = new
                 aliases[table] = f"T{len(aliases) + 1}"
                 on = " AND ".join(f"{column(a)} = {column(b)}" for a, b in edge.pairs)
-                source += (
-                    f" INNER JOIN {quote(made.sheets[table].name)} AS {aliases[table]} ON {on}"
-                )
+                name = quote(made.sheets[table].name)
+                source += f" INNER JOIN {name} AS {aliases[table]} ON {on}"
     groups: dict[int, list[str]] = {}
     for number, part in enumerate(tests):
         equal = part.column >= 0 and str(part.pieces[-1]).startswith(" = ")

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from workbench.embedded.index import Pieces, columns_of
-from workbench.embedded.link import Features, Mention, Part, Reading, closest, lowest, union
+from workbench.embedded.link import Features, Mention, Part, Reading, added, closest, lowest, union
 from workbench.embedded.words import NUMBERS, WORDS
 
 # Operations of a query, the cues that ask for each, and the operations that answer such a cue. Without any
@@ -128,19 +128,18 @@ def _lists(reading: Reading) -> list[Head]:
 
 def _list(reading: Reading, parts: list[Part]) -> Head:
     """The list of some outputs, each of which goes more or less well with the next."""
-    features: Features = {}
-    for one in parts:
-        for name, value in one.features.items():
-            features[name] = features.get(name, 0.0) + value
+    pairs: list[Features] = []
     for one, two in pairwise(parts):
         between = [t.low for t in reading.text[one.mask.bit_length() : two.first]]
-        pair: Features = {
-            "pair": 1.0,
-            "pair.joined": bool(between) and WORDS["joining"].issuperset(between),
-            "pair.head": any(one.first < start <= two.first for start in reading.openings),
-            "pair.and": "and" in between or "," in between,
-        }
-        features |= {name: features.get(name, 0.0) + value for name, value in pair.items()}
+        pairs.append(
+            {
+                "pair": 1.0,
+                "pair.joined": bool(between) and WORDS["joining"].issuperset(between),
+                "pair.head": any(one.first < start <= two.first for start in reading.openings),
+                "pair.and": "and" in between or "," in between,
+            }
+        )
+    features = added(*(part.features for part in parts), *pairs)
     mask, hints = union(p.mask for p in parts), union(p.hints for p in parts)
     head = Head("list", tuple(p.pieces for p in parts), mask, features, hints=hints)
     head.score = reading.score(features)

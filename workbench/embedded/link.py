@@ -188,6 +188,15 @@ def read_question(context: Context, weights: Mapping[str, float]) -> Reading:
     )
 
 
+def added(*some: Features) -> Features:
+    """Features with the sums of their values."""
+    result: Features = {}
+    for features in some:
+        for name, value in features.items():
+            result[name] = result.get(name, 0.0) + value
+    return result
+
+
 def lowest(mask: int) -> int:
     """The place of the first token of a mask; -1 without any."""
     return (mask & -mask).bit_length() - 1

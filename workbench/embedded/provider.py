@@ -7,7 +7,6 @@ weights are never taken for this one's. A token is a word or a sign.
 import hashlib
 import importlib
 import re
-from functools import lru_cache
 from pathlib import Path
 
 from workbench.errors import BadInputError
@@ -19,16 +18,11 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 MODEL = "embedded/parser"
 
 
-def _version() -> str:
-    """A hash of all that the answers depend on: code, weights and English."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.*")):
-        if path.suffix in {".py", ".json", ".txt"} and path.stem not in {"learn", "prior"}:
-            digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return f"{MODEL}@{digest.hexdigest()[:16]}"
-
-
-version = _version()
+_digest = hashlib.sha256()  # of all that the answers depend on: code, weights and English
+for _path in sorted(Path(__file__).parent.glob("*.*")):
+    if _path.suffix in {".py", ".json", ".txt"} and _path.stem not in {"learn", "prior"}:
+        _digest.update(_path.name.encode() + b"\0" + _path.read_bytes())
+version = f"{MODEL}@{_digest.hexdigest()[:16]}"
 
 
 def answer(request: Request, seed: str) -> Reply:
@@ -41,21 +35,13 @@ def answer(request: Request, seed: str) -> Reply:
     temperature = float(request.parameters.get("temperature", 1.0))
     text = write(request.messages, temperature=temperature, seed=seed)
     tokens = list(_TOKEN.finditer(text))
-    limit = request.parameters.get("max_tokens")
-    cut = limit is not None and int(limit) < len(tokens)
-    if limit is not None and cut:
-        tokens = tokens[: int(limit)]
-        text = text[: tokens[-1].end() if tokens else 0]
+    limit = int(request.parameters.get("max_tokens") or len(tokens))
+    cut = limit < len(tokens)
+    text = text[: tokens[limit - 1].end()] if cut else text
     message = {"role": "assistant", "content": text}
-    asked = sum(_count(line) for m in request.messages for line in str(m["content"]).split("\n"))
+    asked = sum(len(_TOKEN.findall(str(m["content"]))) for m in request.messages)
     return {
         "model": MODEL,
         "choices": [{"message": message, "finish_reason": "length" if cut else "stop"}],
-        "usage": {"prompt_tokens": asked, "completion_tokens": len(tokens)},
+        "usage": {"prompt_tokens": asked, "completion_tokens": min(limit, len(tokens))},
     }
-
-
-@lru_cache(maxsize=65536)  # prompts have most of their lines in common
-def _count(line: str) -> int:
-    """The number of tokens in a line; no token is on two lines."""
-    return len(_TOKEN.findall(line))

@@ -8,42 +8,49 @@ import json
 import math
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import zip_longest
 from pathlib import Path
+from typing import TypeVar
 
 from sqlglot import exp
 
-from workbench.embedded.combine import draw, hypotheses, noisy, shares, spoken
+from workbench.embedded.combine import Hypothesis, draw, hypotheses, noisy, shares, spoken
 from workbench.embedded.prompt import Asked, one_column, read
 from workbench.embedded.words import STOPWORDS
 from workbench.sql.reading import normal_form, parse
 from workbench.sql.schema_text import literal, quote
 from workbench.types import Context, Message, Schema, Table
 
+_Key = TypeVar("_Key")
+_json = partial(json.dumps, ensure_ascii=False)
 _CHANGE = re.compile(
     r"(?i)\W*(?:(?:please|now|can you|could you) )*(?:(?:delete|remove|drop|insert|update|truncate|alter|rename|erase)\b"
     r"|(?:add|create|set|change|replace|increase|decrease|raise|lower)\s+(?:an?|the|all|every|each|new|this)\b)"
 )
-_NO_CHANGE = "The question asks for a change of data. Only questions that read data are answered."
-_NOTHING = "No word of the question names a table or a column of the schema."
-_NO_SCHEMA = "There is no schema in this prompt that a query could be written for."
 _CLOSE = 2.0  # the bonus for doing all that the failed query does: most of it may be right
 _RELEVANT = 0.5  # how surely a column alone is spoken of, from which it is relevant
 _NEEDED = 0.04  # the share of probability from which a column or table is needed
 _LINKED = 0.15  # the share that the column counts as that is most surely spoken of
-_SEEN = 0.005  # the share of a hypothesis; less likely ones change no expectation by much
+_SEEN = 0.005  # the share from which a hypothesis is looked at
 _UNSEEN = 0.02  # how likely the right query does something that no hypothesis does
 # Results as prompts show them: the beginning of an error or of no rows, and rows of nothing but NULL.
 _FAILED = re.compile(r"(?i)error|refused|stopped|too large|no rows|no such|empty|\[\]")
 _ALL_NULL = re.compile(r"[\d,]+ rows?\b.*:\n.*(?:\nNULL(?: \| NULL)*)+")
-_FORMS = [
-    line.split(" | ")
-    for line in Path(__file__).with_name("examples.txt").read_text(encoding="utf-8").splitlines()
-]
+_FORMS = Path(__file__).with_name("examples.txt").read_text(encoding="utf-8").splitlines()
+_SENTENCES = {  # what the clauses of a SELECT do
+    "where": "keeps only rows where `{}`",
+    "expressions": "returns `{}`",
+    "group": "groups by `{}`",
+    "having": "keeps only groups where `{}`",
+    "order": "sorts by `{}`",
+    "limit": "stops after `{}` rows",
+    "distinct": "returns no row twice",
+}
 
 
 def answer(messages: Sequence[Message], *, temperature: float = 1.0, seed: str = "") -> str:
@@ -56,13 +63,15 @@ def answer(messages: Sequence[Message], *, temperature: float = 1.0, seed: str =
 def _query(asked: Asked, temperature: float, seed: str) -> str:
     """A query drawn from the hypotheses by their scores, or a sentence that says why there is none."""
     if _CHANGE.match(asked.context.question.text):
-        return _NO_CHANGE
+        return "The question asks for a change of data. Only questions that read data are answered."
     if asked.attempt[0]:
         return _mended(asked, temperature, seed)
     nest, plan = re.search(r"Sub.question", asked.answer), "Query Plan" in asked.answer
     found = hypotheses(asked.context, nest=bool(nest), plan=plan)
     if not found:
-        return _NOTHING if asked.context.schema.tables else _NO_SCHEMA
+        if not asked.context.schema.tables:
+            return "There is no schema in this prompt that a query could be written for."
+        return "No word of the question names a table or a column of the schema."
     chosen = found[draw([h.score for h in found], temperature, seed)]
     return _formed(asked, chosen.sql, _explained(chosen.sql), chosen.missed)
 
@@ -100,10 +109,7 @@ def _formed(asked: Asked, sql: str, reasoning: str, missed: Sequence[str] = ()) 
     steps = [*reversed(_inner(sql)), sql]  # the innermost first
     if "Final Optimized SQL" in form:  # the parts have the titles that the prompt asks for
         *titles, last = re.findall(r"(?m)^\*\*[^*\n]+:?\*\*(?=:?$)", form)
-        texts = [
-            f"{question.text}\n{reasoning}",
-            *(f"{part}\n{_explained(part)}" for part in steps),
-        ]
+        texts = [f"{question.text}\n{reasoning}", *(f"{p}\n{_explained(p)}" for p in steps)]
         parts = zip_longest(titles, texts[: len(titles)], fillvalue="Nothing is left to do.")
         return "\n\n".join([*map("\n".join, parts), f"{last}\n{sql}"])
     if "Final Answer" in form:
@@ -129,10 +135,6 @@ def _explained(sql: str) -> str:
     return f"The query {', '.join(most)} and {last}." if most else f"The query {last}."
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
 @lru_cache(maxsize=4096)
 def elements(sql: str) -> frozenset[str]:
     """Short sentences about what a query does, by which queries are compared; none for one that cannot be read.
@@ -147,35 +149,31 @@ def elements(sql: str) -> frozenset[str]:
     for name in tree.find_all(exp.Column, exp.Identifier):
         name.set("table" if isinstance(name, exp.Column) else "quoted", None)
     for select in tree.find_all(exp.Select):
-        where, having, group, order, limit = map(
-            select.args.get, ("where", "having", "group", "order", "limit")
-        )
-        conditions = [where.this] if where else []
-        if where and isinstance(where.this, exp.And):
-            conditions = [*where.this.flatten()]
-        parts = {
-            "keeps only rows where `{}`": conditions,
-            "returns `{}`": select.expressions,
-            "groups by `{}`": group.expressions if group else (),
-            "keeps only groups where `{}`": [having.this] if having else (),
-            "sorts by `{}`": order.expressions if order else (),
-            "stops after `{}` rows": [limit.expression] if limit else (),
-            "returns no row twice": filter(None, [select.args.get("distinct")]),
-        }
-        for sentence, some in parts.items():
-            found |= {sentence.format(part.sql("sqlite").lower()) for part in some}
+        for kind, clause in select.args.items():
+            parts = (
+                clause.expressions or [clause.this or clause.expression or clause]
+                if isinstance(clause, exp.Expr)
+                else clause
+            )
+            for part in parts if kind in _SENTENCES and parts else ():
+                said = part.flatten() if isinstance(part, exp.And) else [part]
+                found |= {_SENTENCES[kind].format(one.sql("sqlite").lower()) for one in said}
     return frozenset(found)
+
+
+def _likely(context: Context, of: Callable[[Hypothesis], Iterable[_Key]]) -> dict[_Key, float]:
+    """How likely the right query has each of what hypotheses have."""
+    found = hypotheses(context)
+    likely: dict[_Key, float] = defaultdict(float)
+    for hypothesis, share in zip(found, shares(h.score for h in found), strict=True):
+        for key in of(hypothesis) if share >= _SEEN else ():
+            likely[key] += share
+    return likely
 
 
 @lru_cache(maxsize=64)
 def _expected(context: Context) -> Mapping[str, float]:
-    """How likely the right query does each thing, by the hypotheses."""
-    found = hypotheses(context)
-    likely: dict[str, float] = {}
-    for hypothesis, share in zip(found, shares(h.score for h in found), strict=True):
-        for element in elements(hypothesis.sql) if share >= _SEEN else ():
-            likely[element] = likely.get(element, 0.0) + share
-    return likely
+    return _likely(context, lambda hypothesis: elements(hypothesis.sql))
 
 
 def _plausible(asked: Asked) -> list[float]:
@@ -198,8 +196,8 @@ def _plausible(asked: Asked) -> list[float]:
 
 def _letter(asked: Asked, temperature: float, seed: str) -> str:
     """The letter of one of two candidates; a tie is drawn at any temperature."""
-    one, two = [*_plausible(asked), 0.0, 0.0][:2]
-    letter = "AB"[draw([one, two], temperature or float(one == two), seed)]
+    scores = _plausible(asked)[:2] or [0.0]
+    letter = "AB"[draw(scores, temperature or float(len({*scores}) == 1), seed)]
     return f"Answer: {letter}" if "Answer: " in asked.answer else letter
 
 
@@ -263,7 +261,7 @@ def _filter_column(asked: Asked, _temperature: float, _seed: str) -> str:
     The hint is searched for the column's name only: to parse its formulas against one column says no more.
     """
     question, lines = asked.context.question, []
-    hint = re.sub(r"'[^']*'", "''", question.evidence)
+    hint, several = re.sub(r"'[^']*'", "''", question.evidence), '"column"' in asked.answer
     for section in asked.columns:
         schema = one_column(section)
         ((_, name),) = schema.columns()
@@ -271,14 +269,10 @@ def _filter_column(asked: Asked, _temperature: float, _seed: str) -> str:
         named = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", hint, re.IGNORECASE)
         said = max(spoken(alone).values(), default=0.0) >= _RELEVANT
         reason = "The question speaks of it." if said else "The hint names it." if named else ""
-        several = (
-            {"column": re.findall("^Column: (.*)", section)[0]}
-            if '"column"' in asked.answer
-            else {}
-        )
-        verdict = {"is_column_information_relevant": "Yes" if reason else "No"}
-        reason = reason or "Nothing speaks of it."
-        lines.append(_json({**several, "chain_of_thought_reasoning": reason, **verdict}))
+        verdict = {"column": re.findall("^Column: (.*)", section)[0]} if several else {}
+        verdict["chain_of_thought_reasoning"] = reason or "Nothing speaks of it."
+        verdict["is_column_information_relevant"] = "Yes" if reason else "No"
+        lines.append(_json(verdict))
     return "\n".join(lines)
 
 
@@ -287,41 +281,28 @@ def _pruned(asked: Asked, _temperature: float, _seed: str) -> str:
 
     MAC-SQL's form asks for a decision on each table: keep_all, drop_all, or six columns of a large one; three stay.
     """
-    schema, found = asked.context.schema, hypotheses(asked.context)
-    tables = {table.name: 0.0 for table in schema.tables}
-    columns = dict.fromkeys(schema.columns(), 0.0)
-    for hypothesis, share in zip(found, shares(h.score for h in found), strict=True):
-        tables |= {table: tables[table] + share for table in hypothesis.tables}
-        columns |= {pair: columns[pair] + share for pair in hypothesis.columns}
+    tables = _likely(asked.context, lambda h: h.tables)
+    columns = _likely(asked.context, lambda h: h.columns)
     said = spoken(asked.context)
     for pair, sure in said.items():
         columns[pair] = max(columns[pair], _LINKED * sure / max(said.values()))
-    order = sorted(tables, key=lambda table: -tables[table])
+    order = sorted(asked.context.schema.tables, key=lambda table: -tables[table.name])
+    needed = [table for table in order if tables[table.name] >= _NEEDED]
     if "keep_all" in asked.answer:
-        return f"```json\n{_json({t.name: _decided(t, tables, order, columns) for t in schema.tables})}\n```"
-    reason = {"chain_of_thought_reasoning": "Likely queries use these."}
+        decided: dict[str, str | list[str]] = {}
+        for table in order:
+            keys, names = _keys(table), [column.name for column in table.columns]
+            best = sorted(names, key=lambda c: -columns[table.name, c] - _NEEDED / 2 * (c in keys))
+            kept = table in needed or table in order[:3]
+            decided[table.name] = "drop_all" if not kept else best[:6] if best[10:] else "keep_all"
+        return f"```json\n{_json(decided)}\n```"
+    found: dict[str, list[str]] = {}
     if '"table_names"' in asked.answer:
-        kept = [table for table, share in tables.items() if share >= _NEEDED]
-        return _json({**reason, "table_names": kept or order[:1]})
-    names = {
-        table: [c for (t, c), s in columns.items() if t == table and s >= _NEEDED]
-        for table in tables
-    }
-    return _json({**reason, **{table: some for table, some in names.items() if some}})
-
-
-def _decided(
-    table: Table,
-    tables: Mapping[str, float],
-    order: list[str],
-    columns: Mapping[tuple[str, str], float],
-) -> str | list[str]:
-    if tables[table.name] < _NEEDED and table.name not in order[:3]:
-        return "drop_all"
-    keys = {*table.primary_key, *(c for key in table.foreign_keys for c in key.columns)}
-    names = [column.name for column in table.columns]
-    best = sorted(names, key=lambda c: -columns[table.name, c] - _NEEDED / 2 * (c in keys))
-    return "keep_all" if len(names) <= 10 else best[:6]
+        found["table_names"] = [table.name for table in needed or order[:1]]
+    else:
+        for name, column in (pair for pair, share in columns.items() if share >= _NEEDED):
+            found.setdefault(name, []).append(column)
+    return _json({"chain_of_thought_reasoning": "Likely queries use these.", **found})
 
 
 def _keywords(asked: Asked, _temperature: float, _seed: str) -> str:
@@ -352,43 +333,41 @@ def _synthetic(asked: Asked, _temperature: float, seed: str) -> str:
     for turn in range(4 * count if schema.tables else 0):
         fields = _fields(schema, chance.choice(schema.tables), chance)
         with suppress(KeyError):  # the schema has nothing for a field
-            text, sql = (part.format_map(fields) for part in _FORMS[turn % len(_FORMS)])
+            text, sql = _FORMS[turn % len(_FORMS)].format_map(fields).split(" | ", 1)
             found[_json({"input": text, "output": sql})] = None
     return "\n".join([*found][:count])
 
 
 def _fields(schema: Schema, table: Table, chance: random.Random) -> dict[str, str]:
     """Fields of an example about a table: in words by lower-case names, in SQL by the others."""
-    fields = {
-        "table": _said(table.name),
-        "T": quote(table.name),
-        "least": str(chance.randint(1, 5)),
-    }
-    keys = {*table.primary_key, *(name for key in table.foreign_keys for name in key.columns)}
-    plain = [column for column in table.columns if column.name not in keys]
+    fields = {"table": _said(table.name), "T": quote(table.name)}
+    fields["least"] = str(chance.randint(1, 5))
+    plain = [column for column in table.columns if column.name not in _keys(table)]
     numeric = [c for c in plain if re.search(r"(?i)int|real|num|float|double|dec", c.type)]
     for word, letter, some in (("number", "N", numeric), ("column", "C", plain)):
         if some:
             column = chance.choice(some)
             fields |= {word: _said(column.name), letter: quote(column.name)}
-    links = [(key, other) for key in table.foreign_keys if (other := schema.table(key.ref_table))]
-    about = [("", table)]
-    if links:
-        key, other = chance.choice(links)
-        fields |= {"other": _said(other.name), "O": quote(other.name)}
+    about = {"": table}
+    if table.foreign_keys:
+        key = chance.choice(table.foreign_keys)
+        (about["other_"],) = (t for t in schema.tables if t.name == key.ref_table)
+        fields |= {"other": _said(key.ref_table), "O": quote(key.ref_table)}
         fields |= {"key": quote(key.columns[0]), "target": quote(key.ref_columns[0])}
-        about.append(("other_", other))
-    for prefix, one in about:
-        shown = [
+    for prefix, one in about.items():
+        if shown := [
             (c, v) for c in one.columns for v in c.examples if isinstance(v, str | int | float)
-        ]
-        if shown:
+        ]:
             column, value = chance.choice(shown)
             signs = [("=", "is"), (">", "is above"), ("<", "is below")]
             sign, words = signs[0] if isinstance(value, str) else chance.choice(signs)
             fields[f"{prefix}words"] = f"{_said(column.name)} {words} {value}"
             fields[f"{prefix}test"] = f"{quote(column.name)} {sign} {literal(value)}"
     return fields
+
+
+def _keys(table: Table) -> set[str]:
+    return {*table.primary_key, *(name for key in table.foreign_keys for name in key.columns)}
 
 
 def _said(name: str) -> str:
