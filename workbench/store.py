@@ -35,12 +35,15 @@ class Store:
     """An open cache file, by default `lab.sqlite` in `home()`; threads may share it.
 
     With `read_only`, the file cannot be written: reads work, and a write raises `StoreError`.
+
+    Nothing but SQLite opens the file: a process that closes a descriptor of its own drops all of SQLite's locks on the
+    file, and another process then takes away the log that this one still writes.
     """
 
     def __init__(self, path: Path | str | None = None) -> None:
         self.path = Path(path) if path else home() / "lab.sqlite"
         self._locks = threading.Lock(), threading.Lock()  # of the connections that read and write
-        if found := kind(self.path) or self._foreign():
+        if found := kind(self.path):
             raise StoreError(f"{self.path} is {found}: name another file")
         writes = self.path if self.path.exists() else self.path.parent
         self.read_only = writes.exists() and not os.access(writes, os.W_OK)
@@ -106,14 +109,6 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _foreign(self) -> str:
-        """What a file is that is no database; SQLite does not open it."""
-        with self._errors():
-            if not self.path.exists():
-                return ""
-            with self.path.open("rb") as file:
-                return "" if file.read(16) in {b"", b"SQLite format 3\0"} else "no cache file"
-
     def _connect(self) -> sqlite3.Connection:
         uri = f"{self.path.absolute().as_uri()}?mode={'ro' if self.read_only else 'rwc'}"
         log = self.path.with_name(self.path.name + "-wal")
@@ -160,7 +155,7 @@ class Store:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
                 copy = f"sqlite3 {shlex.quote(str(self.path))} .recover | sqlite3 NEW.sqlite"
-                told = f"is damaged ({error}): copy what can be read into a new file by\n{copy}"
+                told = f"is no cache file, or damaged ({error}): copy what can be read into a new file by\n{copy}"
             elif code == sqlite3.SQLITE_FULL:
                 told = "has no room on its disk: make space and run this again; what it has is safe"
             elif code == sqlite3.SQLITE_BUSY:

@@ -134,6 +134,27 @@ def database(script):
 
 
 OLD = "CREATE TABLE calls(key); CREATE TABLE executions(key); PRAGMA user_version=9"
+
+
+def test_a_file_keeps_its_log_while_it_is_open(tmp_path):
+    """A second use in this process leaves SQLite's locks alone, so another process does not take the log away."""
+    path = tmp_path / "lab.sqlite"
+    insert = "INSERT INTO databases (place, state, fingerprint) VALUES (?, 's', 'f')"
+    program = (
+        f"import workbench as wb\nwith wb.Store({str(path)!r}) as store, store.write() as db:\n    "
+    )
+    with wb.Store(path) as store:
+        with store.write() as db:
+            db.execute(insert, ["here"])
+        wb.Store(path).close()
+        wb.Cache(tmp_path / "other.sqlite").merge(path)
+        subprocess.run(
+            [sys.executable, "-c", f"{program}db.execute({insert!r}, ['there'])"], check=True
+        )
+        assert path.with_name("lab.sqlite-wal").exists()
+        assert store.read("SELECT count(*) FROM databases") == [(2,)]
+
+
 REFUSED = {
     "a text": (lambda path: path.write_text("my notes"), "no cache file"),
     "a folder": (Path.mkdir, "a folder"),

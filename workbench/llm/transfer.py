@@ -5,7 +5,9 @@ give equal files. A key is a hash of the request, so a merge adds rows and repla
 """
 
 import os
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,9 +66,17 @@ def merge(cache: Store, other: Path | str) -> Merged:
     if (found := kind(other)) or not other.exists():
         known = "name a cache file, or an export of one"
         raise BadInputError(f"{other} is {found or 'missing'}: {known}")
-    with other.open("rb") as file:
-        is_database = file.read(16) == b"SQLite format 3\0"
-    return _merge_file(cache, other) if is_database else _load(cache, other)
+    return _merge_file(cache, other) if _is_database(other) else _load(cache, other)
+
+
+def _is_database(path: Path) -> bool:
+    """Asked of SQLite, since closing a descriptor of our own would drop its locks on a file that is in use."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            database.execute("SELECT 1 FROM sqlite_schema")
+    except sqlite3.DatabaseError as error:
+        return error.sqlite_errorcode != sqlite3.SQLITE_NOTADB
+    return path.stat().st_size > 0
 
 
 def _merge_file(cache: Store, other: Path) -> Merged:
