@@ -1,7 +1,8 @@
 """The package stays thin: a reader holds it in mind, and each line has to be worth one that is already there.
 
-48,000 lines in 482 files did the same; most of them answered a fault with machinery. Who needs a line more takes one out:
-a concept that nobody would miss, a case that a library settles, a test of what cannot be seen from outside.
+48,000 lines in 482 files did the same; most of them answered a fault with machinery. The goal is 15,000 lines in 120
+files; until it is reached, nothing grows. Who needs a line more takes one out: a concept that nobody would miss, a case
+that a library settles, a test of what cannot be seen from outside. Who takes lines out lowers the numbers here.
 """
 
 from pathlib import Path
@@ -13,11 +14,11 @@ def lines(files: list[Path]) -> int:
     return sum(len(file.read_text().splitlines()) for file in files)
 
 
-def test_the_package_has_does_not_grow() -> None:
+def test_the_package_does_not_grow() -> None:
     files = list((ROOT / "workbench").rglob("*.py"))
-    assert lines(files) <= 20_500
-    assert len(files) <= 155
+    assert lines(files) <= 19_700
+    assert len(files) <= 146
 
 
-def test_the_tests_do_not_grow() -> None:
-    assert lines(list((ROOT / "tests").rglob("*.py"))) <= 17_800
+def test_the_tests_have_at_most_16_000_lines() -> None:
+    assert lines(list((ROOT / "tests").rglob("*.py"))) <= 16_000

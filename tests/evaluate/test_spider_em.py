@@ -111,6 +111,7 @@ CASES = [
      f"SELECT T1.name {JOINED} JOIN sale AS T3 ON T3.book_id = T2.id", True, "a second INNER JOIN, whose INNER goes with the value before it"),
     ("SELECT name FROM author WHERE name = 'O''Hara''s'",
      "SELECT name FROM author WHERE name = 'x'", False, "a string glued to a string"),
+    ("SELECT name FROM author WHERE name = 'x", "SELECT name FROM author WHERE name = 'x", False, "an open string"),
     ("SELECT name FROM author WHERE born IS NOT NULL",
      "SELECT name FROM author WHERE born IS NOT NULL", False, "even against itself: nothing matches an unreadable gold"),
 ]  # fmt: skip
