@@ -18,7 +18,7 @@ from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.keys import runs_here
 from workbench.llm.money import Ledger
-from workbench.llm.preview import estimate, preview
+from workbench.llm.preview import estimate
 from workbench.prompts.prompt import Prompt, load, sections
 from workbench.systems.system import System, select, stages, trials_of
 from workbench.types import Completion, Context, Question, Request, Selection
@@ -169,7 +169,7 @@ def cost(client: Client, calls: list[Call], times: int = 0) -> str:
     if not asked:
         return "free"
     if not times:
-        sums = preview(client, [call.request for call in asked]).together
+        sums = client.preview([call.request for call in asked]).together
         return amount(sums.low, sums.high, sums.unpriced)
     rows = [
         estimate(client.cache, one.request, one.rate * len(text(one.request)), times, 0)

@@ -107,7 +107,7 @@ class Client:
 
     def preview(self, requests: Iterable[Request]) -> Preview:
         """What `complete_many(requests)` would ask and cost."""
-        return preview(self, requests)
+        return preview(self.cache, [(self.key(request), request) for request in requests])
 
     def complete(self, request: Request) -> Completion:
         return self.complete_many([request])[0]

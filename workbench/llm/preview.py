@@ -4,17 +4,14 @@ The length of a reply is the mean of the cached ones of its prompt and model, el
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING
 
+from workbench.llm.cache import Cache
 from workbench.llm.money import dollars, longest
 from workbench.llm.send import price
 from workbench.store import Store
 from workbench.types import Request
-
-if TYPE_CHECKING:
-    from workbench.llm.client import Client
 
 _AROUND = (0.7, 1.3)  # the error of a mean
 _REPLY = (20.0, 1000.0)  # tokens of a reply about which nothing is known
@@ -63,10 +60,9 @@ class Preview:
         return f"{asked} make; {cost}; the cache grows by {sums.megabytes:,.1f} MB"
 
 
-def preview(client: "Client", requests: Iterable[Request]) -> Preview:
-    """What these requests would ask and cost; those that are cached cost nothing."""
-    keyed = [(client.key(request), request) for request in requests]
-    seen = set(client.cache.get_many([key for key, _ in keyed]))
+def preview(cache: Cache, keyed: Sequence[tuple[str, Request]]) -> Preview:
+    """What these requests would ask and cost, each with its key; those that are cached cost nothing."""
+    seen = set(cache.get_many([key for key, _ in keyed]))
     groups: dict[tuple[str, str], list[tuple[Request, bool]]] = defaultdict(list)
     for key, request in keyed:
         groups[request.prompt, request.model].append((request, key in seen))
@@ -76,7 +72,7 @@ def preview(client: "Client", requests: Iterable[Request]) -> Preview:
         new = [request for request, cached in group if not cached]
         letters = sum(len(str(part.get("content"))) for one in new for part in one.messages)
         tokens = letters / _LETTERS / max(1, len(new))
-        rows.append(estimate(client.cache, group[0][0], tokens, len(new), len(group) - len(new)))
+        rows.append(estimate(cache, group[0][0], tokens, len(new), len(group) - len(new)))
     return Preview(tuple(rows))
 
 
