@@ -199,7 +199,7 @@ def test_twenty_labels_by_keyboard_alone_in_jupyterlab(desk, expect):
     expect(done).to_contain_text("20 of ")
     assert desk.console_errors == []
     desk.leave()
-    expect(desk.page.get_by_role("button", name="No Kernel").first).to_be_visible()
+    expect(desk.page.get_by_role("button", name="No Kernel", exact=True)).to_be_visible()
     keys.press("1")
     keys.press("1")
     expect(root.get_by_role("alert")).to_contain_text("not written")

@@ -77,7 +77,7 @@ function render({ model, el }) {
     if (!settle) pending.set(which, wish);
     state.past.push({ which, before, settle });
     const ours = () => pending.get(which) === wish && pending.delete(which);
-    ask({ do: 'save', key: which, categories: names, note, settle }).then(() => { ours(); delete state.notes[which]; }).catch(error => {
+    ask({ do: 'save', key: which, categories: names, note, settle }, 20000).then(() => { ours(); delete state.notes[which]; }).catch(error => {
       ours(); state.past = state.past.filter(one => one.before !== before || one.which !== which);
       if (note) state.notes[which] = note;
       show(which); Object.assign(state, { failed: { which, names, error: error.message }, toast: '' }); draw();

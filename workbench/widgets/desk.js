@@ -173,7 +173,10 @@ const desk = (() => {
     });
   }
 
-  /** Messages to the kernel: `ask({ do: NAME, ... })` is a promise of its answer; what it says unasked goes to `heard`. */
+  /**
+   * Messages to the kernel: `ask({ do: NAME, ... })` is a promise of its answer; what it says unasked goes to `heard`.
+   * With `within`, in milliseconds, a kernel that says nothing counts as gone: it may have been ending when it was asked.
+   */
   function kernel(model, heard) {
     const waiting = new Map(), view = Math.random().toString(36).slice(2);
     let sent = 0;
@@ -182,8 +185,9 @@ const desk = (() => {
       waiting.delete(message.ref);
       if (fail && 'error' in message) fail(new Error(message.error)); else if (done) done(message.answer); else if (!message.ref) heard(message);
     };
-    const ask = message => new Promise((done, fail) => {
+    const ask = (message, within) => new Promise((done, fail) => {
       const ref = `${view} ${++sent}`;
+      if (within) setTimeout(() => waiting.delete(ref) && fail(new Error('the kernel says nothing')), within);
       waiting.set(ref, [done, fail]);
       try { model.send({ ...message, ref }); } catch { waiting.delete(ref); fail(new Error('the kernel is gone')); }
     });
