@@ -21,9 +21,10 @@ test: lint
 	@echo "Not run: slow tests (make test-slow), tests of the extras (make test-extras), of a language model (make test-model)$(if $(WORKBENCH_SPIDER),,$(comma) tests of Spider's data (set WORKBENCH_SPIDER))$(if $(WORKBENCH_GOLDS),,$(comma) tests of published revisions (set WORKBENCH_GOLDS))."
 
 # All notebooks, JupyterLab in Chromium (`make browser` installs it), killed experiments, the embedded model's accuracy.
+# `make test-slow AGAIN="--last-failed --numprocesses 1"` gives those that failed a second, quiet run.
 SLOW := slow
 test-slow: .venv/installed
-	$(PYTEST) --dist loadfile -m "($(SLOW)) and not extras $(NO_DATA)"
+	$(PYTEST) --dist loadfile $(AGAIN) -m "($(SLOW)) and not extras $(NO_DATA)"
 
 # A cluster needs Dask, 28 MB; tuning needs torch, which takes a gigabyte, or five with CUDA.
 test-extras: .venv/extras
