@@ -57,7 +57,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def kind(path: Path) -> str:
-    """What lies at the path if it is neither a file nor missing: "a folder", "a FIFO"..."""
+    """The kind of thing at the path, "a folder" or "a FIFO"; "" for a file, and where nothing is."""
     kinds = {"is_dir": "a folder", "is_fifo": "a FIFO", "is_socket": "a socket",
              "is_char_device": "a device", "is_block_device": "a device"}  # fmt: skip
     return next((name for test, name in kinds.items() if getattr(path, test)()), "")

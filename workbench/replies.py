@@ -1,4 +1,4 @@
-"""What a model's reply says, in the form that its prompt asked for.
+"""Readers of model replies, one for each form that a prompt asks for.
 
 A reader takes the reply's text and returns its answer, or raises `Unread`; the lab then asks once more. No reader
 guesses: a reply in another form is unread, and so is one that gives two different answers. The lab marks the end of a
@@ -271,7 +271,7 @@ def _known(said: object, names: Iterable[str]) -> list[str]:
 
 
 def _by_table(row: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
-    """What an object says of each table: "keep_all", "drop_all", or a list of columns that the table has."""
+    """The decision on each table: "keep_all", "drop_all", or a list of columns that the table has."""
     known = {_plain(name): name for name in schema}
     said = {known[key]: one for name, one in row.items() if (key := _plain(name)) in known}
     lists = {name: _known(one, schema[name]) for name, one in said.items() if isinstance(one, list)}

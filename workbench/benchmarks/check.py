@@ -13,7 +13,7 @@ from workbench.sql.schema import read_schema
 
 
 def lacking(name: str, folder: Path) -> str:
-    """What the folder lacks of the benchmark, in the words with which it is opened; "" if nothing."""
+    """The files of the benchmark that the folder lacks, in the words of the error of opening it; "" if none."""
     with warnings.catch_warnings(record=True, action="always") as told:
         try:
             benchmark = open_benchmark(name, folder)

@@ -19,7 +19,7 @@ _PACKAGE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What is known of a benchmark before it is opened; one without `url` comes with the workbench.
+    """A published benchmark, as it is known before it is opened; one without `url` comes with the workbench.
 
     `questions` is its published number of questions, and `train` the benchmark that may be learned from.
     """

@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def _ended() -> tuple[int, str]:
-    """How a command ends: its exit code, and a line for the user."""
+    """Run the command; returns its exit code, and a line for the user."""
     try:
         cli.main(prog_name="workbench", standalone_mode=False)
         sys.stdout.flush()

@@ -84,7 +84,7 @@ class RelayClient(Client):
 
 
 def run_chunk(item: Any, do: Callable[[Any, Lab], Any], driver: Driver) -> tuple[Any, Any]:
-    """What `do(item, lab)` returns here, and the new rows of the cache by table."""
+    """The result of `do(item, lab)` on this worker, and the rows that it added to the cache, by table."""
     driver = replace(driver, worker=(worker := distributed.get_worker()))
     if versions() != driver.versions:
         raise ClusterError(

@@ -273,7 +273,7 @@ def render(made: Index, head: Head, tests: Sequence[Part], tree: Tree, *, distin
 
 @lru_cache(maxsize=64)
 def spoken(context: Context) -> Mapping[tuple[str, str], float]:
-    """How surely question and hint speak of each column, by name or by a value."""
+    """The probability that question and hint speak of a column, by name or by a value, for each column."""
     reading = read_question(context, WEIGHTS)
     hinted = (i for clause in reading.definitions for i in clause.fields)
     found = dict.fromkeys(map(reading.made.where, hinted), 1.0)

@@ -147,7 +147,7 @@ def _list(reading: Reading, parts: list[Part]) -> Head:
 
 
 def _position(reading: Reading, mention: Mention, name: str) -> Features:
-    """Where a mention stands after the words that ask, as "which" and "list"."""
+    """The place of a mention after the words that ask, such as "which" and "list"."""
     opened = [start for start in reading.openings if start <= mention.end - 1]
     if not opened:
         return {f"{name}.at.front": 1.0}
@@ -259,7 +259,7 @@ def _ordered(reading: Reading, order: Head, listed: Head) -> Iterator[Head]:
 
 
 def _limit(reading: Reading, *masks: int) -> tuple[int, int]:
-    """How many are asked for, "top 5", "the three oldest", "two streets", and the token that says so."""
+    """The number that a question asks for ("top 5", "the three oldest", "two streets"), and its token."""
     for mask in filter(None, masks):
         first, end = lowest(mask), min(mask.bit_length() + 1, len(reading.text))
         for i in (*range(max(0, first - 2), first), *range(first, end)):

@@ -159,7 +159,7 @@ def _parsed(sql: str) -> exp.Expr | None:
 
 
 class _NoFormulaError(Exception):
-    """It is no expression over columns that the schema has."""
+    """A hint's text that is no expression over columns of the schema."""
 
 
 def _formula(tree: exp.Expr, made: Index, preferred: int = -1) -> Formula | None:

@@ -95,7 +95,7 @@ class Index:
 
     @cached_property
     def words(self) -> dict[str, float]:
-        """How much each stem tells, from 0 to 1: the more, the fewer columns have it, as in retrieval."""
+        """The weight of each stem, from 0 to 1: the fewer columns have it, the higher, as in retrieval."""
         seen = Counter(
             word for some in (self.fields, self.sheets) for one in some for word in {*one.words}
         )

@@ -49,7 +49,7 @@ def link(text: Sequence[Token], made: Index) -> tuple[Mentions, Mentions]:
         return [(i, how) for s in stems if (how := alike(s, word)) > 0 for i in places[s]]
 
     def mentions(*names: Sequence[str]) -> list[Mention]:
-        """Where one of these names is said: hits with few tokens between them are one mention."""
+        """The mentions of these names in the text; hits with few tokens between them are one mention."""
         found: list[Mention] = []
         for words in names:
             groups: list[list[tuple[int, int, float]]] = []

@@ -1,4 +1,4 @@
-"""What a prompt asks for and all that it shows, read by the titles of its sections: the parser knows nothing else."""
+"""A prompt's task and data, read by the titles of its sections: the parser knows nothing else."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -162,7 +162,7 @@ def elements(sql: str) -> frozenset[str]:
 
 
 def _likely(context: Context, of: Callable[[Hypothesis], Iterable[_Key]]) -> dict[_Key, float]:
-    """How likely the right query has each of what hypotheses have."""
+    """The probability that the right query has a part, for each part that `of` finds in a hypothesis."""
     found = hypotheses(context)
     likely: dict[_Key, float] = defaultdict(float)
     for hypothesis, share in zip(found, shares(h.score for h in found), strict=True):
@@ -177,7 +177,7 @@ def _expected(context: Context) -> Mapping[str, float]:
 
 
 def _plausible(asked: Asked) -> list[float]:
-    """How well each query and its result answer the question: a log-likelihood, up to a constant.
+    """The log-likelihood of each query and its result as the answer, up to a constant.
 
     A query is likely if it does what the hypotheses do and leaves nothing out. An error, no rows or nothing but NULL
     speak against it.
@@ -251,7 +251,7 @@ def _thought(reason: str, text: str) -> str:
 
 
 def _count(asked: Asked) -> int:
-    """How many of something the form asks for."""
+    """The number of items that the form asks for."""
     return int(next(iter(re.findall(r"\b\d+\b", asked.answer)), "10"))
 
 

@@ -1,4 +1,4 @@
-"""How much of what gold queries use reaches the prompt: their tables and columns, and the values that they compare.
+"""The share of gold's tables, columns and compared values that reaches the prompt.
 
 `linking_by_stage` compares the tables and columns in a prompt with those that the gold query uses (CHESS, table 5).
 Precision is the share of the selected items that gold uses, recall the share of gold's items that were selected; a

@@ -64,7 +64,7 @@ class PairedComparison:
 
     @property
     def note(self) -> str:
-        """What the comparison says of other databases."""
+        """One sentence on other databases: the clustered interval, or that too few were asked."""
         if self.clustered is None:
             return too_few(self.clusters)
         low, high = (100 * end for end in self.clustered)

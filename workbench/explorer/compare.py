@@ -72,7 +72,7 @@ class Comparison:
         return alone(found, self.study.stamp, "Questions by variants")
 
     def grid(self) -> dict[str, Any]:
-        """What the page shows of it, but for the rows that are opened."""
+        """The comparison as JSON for the page, without the rows that are opened."""
         paired: Mapping[Any, Any] = {}
         if len(self.runs) > 1:
             asked = Runs(self.runs, self.study.stamp).questions

@@ -344,7 +344,7 @@ class Explorer(Grid):
 
 
 def _apart(calls: Sequence[Call]) -> list[str]:
-    """What tells calls of one prompt apart: the first line of a text that differs in all of them, else numbers."""
+    """Names that tell calls of one prompt apart: the first line of a text that differs in all of them, else numbers."""
     for name in calls[0].data if all(call.request.sample == 0 for call in calls[1:]) else ():
         lines = [str(c.data.get(name)).partition("\n")[0].rpartition(": ")[2] for c in calls]
         if len(set(lines)) == len(calls) > 1:

@@ -159,7 +159,7 @@ def sql_in(reply: str) -> str:
 
 
 def cost(client: Client, calls: list[Call], times: int = 0) -> str:
-    """What these calls would cost, in the words of a button: cached, free, or a range of dollars.
+    """The price of these calls as a button says it: cached, free, or a range of dollars.
 
     With `times`, it is the cost of so many calls like each of them, none of which is cached.
     """

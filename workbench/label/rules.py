@@ -1,4 +1,4 @@
-"""How an answer differs from gold, in words, and the causes that this speaks for.
+"""Differences of an answer from gold, in words, and the causes that they speak for.
 
 Rules compare both queries clause by clause and both results. What they guess is drawn apart from what people say.
 """
@@ -115,13 +115,13 @@ def _reasons(case: Case) -> Iterator[tuple[Cause, str]]:
 
 
 def _only(first: Iterable[Any], second: Iterable[Any]) -> _Sides:
-    """What only gold has, and what only the prediction has."""
+    """The parts that only gold has, and those that only the prediction has."""
     one, other = dict.fromkeys(first), dict.fromkeys(second)
     return sorted(one.keys() - other, key=repr), sorted(other.keys() - one, key=repr)
 
 
 def difference(case: Case) -> str:
-    """What differs, in a sentence: first the results, then the two likeliest reasons."""
+    """One sentence on the differences: first the results, then the two likeliest reasons."""
     results = "; ".join(_of_results(case.gold_execution, case.execution))
     reasons = [
         why for why in suggest(case).values() if not why.startswith("the prediction does not run")

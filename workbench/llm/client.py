@@ -106,7 +106,7 @@ class Client:
         return self.cache.get_many([key := self.key(request)]).get(key)
 
     def preview(self, requests: Iterable[Request]) -> Preview:
-        """What `complete_many(requests)` would ask and cost."""
+        """The calls and dollars of `complete_many(requests)`, before it is run."""
         return preview(self.cache, [(self.key(request), request) for request in requests])
 
     def complete(self, request: Request) -> Completion:
@@ -234,7 +234,7 @@ class Client:
         return {name: one if name in own else replace(one, cached=True) for name, one in found}
 
     def _kept(self) -> str:
-        """What is paid and stored, for the message of a run that ends."""
+        """The calls and dollars paid and stored so far, for the message of a run that ends."""
         if waits := self.cache.waits:
             return (f"{waits:,} paid replies wait in memory: make space and run the same again in "
                     "this process; ending the process loses them")  # fmt: skip

@@ -1,4 +1,4 @@
-"""How many calls of one model are under way: as many as its provider takes, up to a limit."""
+"""A limit on the calls of one model that are under way: as many as its provider takes."""
 
 import asyncio
 import time

@@ -62,7 +62,7 @@ class Tally:
 
 
 class Ledger:
-    """What a client asked: a row for each answer, named by prompt, question, system and model.
+    """The answers of a client: a row for each, named by prompt, question, system and model.
 
     `failed` counts faults that ended a request, `retried` those after which it was sent again.
     """
@@ -242,7 +242,7 @@ def _bundled() -> Mapping[str, Mapping[str, Any]]:
 
 
 def listed(model: str) -> Mapping[str, Any]:
-    """What LiteLLM's list says of the model's limits and abilities, without importing LiteLLM."""
+    """The model's limits and abilities from LiteLLM's list, without importing LiteLLM."""
     provider, _, name = model.partition("/")
     entry = _bundled().get(model) or _bundled().get(name, {})
     return entry if str(entry.get("litellm_provider", "")).startswith(provider) else {}

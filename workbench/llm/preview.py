@@ -1,4 +1,4 @@
-"""What calls will cost before they are made: one range of dollars, by LiteLLM's prices.
+"""The cost of calls before they are made: one range of dollars, by LiteLLM's prices.
 
 The length of a reply is the mean of the cached ones of its prompt and model, else a rule of thumb.
 """
@@ -61,7 +61,7 @@ class Preview:
 
 
 def preview(cache: Cache, keyed: Sequence[tuple[str, Request]]) -> Preview:
-    """What these requests would ask and cost, each with its key; those that are cached cost nothing."""
+    """The calls and dollars of requests, each given with its key; those that are cached cost nothing."""
     seen = set(cache.get_many([key for key, _ in keyed]))
     groups: dict[tuple[str, str], list[tuple[Request, bool]]] = defaultdict(list)
     for key, request in keyed:

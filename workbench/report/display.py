@@ -1,4 +1,4 @@
-"""How records show themselves in a notebook's cell: every text of a database or a model is escaped by construction."""
+"""Displays of records in a notebook's cell: every text of a database or a model is escaped by construction."""
 
 import sys
 from collections import Counter

@@ -67,5 +67,5 @@ def stamped(stamp: object, frame: pd.DataFrame | None) -> str:
 
 
 def measured(what: str, n: int | None, *metric: str) -> str:
-    """What was measured, on how many questions, by which metric; empty parts are left out."""
+    """The model, benchmark, number of questions and metric of a number; empty parts are left out."""
     return ", ".join(filter(None, (what, f"N = {n:,}" if n else "", *metric)))

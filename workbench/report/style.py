@@ -72,7 +72,7 @@ _PLACES["chess"] = _PLACES["chess (ir, cg, ut)"]  # as a part of longer names
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How one name is drawn."""
+    """The colour, marker and hatch of one name."""
 
     colour: str
     marker: str = "o"
@@ -172,7 +172,7 @@ def series(rows: pd.DataFrame, label: str | None) -> dict[str, pd.DataFrame]:
 
 
 def spread(rows: pd.DataFrame, value: str = "EX") -> list[pd.Series] | None:
-    """How far the interval `low` to `high` reaches on both sides of a value, for `Axes.errorbar`."""
+    """The distances from a value to `low` and to `high`, as `Axes.errorbar` takes them."""
     ends = {"low", "high"} <= set(rows)
     return [rows[value] - rows["low"], rows["high"] - rows[value]] if ends else None
 

@@ -43,7 +43,7 @@ class Line:
 
     @property
     def says(self) -> list[tuple[str, str]]:
-        """What parts in one row have in common: joins their side and conditions, whichever table stands first."""
+        """The key that parts of one row share: of joins their side and conditions, whichever table stands first."""
         joins = sorted(part for part in self.means if part[0] == "JOIN ON")
         side = self.means[0][1].rpartition(" JOIN ")[0]
         return [*joins, ("side", side)] if joins and self.clause == "FROM" else [*self.means]
@@ -203,7 +203,7 @@ def _written(node: exp.Expr) -> str:
 
 
 def _meant(node: exp.Expr, columns: dict[int, ColumnName], named: dict[str, exp.Expr]) -> exp.Expr:
-    """What the part means, see `Line`; `named` are the expressions behind the names of result columns."""
+    """The meaning of the part, see `Line`; `named` are the expressions behind the names of result columns."""
 
     def known(n: exp.Expr) -> exp.Expr:
         if isinstance(n, exp.Column):

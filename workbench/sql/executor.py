@@ -71,7 +71,7 @@ class Executor:
         fields: Sequence[str],
         read: Callable[[Answer], T],
     ) -> list[T]:
-        """What is read from every job's answer; of a cached one, from these fields."""
+        """The value read from every job's answer; of a cached one, from these fields."""
         states = {path: file_state(path) for path in {path for path, _ in jobs}}
         # Without a store, keys are used in this call only, so a path can stand for the database's content.
         contents = self.fingerprints(states) if self.store else {path: str(path) for path in states}
@@ -206,7 +206,7 @@ def execution(answer: Answer) -> Execution:
 
 
 def values(text: str) -> Any:
-    """What a worker wrote as JSON, in which {"blob": ...} stands for bytes, and Infinity for itself."""
+    """An answer that a worker wrote as JSON, in which {"blob": ...} stands for bytes, and Infinity for itself."""
     if "{" not in text and "Infinity" not in text:
         return orjson.loads(text)
     return json.loads(text, object_hook=lambda d: base64.b64decode(d["blob"]) if "blob" in d else d)

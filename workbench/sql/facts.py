@@ -1,4 +1,4 @@
-"""What a query does: the counts by which NL2SQL360 groups queries, and its comparisons with literals."""
+"""Facts of a query: the counts by which NL2SQL360 groups queries, and its comparisons with literals."""
 
 import re
 from collections.abc import Iterator

@@ -158,7 +158,7 @@ class Resolved:
 
 
 def place(column: exp.Column) -> int:
-    """Where the name of a column stands in the text of its query."""
+    """The place of a column's name in the text of its query."""
     start: int = column.this.meta.get("start", -id(column))
     return start
 

@@ -246,7 +246,7 @@ def texts(path: str, table: str, column: str, longest: int, seconds: float) -> A
 
 
 def schema(path: str, views: bool, seconds: float) -> Answer:
-    """What SQLite's pragmas say of each table (and view), in the order they were created; or the error for one."""
+    """The columns and keys of each table (and view) by SQLite's pragmas, in order of creation; or the error for one."""
     connection = connect(path, seconds)
     connection.executescript(f"{PRAGMAS} PRAGMA trusted_schema=ON")  # nothing of it runs
     connection.text_factory = lenient

@@ -1,4 +1,4 @@
-"""What is committed of an experiment: its executed notebooks, and one page of Markdown with all tables and figures."""
+"""The committed part of an experiment: its executed notebooks, and one page of Markdown with all tables and figures."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What an experiment or a run costs: a stand-in answers a few questions, in a cache that is thrown away.
+"""The cost of an experiment or a run: a stand-in answers a few questions, in a cache that is thrown away.
 
 A call that the user's own cache holds gets its reply from there, and counts as cached. The number of other calls is
 scaled up to all questions. It is an estimate: the stand-in, the embedded parser, fails and differs more or less often

@@ -21,7 +21,7 @@ _NOT_RUN = Execution("error", error="not run")
 
 
 def result_of(trial: Trial) -> str:
-    """What trials with equal results share. A failed query equals only itself."""
+    """The key that trials with equal results share. A failed query equals only itself."""
     found = trial.execution.fingerprint if trial.execution else ""
     return found or normal_form(trial.candidate.sql)
 
