@@ -210,7 +210,7 @@ class Labeller(Desk):
         others = [name for name in said if name not in {self.annotator, ADJUDICATOR}]
         other = max(others, key=lambda name: len(said[name]), default="")
         grid: dict[str, list[str]] = {}
-        for key in mine.keys() & said.get(other, {}).keys():
+        for key in (key for key in self.cases if key in mine and key in said.get(other, {})):
             down, across = (
                 sorted({names.index(name.partition(" / ")[0]) for name in one[key]})
                 for one in (mine, said[other])
