@@ -63,7 +63,9 @@ def normalise_text(sql: str) -> str:
         return sql
     parts = _QUOTED.split(sql)
     parts[::2] = [_SPACE.sub(" ", lower_name(part)) for part in parts[::2]]
-    return "".join(parts).strip(" ").removesuffix(";").rstrip(" ")
+    text = "".join(parts).strip(" ")
+    query = text.removesuffix(";").rstrip(" ")
+    return text if query.endswith(";") else query  # Python's sqlite3 refuses a second semicolon
 
 
 @lru_cache(maxsize=4096)  # selectors need the normal form of a candidate several times
