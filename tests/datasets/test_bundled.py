@@ -8,9 +8,13 @@ from contextlib import closing
 
 import pytest
 
-from workbench.benchmarks.bundled import bundled_splits, known_flaws
-from workbench.benchmarks.check import check
-from workbench.benchmarks.load import BENCHMARKS, open_benchmark
+from workbench.benchmarks.load import (
+    BENCHMARKS,
+    bundled_splits,
+    check,
+    known_flaws,
+    open_benchmark,
+)
 from workbench.errors import BadInputError
 from workbench.sql.executor import Executor
 from workbench.sql.facts import features

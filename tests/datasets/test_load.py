@@ -7,8 +7,7 @@ from collections import Counter
 import pytest
 
 from workbench.benchmarks.benchmark import size, some
-from workbench.benchmarks.check import lacking
-from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.load import lacking, open_benchmark
 from workbench.errors import BadInputError
 from workbench.types import Gold, Question
 

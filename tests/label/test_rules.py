@@ -2,8 +2,7 @@
 
 import pytest
 
-from workbench.benchmarks.bundled import Flaw
-from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.load import Flaw, open_benchmark
 from workbench.label.labels import known_flaws
 from workbench.label.rules import difference, suggest, suggested
 from workbench.label.taxonomy import CAUSES, open_taxonomy

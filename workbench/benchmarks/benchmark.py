@@ -1,12 +1,11 @@
 """A benchmark: questions, gold queries apart from them, and a folder of databases."""
 
-import math
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AliasChoices, BaseModel, Field, StringConstraints, TypeAdapter, ValidationError
 
@@ -44,16 +43,15 @@ class Benchmark:
     def database(self, db_id: str) -> Path:
         """The SQLite file of a database. A db_id is a plain name, so that it cannot lead out of the folder."""
         path = self.databases / db_id / f"{db_id}.sqlite"
-        wrong = ""
         if not _DB_ID.fullmatch(db_id):
             wrong = f"db_id {db_id!r}: letters, digits, '_', '-' and '.' only, at most 128"
         elif not self.has(db_id):
             wrong = f"no database {db_id}: expected {db_id}/{db_id}.sqlite in {self.databases}"
-        elif not path.resolve().is_relative_to(self.databases.resolve()):
+        elif path.resolve().is_relative_to(self.databases.resolve()):
+            return path
+        else:
             wrong = f"database {db_id}: a link leads out of {self.databases}; put the file there"
-        if wrong:
-            raise BadInputError(wrong)
-        return path
+        raise BadInputError(wrong)
 
     def limited(self, limit: float | None) -> "Benchmark":
         """The benchmark with `limit` of its questions, as `some` takes them; `every` has all questions."""
@@ -73,32 +71,25 @@ def some(questions: Sequence[Question], limit: float | None) -> list[Question]:
     draws its Subsampled Development Set (section 4.1.1), 147 of BIRD dev's 1,534 questions.
     """
     check_limit(limit)
-    places = range(len(questions))
-    parts: list[list[int]] = [[*places]]
-    if limit and limit < 1:
-        by_database = sorted(places, key=lambda n: questions[n].db_id)
-        parts = [[*part] for _, part in groupby(by_database, lambda n: questions[n].db_id)]
-    sizes = [size(len(part), limit) for part in parts]
-    drawn = [
-        part[n * len(part) // k] for part, k in zip(parts, sizes, strict=True) for n in range(k)
-    ]
-    return [questions[n] for n in sorted(drawn)]
+    parts: dict[str, list[int]] = {}
+    for n, question in enumerate(questions):
+        parts.setdefault(question.db_id if limit and limit < 1 else "", []).append(n)
+    sizes = [(part, size(len(part), limit)) for part in parts.values()]
+    return [questions[n] for n in sorted(p[i * len(p) // k] for p, k in sizes for i in range(k))]
 
 
 def size(count: int, limit: float | None) -> int:
     """About how many of `count` questions a limit leaves."""
     if limit is None:
         return count
-    return min(int(limit), count) if limit >= 1 else max(1, math.floor(count * limit + 1e-9))
+    return min(int(limit), count) if limit >= 1 else max(1, int(count * limit + 1e-9))
 
 
 def check_limit(limit: float | None) -> None:
     """Raise BadInputError for a limit that is neither a number of questions nor a share of them."""
-    whole = type(limit) is int and limit >= 1
-    if limit is not None and not whole and not (type(limit) is float and 0 < limit < 1):
-        allowed = (
-            "a number of questions, 1 or more, a share of each database's between 0 and 1, or None"
-        )
+    whole, share = type(limit) is int and limit >= 1, type(limit) is float and 0 < limit < 1
+    if limit is not None and not whole and not share:
+        allowed = "a number of questions from 1, a share of each database's below 1.0, or None"
         raise BadInputError(f"limit is {limit!r}: it must be {allowed}")
 
 
@@ -139,14 +130,34 @@ def read_text(path: Path) -> str:
         raise BadInputError(f"{path}: not UTF-8 text ({error}); save it as UTF-8") from error
 
 
+def read_json(path: Path, text: str) -> Any:
+    """The value of a JSON text, or those of JSON lines as a list. An object that has a key twice is refused."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(found := dict(pairs)) < len(pairs):  # one of two answers would be lost
+            raise ValueError(f"one object has a key twice, of {[*found]!r:.80}")
+        return found
+
+    try:
+        try:
+            return json.loads(text, object_pairs_hook=unique)
+        except json.JSONDecodeError as error:
+            if "Extra data" not in str(error):
+                raise
+        lines = filter(str.strip, text.split("\n"))
+        return [json.loads(line, object_pairs_hook=unique) for line in lines]
+    except (ValueError, RecursionError) as error:
+        raise BadInputError(f"{path}: not JSON: {error}") from error
+
+
 def read_items(path: Path, model: type[_Model]) -> list[_Model]:
     """The items of a file, a JSON list or JSON lines, with at least one."""
-    text = read_text(path)
-    if path.suffix == ".jsonl":
-        text = f"[{','.join(line for line in text.split(chr(10)) if line.strip())}]"
     many = Annotated[list[model], Field(min_length=1)]  # type: ignore[valid-type]
+    given = read_json(path, read_text(path))
     try:
-        items: list[_Model] = TypeAdapter(many).validate_json(text)
+        items: list[_Model] = TypeAdapter(many).validate_python(
+            given if isinstance(given, list) else [given]
+        )
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         number, *names = first["loc"] or ("",)
@@ -169,24 +180,20 @@ def with_golds(benchmark: Benchmark, file: str | Path) -> Benchmark:
     golds: dict[str, Gold] = {}
     items = read_items(path, _Revised)
     for number, (item, key) in enumerate(zip(items, _keys(items, benchmark), strict=True)):
-        if key not in own:
+        if not (before := own.get(key)):
             continue
-        before, gold = own[key], benchmark.golds[key]
         if key in questions or item.db_id not in {None, before.db_id}:
             here = f"{path}, item {number}: question {key} on database {item.db_id!r}"
             raise BadInputError(f"{here}: {benchmark.name} asks it once, on {before.db_id!r}")
         hint = (item.evidence or "") if "evidence" in item.model_fields_set else before.evidence
         questions[key] = replace(before, text=item.text or before.text, evidence=hint)
-        golds[key] = replace(gold, sql=item.sql or gold.sql)
+        golds[key] = replace(benchmark.golds[key], sql=item.sql or benchmark.golds[key].sql)
     if not questions:
         about = f"{path}: none of its {len(items)} items is about a question of {benchmark.name}"
         raise BadInputError(f"{about}; give its question_id, or db_id and (original_)question")
-    return replace(
-        benchmark.limited(None),
-        name=f"{benchmark.name} ({path.stem})",
-        questions=tuple(questions[key] for key in own if key in questions),
-        golds=golds,
-    )
+    asked = tuple(questions[key] for key in own if key in questions)
+    name = f"{benchmark.name} ({path.stem})"
+    return replace(benchmark.limited(None), name=name, questions=asked, golds=golds)
 
 
 def _keys(items: Sequence[_Revised], benchmark: Benchmark) -> list[str]:
@@ -201,8 +208,7 @@ def _keys(items: Sequence[_Revised], benchmark: Benchmark) -> list[str]:
     same = sum(a == b for a, b in zip(stated, own, strict=False))
     if [db_id for db_id, _ in stated] == [db_id for db_id, _ in own] and 2 * same > len(own):
         return [question.id for question in every]
-    # A few questions are asked twice about one database: the second item is then about the second of them.
     waiting: dict[tuple[str | None, str], list[str]] = {}
     for about, question in zip(own, every, strict=True):
-        waiting.setdefault(about, []).append(question.id)
+        waiting.setdefault(about, []).append(question.id)  # a few questions are asked twice
     return [waiting[about].pop(0) if waiting.get(about) else "" for about in stated]

@@ -1,20 +1,25 @@
-"""Open a benchmark: BIRD and Spider as unpacked from their public archives, the bundled one, or a user's own file.
+"""Open and check a benchmark: BIRD and Spider as unpacked from their archives, the bundled one, or a user's own file.
 
 The items of BIRD's train split and of Spider have no ids: their positions are their ids. Spider's exact match is
-defined on the schemas of tables.json, whose foreign keys are not always those that the SQLite files declare.
+defined on the schemas of tables.json, whose foreign keys are not always those that the SQLite files declare. The
+bundled benchmark has eight databases written for this project, in BIRD's layout.
 """
 
 import json
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from workbench.benchmarks.benchmark import Benchmark, Item, Sense, read_items, read_text
+from workbench.benchmarks.benchmark import Benchmark, Item, Sense, read_items
 from workbench.errors import BadInputError, fault
+from workbench.sql.catalog import describe
+from workbench.sql.executor import Executor
+from workbench.sql.schema import read_schema
 from workbench.types import Column, ForeignKey, Gold, Question, Schema, Table
 
-_PACKAGE = Path(__file__).parent
+_DATA = Path(__file__).with_name("bundled_data")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,27 +39,25 @@ class Release:
 
 
 _BIRD = ("bird-train", "https://bird-bench.github.io")
-_SPIDER: Any = {"train": "spider-train", "url": "https://yale-lily.github.io/spider", "sense": "spider"}  # fmt: skip
+_SPIDER: tuple[str, str, Sense] = ("spider-train", "https://yale-lily.github.io/spider", "spider")
 _TRAIN = ("train_spider.json", "train_others.json")
 BENCHMARKS = {
     "bird-dev": Release(("dev.json",), "dev_databases", 1534, *_BIRD),
     "bird-sds": Release(("dev.json",), "dev_databases", 147, *_BIRD),
     "bird-mini-dev": Release(("mini_dev_sqlite.json",), "dev_databases", 500, *_BIRD),
     "bird-train": Release(("train.json",), "train_databases", 9428, *_BIRD),
-    "spider-dev": Release(("dev.json",), "database", 1034, **_SPIDER, tables=("tables.json",)),
-    "spider-test": Release(("test.json",), "test_database", 2147, **_SPIDER, tables=("test_tables.json", "tables.json")),
-    "spider-train": Release(_TRAIN, "database", 8659, **_SPIDER, tables=("tables.json",)),
+    "spider-dev": Release(("dev.json",), "database", 1034, *_SPIDER, ("tables.json",)),
+    "spider-test": Release(("test.json",), "test_database", 2147, *_SPIDER, ("test_tables.json", "tables.json")),
+    "spider-train": Release(_TRAIN, "database", 8659, *_SPIDER, ("tables.json",)),
     "bundled-dev": Release(("dev.json",), "dev_databases", 278, "bundled-train"),
     "bundled-train": Release(("train.json",), "train_databases", 260, "bundled-train"),
 }  # fmt: skip
-ALIASES = {
-    "bird": "bird-dev", "mini-dev": "bird-mini-dev", "spider": "spider-dev", "bundled": "bundled-dev",
-}  # fmt: skip
+_ALIASES = {"bird": "bird-dev", "mini-dev": "bird-mini-dev", "spider": "spider-dev", "bundled": "bundled-dev"}  # fmt: skip
 
 
 def benchmark_name(name: str) -> str:
     """The name in the table for a name or an alias, or the path if a JSON file is given; "" for an unknown name."""
-    own = ALIASES.get(name, name)
+    own = _ALIASES.get(name, name)
     return own if own in BENCHMARKS or name.endswith(".json") else ""
 
 
@@ -71,43 +74,39 @@ def open_benchmark(name: str, root: str | Path | None = None) -> Benchmark:
         raise BadInputError(f"{given}, or give a JSON file of your own, NAME.json")
     if root is None and not (release and not release.url):
         raise BadInputError(f"{name} is not bundled: give --root, the folder where it was unpacked")
-    bundled = _PACKAGE / "bundled_data" / own.removeprefix("bundled-")
-    folder = Path(root or bundled)
+    folder = Path(root or _DATA / own.removeprefix("bundled-"))
     opened = _released(own, release, folder) if release else _own(Path(name), folder)
     asked = opened.questions
     missing = [db_id for db_id in sorted({q.db_id for q in asked}) if not opened.has(db_id)]
-    left = tuple(question for question in asked if question.db_id not in missing)
-    if not left:
-        raise BadInputError(f"{opened.name}: none of its databases is in {opened.databases}")
-    if missing:
-        warnings.warn(
-            f"{opened.name}: {len(asked) - len(left):,} of {len(asked):,} questions are left out: in"
-            f" {opened.databases} is no database {', '.join(missing)}",
-            stacklevel=2,
-        )
-        opened = replace(opened, questions=left, every=opened.every or asked)
+    if left := tuple(question for question in asked if question.db_id in missing):
+        said = f"{opened.name}: {len(left):,} of {len(asked):,} questions are left out: in"
+        said += f" {opened.databases} is no database {', '.join(missing)}"
+        if len(left) == len(asked):
+            raise BadInputError(said)
+        warnings.warn(said, stacklevel=2)
+        there = tuple(question for question in asked if question.db_id not in missing)
+        opened = replace(opened, questions=there, every=opened.every or asked)
     return opened
 
 
 def _released(name: str, release: Release, root: Path) -> Benchmark:
     path, folder = _locate(root, release, name)
     questions, golds = _read_questions(path, *map(path.with_name, release.files[1:]))
-    schemas: dict[str, Schema] = {}
+    opened = Benchmark(name, release.sense, folder, questions, golds)
     if release.tables:
         tables = [path.with_name(table) for table in release.tables]
         source = next(filter(Path.is_file, tables), tables[-1])
-        schemas = _schemas(source)
-        if unknown := {question.db_id for question in questions} - set(schemas):
+        opened = replace(opened, schemas=_schemas(source))
+        if unknown := {question.db_id for question in questions} - {*opened.schemas}:
             raise BadInputError(f"{source.name} does not describe {', '.join(sorted(unknown))}")
-    whole = Benchmark(name, release.sense, folder, questions, golds, schemas)
-    if name != "bird-sds":
-        return whole
-    ids = set(map(str, json.loads((_PACKAGE / "chess_sds.json").read_text())))
-    if missing := len(ids - set(golds)):
-        raise BadInputError(
-            f"{path}: {missing} of the {len(ids)} questions of {name} are not in it"
-        )
-    return replace(whole, questions=tuple(q for q in questions if q.id in ids), every=questions)
+    if name == "bird-sds":
+        ids = set(map(str, json.loads(Path(__file__).with_name("chess_sds.json").read_text())))
+        if missing := len(ids - {*golds}):
+            lacks = f"{missing} of the {len(ids)} questions of {name} are not in it"
+            raise BadInputError(f"{path}: {lacks}")
+        sample = tuple(question for question in questions if question.id in ids)
+        opened = replace(opened, questions=sample, every=questions)
+    return opened
 
 
 def _own(path: Path, root: Path) -> Benchmark:
@@ -116,7 +115,7 @@ def _own(path: Path, root: Path) -> Benchmark:
     filled = [folder for folder in folders if next(folder.glob("*/*.sqlite"), None)]
     if not filled:
         raise BadInputError(f"{root}: no DB/DB.sqlite in this folder or in a folder in it")
-    spider = all("query" in item for item in json.loads(read_text(path)))
+    spider = all("query" in item for item in read_items(path, dict[str, Any]))
     return Benchmark(path.stem, "spider" if spider else "bird", filled[0], questions, golds)
 
 
@@ -140,40 +139,35 @@ def _locate(root: Path, release: Release, name: str) -> tuple[Path, Path]:
     A file of this name without databases beside it may be another benchmark's, so it is passed over. Some tools unpack
     a folder into one of its own name.
     """
-    if not root.is_dir():
-        raise BadInputError(f"{root}: no such folder; give the one where {name} was unpacked")
     file, folder = release.files[0], release.databases
-    found = [
-        (path, inside)
-        for depth in ("", "*/", "*/*/")
-        for path in sorted(root.glob(depth + file))
-        for inside in (path.parent / folder, path.parent / folder / folder)
-        if next(inside.glob("*/*.sqlite"), None)
-    ]
-    nearest = {path: at for path, at in found if len(path.parts) == len(found[0][0].parts)}
-    if len(nearest) > 1:
-        several = " and ".join(str(path.parent) for path in nearest)
-        raise BadInputError(f"{root}: it contains {name} twice; give one of {several}")
-    if not nearest:
-        beside = f"no {file} with databases in {folder} beside it"
-        raise BadInputError(
-            f"{name}: {beside} in {root} or up to two folders below; unpack it there"
-        )
-    return next(iter(nearest.items()))
+    for depth in ("", "*/", "*/*/"):
+        found = {
+            path: inside
+            for path in sorted(root.glob(depth + file))
+            for inside in (path.parent / folder / folder, path.parent / folder)
+            if next(inside.glob("*/*.sqlite"), None)
+        }
+        if len(found) > 1:
+            several = " and ".join(str(path.parent) for path in found)
+            raise BadInputError(f"{root}: it contains {name} twice; give one of {several}")
+        if found:
+            return found.popitem()
+    beside = f"no {file} with databases in {folder} beside it"
+    raise BadInputError(f"{name}: {beside} in {root} or up to two folders below; unpack it there")
 
 
 def _schemas(path: Path) -> dict[str, Schema]:
     schemas = {}
     for number, entry in enumerate(read_items(path, dict[str, Any])):
         try:
-            schemas[entry["db_id"]] = schema_from_tables_json(entry)
+            schemas[entry["db_id"]] = _schema(entry)
         except (KeyError, IndexError, TypeError, ValueError) as error:
             wrong = f"{path}, item {number}: not a schema in Spider's form ({fault(error)})"
             raise BadInputError(wrong) from error
     return schemas
 
 
-def schema_from_tables_json(entry: dict[str, Any]) -> Schema:
+def _schema(entry: dict[str, Any]) -> Schema:
     """The schema of one database in tables.json, whose column 0 is `*` and is left out."""
     names: list[str] = entry["table_names_original"]
     where: list[tuple[int, str]] = [tuple(pair) for pair in entry["column_names_original"]]
@@ -190,3 +184,56 @@ def schema_from_tables_json(entry: dict[str, Any]) -> Schema:
         return Table(name, columns, primary, foreign)
 
     return Schema(entry["db_id"], tuple(table(n, name) for n, name in enumerate(names)))
+
+
+def lacking(name: str, folder: Path) -> str:
+    """The files of the benchmark that the folder lacks, in the words of the error of opening it; "" if none."""
+    with warnings.catch_warnings(record=True, action="always") as told:
+        try:
+            benchmark = open_benchmark(name, folder)
+        except BadInputError as error:
+            return str(error)
+    named = sorted({q.db_id for q in benchmark.questions if benchmark.sense == "bird"})
+    bare = [db for db in named if not (benchmark.databases / db / "database_description").is_dir()]
+    left = [f"no database_description of {', '.join(bare)}"] if bare else []
+    return "; ".join([*(str(warning.message) for warning in told), *left])
+
+
+def check(benchmark: Benchmark, executor: Executor) -> Iterator[str]:
+    """A line for each gold query that fails, question that is asked twice and part of a database that is unreadable."""
+    asked: dict[tuple[str, str], str] = {}
+    jobs = [(benchmark.database(q.db_id), benchmark.golds[q.id].sql) for q in benchmark.questions]
+    for question, ran in zip(benchmark.questions, executor.execute_many(jobs), strict=True):
+        if ran.status != "ok":
+            yield f"question {question.id}: the gold query gives {ran.error or 'no rows'}"
+        text = " ".join(question.text.casefold().split())
+        if (first := asked.setdefault((question.db_id, text), question.id)) != question.id:
+            yield f"question {question.id}: the same as {first}"
+    for path in dict.fromkeys(path for path, _ in jobs):
+        folder, schema = path.parent / "database_description", read_schema(path)
+        schema = describe(schema, folder) if folder.is_dir() else schema
+        yield from (f"database {schema.db_id}: {line}" for line in schema.skipped)
+
+
+def bundled_splits() -> dict[str, str]:
+    """The split of each bundled database, by name; training uses train's questions, evaluation those of dev."""
+    files = sorted(_DATA.glob("*/*_databases/*/*.sqlite"))
+    return {file.stem: file.relative_to(_DATA).parts[0] for file in files}
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """The deliberate fault of a question, in the ways of real benchmarks, and the right query if there can be one."""
+
+    question_id: str
+    kind: str
+    note: str
+    sql: str = ""
+
+
+def known_flaws(benchmark: Benchmark) -> tuple[Flaw, ...]:
+    """The flaws of a bundled benchmark's questions; none of another benchmark's are known."""
+    if not (release := BENCHMARKS.get(benchmark.name)) or release.url:
+        return ()
+    file = _DATA / benchmark.name.removeprefix("bundled-") / "flaws.json"
+    return tuple(Flaw(**one) for one in json.loads(file.read_text("utf-8")))

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from workbench.benchmarks.bundled import bundled_splits
-from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.load import bundled_splits, open_benchmark
 from workbench.cli import options
 from workbench.errors import BadInputError
 from workbench.sql.context_text import result_text

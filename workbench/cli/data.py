@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from workbench.benchmarks.check import check, lacking
-from workbench.benchmarks.load import BENCHMARKS, open_benchmark
+from workbench.benchmarks.load import BENCHMARKS, check, lacking, open_benchmark
 from workbench.cli import options
 from workbench.evaluate.judge import difficulty
 from workbench.llm.cache import Cache

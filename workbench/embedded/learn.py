@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from workbench.benchmarks.bundled import known_flaws
-from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.load import known_flaws, open_benchmark
 from workbench.embedded.combine import WEIGHTS_FILE, Hypothesis, propose
 from workbench.embedded.prompt import read_schema
 from workbench.embedded.provider import MODEL

@@ -12,7 +12,7 @@ import orjson
 import pandas as pd
 from matplotlib.figure import Figure
 
-from workbench.benchmarks.bundled import known_flaws as known_flaws  # noqa: PLC0414  exported
+from workbench.benchmarks.load import known_flaws as known_flaws  # noqa: PLC0414  exported
 from workbench.errors import naming
 from workbench.label.agreement import agreement as agreement  # noqa: PLC0414
 from workbench.label.agreement import disputes as disputes  # noqa: PLC0414

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any
 
-from workbench.benchmarks.bundled import Flaw
+from workbench.benchmarks.load import Flaw
 from workbench.label.cases import Case
 from workbench.label.taxonomy import Cause, Taxonomy
 from workbench.sql.aligned import CLAUSES, differences
