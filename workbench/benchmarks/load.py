@@ -152,6 +152,8 @@ def _locate(root: Path, release: Release, name: str) -> tuple[Path, Path]:
             raise BadInputError(f"{root}: it contains {name} twice; give one of {several}")
         if found:
             return found.popitem()
+    if not root.is_dir():
+        raise BadInputError(f"{root}: no such folder; give the one where {name} was unpacked")
     beside = f"no {file} with databases in {folder} beside it"
     raise BadInputError(f"{name}: {beside} in {root} or up to two folders below; unpack it there")
 
