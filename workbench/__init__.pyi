@@ -5,7 +5,6 @@ from workbench.benchmarks.load import open_benchmark as open_benchmark
 from workbench.benchmarks.predictions import candidates as candidates
 from workbench.benchmarks.predictions import read_predictions as read_predictions
 from workbench.benchmarks.predictions import write_predictions as write_predictions
-from workbench.current_question import CurrentQuestion as CurrentQuestion
 from workbench.evaluate.around_gold import AroundGold as AroundGold
 from workbench.evaluate.judge import by_feature as by_feature
 from workbench.evaluate.judge import gold_candidates as gold_candidates

@@ -5,7 +5,6 @@ import sqlite3
 from contextlib import closing
 
 import workbench as wb
-from workbench.current_question import CurrentQuestion
 from workbench.label.cases import Case
 from workbench.llm.client import Client
 from workbench.llm.scripted import scripted
@@ -76,6 +75,6 @@ def explorer(text, folder, patch):
     model = scripted(otherwise=f"{text}\n```sql\n{sql}\n```")
     patch.setitem(Client.__init__.__kwdefaults__, "send", model)
     study = wb.open_study("bird-dev", root=folder, model="openai/gpt-4o-mini")
-    widget = wb.explore(study, wb.direct(study.model), current=CurrentQuestion())
+    widget = wb.explore(study, wb.direct(study.model))
     widget.do_choose("0", pay=True)
     return widget

@@ -10,8 +10,7 @@ from tests.browser.desk import PICTURES
 from tests.browser.hostile import HOSTILE, case, explorer
 from tests.browser.page import mount
 from tests.browser.test_label import labeller
-from workbench.current_question import CurrentQuestion
-from workbench.label.store import label_of
+from workbench.label.store import Label
 
 SCREENS = [("light", 1280, 800), ("dark", 1600, 1000)]
 SIDEWAYS = "[...document.querySelectorAll('.wb, .wb > *')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
@@ -33,7 +32,7 @@ def study(tmp_path_factory):
 
 @pytest.fixture
 def widget(study):
-    return wb.explore(study, wb.zero_shot(study.model), wb.direct(study.model), current=CurrentQuestion())  # fmt: skip
+    return wb.explore(study, wb.zero_shot(study.model), wb.direct(study.model))  # fmt: skip
 
 
 def picture(page, name):
@@ -155,7 +154,7 @@ def test_questions_and_comparisons_come_at_once(page, study, widget):
     assert time.monotonic() - began < 2
     chase = wb.chase_sql(study.model)
     study.sample(2).run(chase)
-    big = wb.explore(study, chase, current=CurrentQuestion())
+    big = wb.explore(study, chase)
     last, took = study.sample(2).benchmark.questions[-1].id, []
     for _ in range(5):
         began = time.monotonic()
@@ -212,7 +211,7 @@ def test_hostile_text_stays_text(page, tmp_path, monkeypatch):
             for name, title in ((who, "Other"), (f"{text} ben", "Gold Error")):
                 labels = labeller(tmp_path / str(n), [case(text)], "MAC-SQL", who)
                 labels.store.add(
-                    [label_of(case(text), "MAC-SQL", title, annotator=name, note=text)]
+                    [Label.of(case(text), "MAC-SQL", title, annotator=name, note=text)]
                 )
             with other.context.new_page() as another:
                 mount(another, labeller(tmp_path / str(n), [case(text)], "MAC-SQL", who))

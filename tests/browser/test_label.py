@@ -10,7 +10,7 @@ from tests.browser.hostile import case, pieces
 from tests.browser.page import mount
 from workbench.label.cases import Case
 from workbench.label.labeller import Labeller
-from workbench.label.store import LabelStore, label_of
+from workbench.label.store import Label, LabelStore
 from workbench.label.taxonomy import open_taxonomy
 from workbench.types import Question
 
@@ -117,7 +117,7 @@ def test_cells_filter_and_disputes_are_settled(page, tmp_path, expect, theme, wi
     shown = cases(9)
     widget = labeller(tmp_path, shown)
     for one, name in zip(shown, ["Joins", "Joins", "Wrong Logic"] * 3, strict=True):
-        widget.store.add([label_of(one, "CHASE-SQL", name, annotator="ben")])
+        widget.store.add([Label.of(one, "CHASE-SQL", name, annotator="ben")])
     mount(page, widget, theme)
     page.locator(".case").focus()
     for key in "4242424":
@@ -133,7 +133,8 @@ def test_cells_filter_and_disputes_are_settled(page, tmp_path, expect, theme, wi
     page.keyboard.press("4")
     expect(part("agreement")).to_contain_text("To settle, 2")
     picture(page, f"dispute_{theme}")
-    assert widget.store.labels(annotator="adjudicator")[0].categories == ("Joins",)
+    (settled,) = (one for one in widget.store.labels() if one.annotator == "adjudicator")
+    assert settled.categories == ("Joins",)
     sideways = "[...document.querySelectorAll('.wb, .wb > *')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
     assert page.evaluate(sideways) == 0
 

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import pytest
 
 import workbench as wb
-from workbench.current_question import CurrentQuestion
 from workbench.llm.client import Client
 from workbench.llm.scripted import reply_with
 
@@ -33,4 +32,4 @@ def zoo(tmp_path, tiny, monkeypatch):
 
 @pytest.fixture
 def explorer(zoo):
-    return wb.explore(zoo.study, zoo.system, current=CurrentQuestion())
+    return wb.explore(zoo.study, zoo.system)

@@ -6,7 +6,6 @@ import pytest
 import yaml
 
 import workbench as wb
-from workbench.current_question import CurrentQuestion
 from workbench.errors import BadInputError
 from workbench.store import home
 
@@ -83,15 +82,9 @@ def test_model_and_temperature_of_a_step_are_kept_and_those_of_others_refused(zo
     assert "retrieve/keywords" in refused["error"]
 
 
-def test_outcomes_of_cached_runs_mark_the_questions_and_views_share_the_question(zoo):
-    run, current = zoo.study.run(zoo.system), CurrentQuestion()
-    explorer = wb.explore(zoo.study, run, current=current)
+def test_outcomes_of_cached_runs_mark_the_questions(zoo):
+    explorer = wb.explore(zoo.study, zoo.study.run(zoo.system))
     assert [row["status"] for row in explorer.rows].count("right") == 1
-    said = []
-    explorer.send = said.append
-    current.picked = (zoo.benchmark.name, "3")
-    current.picked = ("elsewhere", "4")
-    assert said == [{"go": "3"}]
     with pytest.raises(BadInputError, match="no system"):
         wb.explore(zoo.study)
 
@@ -99,7 +92,7 @@ def test_outcomes_of_cached_runs_mark_the_questions_and_views_share_the_question
 def test_another_benchmark_and_system_are_listed(zoo):
     train = wb.open_benchmark("bundled-train")
     explorer = wb.explore(zoo.study, zoo.system, wb.chess_ir_ss_cg(zoo.study.model),
-                          benchmarks=[train], current=CurrentQuestion())  # fmt: skip
+                          benchmarks=[train])  # fmt: skip
     ask(explorer, "list", benchmark=train.name, system="CHESS (IR, SS, CG)")
     assert len(explorer.rows) == len(train.questions)
     assert explorer.detail["steps"][0]["missing"] == 1

@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 
 from workbench.benchmarks.load import open_benchmark
-from workbench.current_question import CurrentQuestion
 from workbench.lab import Lab
 from workbench.label.cases import Case
 from workbench.label.store import LabelStore
@@ -91,8 +90,3 @@ def opened(tmp_path_factory, tiny):
     ):
         lab = Lab(Client(cache), executor, benchmark.database)
         yield SimpleNamespace(benchmark=benchmark, lab=lab), run
-
-
-@pytest.fixture
-def current():
-    return CurrentQuestion()

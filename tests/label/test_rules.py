@@ -5,7 +5,7 @@ import pytest
 from workbench.benchmarks.load import Flaw, open_benchmark
 from workbench.label.labels import known_flaws
 from workbench.label.rules import difference, suggest, suggested
-from workbench.label.taxonomy import CAUSES, open_taxonomy
+from workbench.label.taxonomy import open_taxonomy
 from workbench.sql.aligned import aligned
 
 JOINED = "FROM inspection AS T1 JOIN vessel AS T2 ON T1.imo = T2.imo"
@@ -26,29 +26,24 @@ FIRST = [  # the cause, gold, the prediction, the hint, and what the reason says
 
 @pytest.mark.parametrize(("cause", "gold", "predicted", "hint", "reason"), FIRST)
 def test_a_cause_comes_first_where_only_it_fits(make_case, cause, gold, predicted, hint, reason):
-    first, why = next(iter(suggest(make_case(predicted, gold, hint=hint)).items()))
+    first, why = next(suggest(make_case(predicted, gold, hint=hint)))
     assert first == cause
     assert reason in why
-    assert first in CAUSES
 
 
 def test_results_speak_for_a_cause(make_case, failed):
-    doubled = make_case(f"SELECT COUNT(*) {JOINED}", "SELECT COUNT(*) FROM vessel", gold_rows=((8,),), rows=((11,),))  # fmt: skip
-    assert suggest(doubled)["duplicates"].startswith("the prediction finds 11, gold 8")
     broken = make_case(gold_execution=failed("no such column: x"))
-    assert suggest(broken)["gold likely wrong"] == "gold does not run: no such column: x"
+    assert dict(suggest(broken))["wrong gold"] == "gold does not run: no such column: x"
     unknown = make_case("SELECT tonnes FROM vessel", execution=failed("no such column: tonnes"))
-    assert next(iter(suggest(unknown))) == "other column"
-    assert suggest(make_case("no query", "neither")) == {}
+    assert next(suggest(unknown))[0] == "other column"
+    assert [*suggest(make_case("no query", "neither"))] == []
 
 
 def test_the_difference_is_said_in_words(make_case, failed):
     assert difference(make_case(gold_rows=((12,),), rows=((3,),))).startswith("3 in place of 12: ")
     assert difference(make_case()).startswith("1 row in place of 2: gold returns vessel.imo, ")
     assert difference(make_case(execution=failed("boom"))).startswith("The prediction does not run, boom")  # fmt: skip
-    assert (
-        difference(make_case("", "neither", gold_rows=((1,),), rows=((2,),))) == "2 in place of 1."
-    )
+    assert difference(make_case("", "no", gold_rows=((1,),), rows=((2,),))) == "2 in place of 1."
 
 
 def test_a_suggestion_is_the_label_that_the_taxonomy_has_for_it_and_a_known_flaw_counts_first(make_case):  # fmt: skip
@@ -56,7 +51,7 @@ def test_a_suggestion_is_the_label_that_the_taxonomy_has_for_it_and_a_known_flaw
     assert names == ["Schema Linking", "Incorrectly Predicted SQL / Column", "Schema Linking Error"]
     chess = open_taxonomy("CHESS")
     wrong = suggested(make_case(), chess, Flaw("7", "wrong gold", "ordered as text"))
-    assert wrong == ("Incorrect Golden SQL", "gold likely wrong: ordered as text")
+    assert wrong == ("Incorrect Golden SQL", "wrong gold: ordered as text")
     vague = Flaw("7", "vague question", "which name?")
     assert suggested(make_case(), chess, vague)[0] == "Vague Question"
     assert suggested(make_case(), open_taxonomy("CHASE-SQL"), vague)[0] == "Schema Linking"

@@ -12,7 +12,6 @@ import yaml
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.canonical import content_hash
-from workbench.current_question import CURRENT, CurrentQuestion
 from workbench.errors import BadInputError
 from workbench.evaluate.ex import ex_verdicts
 from workbench.explorer.compare import Comparison, Grid, answer, changed, unused, with_prompts
@@ -44,19 +43,16 @@ _LONG = 200_000  # characters of a part of a prompt that are sent
 
 
 def explore(
-    study: Study,
-    *systems: System | Run,
-    benchmarks: Sequence[Benchmark] = (),
-    current: CurrentQuestion | None = None,
+    study: Study, *systems: System | Run, benchmarks: Sequence[Benchmark] = ()
 ) -> "Explorer":
     """A widget that shows what systems send for a question, and compares what becomes of edited prompts.
 
     Questions come from the study, and from more `benchmarks`. What is cached costs nothing, and the buttons say what
-    the rest costs. Views with the same `current` show the same question.
+    the rest costs.
     """
     if not systems:
         raise BadInputError("no system is given: name one, as in wb.explore(study, wb.direct())")
-    return Explorer(study, systems, benchmarks, current)
+    return Explorer(study, systems, benchmarks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +68,7 @@ class Explorer(Grid):
     """`rows` has the questions with their outcomes, `detail` the chosen one with its calls, `grid` the comparison."""
 
     def __init__(
-        self,
-        study: Study,
-        systems: Sequence[System | Run],
-        benchmarks: Sequence[Benchmark] = (),
-        current: CurrentQuestion | None = None,
+        self, study: Study, systems: Sequence[System | Run], benchmarks: Sequence[Benchmark] = ()
     ) -> None:
         self._studies = {
             one.name: replace(study, benchmark=one, lab=replace(study.lab, database=one.database))
@@ -88,17 +80,8 @@ class Explorer(Grid):
             self._systems[name] = one.system if isinstance(one, Run) else one
         self._columns: dict[str, Kept] = {}
         self._prompt = ""  # of the call that is shown: the next question opens at the same one
-        self._current = current or CURRENT
         super().__init__()
         self.do_list(study.benchmark.name, next(iter(self._systems)))
-        self._current.observe(lambda _: self._follow(), names="picked")
-
-    def _follow(self) -> None:
-        """Show the question that another view picked, if it is one of this study."""
-        benchmark, key = self._current.picked
-        shown_now = (self.study.benchmark.name, self._recorded.question.id)
-        if (benchmark, key) != shown_now and benchmark == shown_now[0] and key in self._questions:
-            self.send({"go": key})
 
     def do_list(self, benchmark: str, system: str) -> None:
         """List a benchmark's questions with what is known of a system's answers, and show one."""
@@ -114,8 +97,7 @@ class Explorer(Grid):
         models = {*model_names(self.system), *self.study.models.values(), self.study.model}
         self.setup = {"systems": [*self._systems], "benchmarks": [*self._studies]} | {
             "system": system, "benchmark": benchmark, "models": sorted(models)}  # fmt: skip
-        picked = self._current.picked[1]
-        self.do_choose(picked if picked in self._questions else next(iter(self._questions)))
+        self.do_choose(next(iter(self._questions)))
 
     def do_choose(self, key: str, *, pay: bool = False) -> None:
         """Show a question; with `pay`, make the calls that are missing."""
@@ -135,7 +117,6 @@ class Explorer(Grid):
             "calls": self._calls(), "found": self._found(), "pool": self._pool(),
             "call": self._told(next(same, first)) if found.calls else None,
         }  # fmt: skip
-        self._current.picked = (benchmark.name, key)
 
     def do_call(self, key: str, n: int) -> dict[str, Any]:
         """A call with its template, the data that it shows, and its cached reply."""

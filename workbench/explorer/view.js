@@ -15,7 +15,7 @@ function render({ model, el }) {
   const state = { view: alone ? 'compare' : 'prompt', id: '', filter: 'all', find: '', tab: 'template', edits: {}, call: null, rendered: null, fault: '',
     ran: null, busy: '', error: '', against: 'gold', pop: null, reply: false, folded: new Set(), open: null, opened: {}, disputed: false, many: GROW, said: '' };
   let all = model.get('rows'), hits = all, detail = model.get('detail'), timer = 0, picking = 0;
-  const { ask, stop } = kernel(model, message => { if (message.go) { state.find = box.find.value = ''; state.filter = 'all'; search(); choose(message.go); reveal(); } });
+  const { ask, stop } = kernel(model);
 
   // ---- what is edited: by prompt, so that it stays when another question is shown
   const call = () => state.call;

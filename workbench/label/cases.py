@@ -12,7 +12,7 @@ from workbench.study.run import Run
 from workbench.study.study import Study
 from workbench.types import Execution, Question, Schema
 
-_KEPT_ROWS = 1_000  # rows of each result, so that three hundred cases fit in memory
+_KEPT_ROWS = 1_000  # of each result, so that three hundred cases fit in memory
 
 
 @dataclass(frozen=True)
@@ -41,42 +41,33 @@ def case_key(db_id: str, question: str, sql: str) -> str:
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:20]
 
 
-def cases(study: Study, run: Run, taxonomy: Taxonomy, seed: int = 0) -> tuple[Case, ...]:
+def cases(study: Study, run: Run, taxonomy: Taxonomy) -> tuple[Case, ...]:
     """The run's wrong answers that the taxonomy sorts, its share of them, in the benchmark's order.
 
-    Whether a question is drawn depends on the seed and the question's id alone. So a rerun that changes a few answers
-    keeps most of the sample, and its labels.
+    Whether a question is drawn depends on its id alone, so a rerun that changes a few answers keeps most of the sample.
     """
     trials = run.trials
     if trials.empty:
         return ()
     wrong = trials[trials["chosen"] & ~trials["correct"]]
     if taxonomy.cases != "wrong":
-        oracle = run.questions.set_index("question_id")["oracle"].astype(bool)
-        had_one = wrong["question_id"].map(oracle)
-        wrong = wrong[had_one if taxonomy.cases == "selection failed" else ~had_one]
-    draws = {key: random.Random(f"{seed} {key} question").random() for key in wrong["question_id"]}  # noqa: S311  a sample, no secret
-    drawn = sorted(draws, key=lambda key: draws[key])
-    kept = set(drawn[: math.ceil(len(drawn) * taxonomy.share)])
-    wrong = wrong[wrong["question_id"].isin(kept)]
+        had_one = wrong["question_id"].map(run.questions.set_index("question_id")["oracle"])
+        wrong = wrong[had_one.astype(bool) == (taxonomy.cases == "selection failed")]
+    ids = sorted(wrong["question_id"], key=lambda key: random.Random(f"0 {key} question").random())  # noqa: S311  a sample, no secret
+    drawn = ids[: math.ceil(len(ids) * taxonomy.share)]
     questions = {question.id: question for question in study.benchmark.questions}
     groups = trials.groupby("question_id")["group"]
     agreeing, candidates = groups.value_counts(), groups.size()
     found = []
-    for row in wrong.to_dict("records"):
+    for row in wrong[wrong["question_id"].isin(drawn)].to_dict("records"):
         question, group = questions[row["question_id"]], row["group"]
         gold = study.benchmark.golds[question.id].sql
-        path = study.benchmark.database(question.db_id)
         # In this form, as the verdicts ran them, the queries have cached results.
-        queries = [(path, normalise_text(sql)) for sql in (gold, row["sql"])]
-        of_gold, of_answer = [
-            replace(ran, rows=ran.rows[:_KEPT_ROWS], truncated=True)
-            if ran.rows[_KEPT_ROWS:]
-            else ran
-            for ran in study.lab.executor.execute_many(queries)
-        ]
+        queries = [normalise_text(sql) for sql in (gold, row["sql"])]
+        ran = study.lab.run_many(question, queries)
+        results = [replace(one, rows=one.rows[:_KEPT_ROWS]) for one in ran]
+        about = (question, row["difficulty"], gold, row["sql"], row["generator"])
         agree = int(agreeing[question.id, group]) if group >= 0 else 1
-        answer = (row["difficulty"], gold, row["sql"], row["generator"], of_gold, of_answer)
-        schema = study.lab.schema(question.db_id)
-        found.append(Case(question, *answer, schema, agree, int(candidates[question.id])))
+        counts = (study.lab.schema(question.db_id), agree, int(candidates[question.id]))
+        found.append(Case(*about, *results, *counts))
     return tuple(found)

@@ -35,7 +35,7 @@ function render({ model, el }) {
   const disputes = () => model.get('summary').disputes, dispute = which => disputes().find(one => one.key === which);
   const settles = () => state.filter === 'disputed';
   const done = () => every.filter(one => own(one).is.length).length;
-  const { ask, stop, waiting } = kernel(model, message => { if (message.go && message.go !== key()) { filter(FILTERS[0]); show(message.go); } });
+  const { ask, stop, waiting } = kernel(model);
 
   function filter(kind, cell = null) {
     const among = { 'not labelled': one => !own(one).is.length, skipped: one => state.skipped.has(one),
@@ -51,7 +51,6 @@ function render({ model, el }) {
   function go(by) {
     Object.assign(state, { at: Math.max(0, Math.min(state.order.length, state.at + by)), parent: null });
     state.picked.clear(); draw(); box.scroll.scrollTop = 0;
-    if (key()) ask({ do: 'at', key: key() }).catch(() => {});
   }
   /** Ask for the cases ahead that are not here yet, and build the next one. */
   function ahead() {
@@ -168,7 +167,7 @@ function render({ model, el }) {
           h('button', { class: 'primary', style: 'margin-top:8px',
           onclick: () => answer({ do: 'gold', key: key(), sql: text.value }) }, 'Run and keep')]; },
       more: () => [item('Jump to a case…', () => pop('jump')), item('Correct the gold query…', () => pop('gold')),
-          item(own(key()).gold === 'both right' ? 'The prediction is wrong' : 'Both are right', () => answer({ do: 'both_right', key: key() })),
+          item('Both are right', () => answer({ do: 'both_right', key: key() })),
           item(state.suggest ? 'Hide suggestions' : 'Show suggestions', suggest),
           h('button', { class: 'plain', style: 'width:100%', onclick: () => answer({ do: 'export' }) }, 'Export CSV')],
     };

@@ -174,16 +174,16 @@ const desk = (() => {
   }
 
   /**
-   * Messages to the kernel: `ask({ do: NAME, ... })` is a promise of its answer; what it says unasked goes to `heard`.
+   * Messages to the kernel: `ask({ do: NAME, ... })` is a promise of its answer.
    * With `within`, in milliseconds, a kernel that says nothing counts as gone: it may have been ending when it was asked.
    */
-  function kernel(model, heard) {
+  function kernel(model) {
     const waiting = new Map(), view = Math.random().toString(36).slice(2);
     let sent = 0;
     const listen = message => {
       const [done, fail] = waiting.get(message.ref) ?? [];
       waiting.delete(message.ref);
-      if (fail && 'error' in message) fail(new Error(message.error)); else if (done) done(message.answer); else if (!message.ref) heard(message);
+      if (fail && 'error' in message) fail(new Error(message.error)); else if (done) done(message.answer);
     };
     const ask = (message, within) => new Promise((done, fail) => {
       const ref = `${view} ${++sent}`;

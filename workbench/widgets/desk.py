@@ -9,7 +9,6 @@ import traitlets
 from workbench.errors import BadInputError, WorkbenchError
 
 _HERE = Path(__file__).parent
-LOOK = (_HERE / "look.css").read_text(encoding="utf-8")
 _HELPERS = (_HERE / "desk.js").read_text(encoding="utf-8")
 
 
@@ -25,7 +24,7 @@ class Desk(anywidget.AnyWidget):
     would show it: the page says it, and takes back what it had shown ahead.
     """
 
-    _css = LOOK
+    _css = (_HERE / "look.css").read_text(encoding="utf-8")
     rows: Any = traitlets.List().tag(sync=True)
     detail: Any = traitlets.Dict().tag(sync=True)
 
