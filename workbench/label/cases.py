@@ -65,9 +65,9 @@ def cases(study: Study, run: Run, taxonomy: Taxonomy) -> tuple[Case, ...]:
         # In this form, as the verdicts ran them, the queries have cached results.
         queries = [normalise_text(sql) for sql in (gold, row["sql"])]
         ran = study.lab.run_many(question, queries)
-        results = [replace(one, rows=one.rows[:_KEPT_ROWS]) for one in ran]
-        about = (question, row["difficulty"], gold, row["sql"], row["generator"])
+        first, second = (replace(one, rows=one.rows[:_KEPT_ROWS]) for one in ran)
+        about = (question, row["difficulty"], gold, row["sql"], row["generator"], first, second)
         agree = int(agreeing[question.id, group]) if group >= 0 else 1
-        counts = (study.lab.schema(question.db_id), agree, int(candidates[question.id]))
-        found.append(Case(*about, *results, *counts))
+        schema, many = study.lab.schema(question.db_id), int(candidates[question.id])
+        found.append(Case(*about, schema, agree, many))
     return tuple(found)
