@@ -2,8 +2,6 @@
 
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, TextIO
 
 # Characters that no reader sees, that reverse the order of letters, or that HTML cannot hold.
@@ -16,12 +14,8 @@ _INVISIBLE = re.compile(
 
 def visible(text: str) -> str:
     """The text with invisible characters written as escapes, `u202e` after a backslash for instance."""
-    return _INVISIBLE.sub(_escaped, text.replace("\r\n", "\n"))
-
-
-def _escaped(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    escaped = text.replace("\r\n", "\n")
+    return _INVISIBLE.sub(lambda found: found[0].encode("unicode_escape").decode(), escaped)
 
 
 class VisibleStream:
@@ -32,23 +26,12 @@ class VisibleStream:
 
     def write(self, text: str) -> int:
         encoding = self.unfiltered.encoding or "utf-8"
-        shown = visible(text).encode(encoding, "backslashreplace").decode(encoding)
-        self.unfiltered.write(shown)
-        return len(text)
+        return self.unfiltered.write(
+            visible(text).encode(encoding, "backslashreplace").decode(encoding)
+        )
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.unfiltered, name)
-
-
-@contextmanager
-def visible_output() -> Iterator[None]:
-    """A block whose standard output and standard error write invisible characters as escapes."""
-    streams = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = map(VisibleStream, streams)
-    try:
-        yield
-    finally:
-        sys.stdout, sys.stderr = streams
 
 
 def bar_stream() -> TextIO:

@@ -48,8 +48,8 @@ def test_files_are_judged_and_each_is_compared_with_the_first(run, spider, right
     assert (code, err) == (0, "")
     title, _, heading, first, second, *_ = out.splitlines()
     assert title.startswith("spider-dev: 12 questions")
-    for name in ("EX (BIRD)", "EX (Spider)", "EM (Spider)", "Soft-F1", "VES", "R-VES"):
-        assert name in heading
+    for name in ("ex_bird", "ex_spider", "em", "soft_f1", "ves", "r_ves"):
+        assert name in heading.split()
     assert first.split()[:3] == ["right", "12", "100.00"]
     assert second.split()[:3] == ["wrong", "12", "66.67"]
     assert {"by difficulty", "by feature"} <= {*out.splitlines()}
@@ -124,7 +124,6 @@ def test_the_help_of_a_command_stands_on_one_screen(run, command):
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ([], "give one of these commands"),
         (["evaluate"], "'BENCHMARK'"),
         (["evaluate", "bird-dev"], "'FILE...'"),
         (["evaluat"], "'evaluat'"),
@@ -133,7 +132,7 @@ def test_the_help_of_a_command_stands_on_one_screen(run, command):
         (["evaluate", "bird-dev", "--root", "/no", "x"], "/no: no such folder"),
         (["evaluate", "bundled", "/no.json"], "/no.json: No such file"),
         (["evaluate", "bundled", "x", "--efficiency", "0"], "--efficiency"),
-        (["evaluate", "bundled", "x", "--save", "/no/x"], "/no/x: No such"),
+        (["evaluate", "bundled", "x", "--save", "/no/x"], "/no/x: cannot be written"),
         (["evaluate", "bundled", "x", "--gold", "new"], "NAME=FILE"),
         (["evaluate", "bundled", "x", "--gold", "n=a", "--gold", "n=b"], "once"),
         (["ask", "nowhere", "How many?"], "nowhere: no such file"),

@@ -69,7 +69,8 @@ def test_a_missing_folder_is_an_error_before_any_call(run, files, tmp_path, monk
     benchmark = files[:3]
     out = tmp_path / "nowhere" / "instructions.jsonl"
     code, printed, err = run("train", "instructions", *benchmark, "--out", out)
-    assert (code, printed, err) == (2, "", f"workbench: {out}: No such file or directory\n")
+    assert (code, printed) == (2, "")
+    assert err.startswith(f"workbench: {out}: ")
     root, out = tmp_path / "none", tmp_path / "instructions.jsonl"
     code, printed, err = run("train", "instructions", "bird-train", "--root", root, "--out", out)
     assert (code, printed) == (2, "")

@@ -7,16 +7,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from workbench.study.experiment import Experiment, load_experiment
 from workbench.study.study import open_study
 
-PARAMETERS = """experiment = "embedded"
-limit = None
-name = "x"
-samples = 7
-seed = 0
-sweep = 5  # questions; None: all
-counts = [5, 25]
-heat = 0.5
-product = 10 * 60
-none = []"""
+PARAMETERS = 'experiment = "embedded"\nlimit = None\nsamples = 7'
 
 
 @pytest.fixture

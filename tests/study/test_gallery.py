@@ -62,7 +62,7 @@ def test_a_trial_of_a_few_questions_is_left_out_unless_it_is_an_experiment(page,
 
 def test_hostile_titles_are_text(page):
     text = page(chase_table_1=record(title="\x1b[31m\u202e~<b>", stamp="\0<script>"))
-    assert "\\u001b\\[31m\\u202e\\~\\<b" in text
+    assert "\\x1b\\[31m\\u202e\\~\\<b" in text
     assert "<b>" not in text
     assert "<script>" not in text
     assert text.replace("\n", "").isprintable()

@@ -24,7 +24,7 @@ ASKS = """import workbench as wb
 client = wb.Client(wb.Cache(), api_base={url!r})
 request = wb.Request("p", "openai/gpt-4o-mini", [{{"role": "user", "content": "hello"}}])
 client.complete(request)"""
-AT_ONCE, KILLS, QUESTIONS = 8, 6, 200
+AT_ONCE, KILLS, QUESTIONS = 8, 10, 300
 STUDY = """import workbench as wb
 from workbench.study import study
 study.client_of = lambda *given: wb.Client(given[1], api_base={url!r}, at_once={at_once})

@@ -1,19 +1,16 @@
 """`workbench cache ...`: count, export, merge and delete cached model calls."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 import orjson
 
+from workbench.cli.options import FILE
 from workbench.errors import BadInputError
 from workbench.llm import transfer
 from workbench.llm.cache import Cache
 from workbench.store import home
-
-_FILE = click.Path(path_type=Path, dir_okay=False)
-_prompt = click.option("--prompt", default="", help="Only calls of this prompt.")
-_model = click.option("--model", default="", help="Only calls of this model.")
+from workbench.study.experiment import load_experiment
 
 
 def _open() -> Cache:
@@ -32,51 +29,36 @@ def info() -> None:
     """Count calls, tokens and dollars by prompt and model."""
     with _open() as store:
         for row in transfer.stats(store):
-            flags = [
-                f", {row[n]:,} {n.replace('_', ' ')}"
-                for n in ("unpriced", "cut_off", "filtered")
-                if row[n]
-            ]
+            flags = [f", {row[n]:,} {n.replace('_', ' ')}" for n in ("unpriced", "cut_off", "filtered") if row[n]]  # fmt: skip
             print(f"{row['prompt'] or '-':30} {row['model']:30} {row['calls']:>9,} calls {row['input_tokens']:>13,} in "
                   f"{row['output_tokens']:>11,} out ${row['cost']:,.4f}{''.join(flags)}")  # fmt: skip
         print(f"{store.path}: {store.path.stat().st_size / 1e6:,.1f} MB")
 
 
 @cache.command()
-@click.argument("file", type=_FILE)
-@click.option(
-    "--run",
-    default="",
-    metavar="NAME",
-    help="Only calls of this experiment's models, whoever made them.",
-)
+@click.argument("file", type=FILE)
+@click.option("--run", default="", metavar="NAME", help="Only calls of this experiment's models, whoever made them.")  # fmt: skip
 @click.option("--keys", default="", help="Only these calls: their keys, with spaces between them.")
-@_prompt
-@_model
-def export(file: Path, run: str, keys: str, prompt: str, model: str) -> None:
+def export(file: Path, run: str, keys: str) -> None:
     """Write calls to FILE, as JSON lines with their whole requests.
 
     `workbench reproduce NAME --from FILE --offline` replays them, and `workbench cache merge FILE` adds them to a cache. A
     call is kept without the experiment that made it, so --run takes all calls of the experiment's models.
     """
-    listed = "IN (SELECT value FROM json_each(?))"
-    terms = {
-        "prompt = ?": prompt,
-        "model = ?": model,
-        f"key {listed}": orjson.dumps(keys.split()) if keys else b"",
+    terms = {"key": keys.split(), "+model": load_experiment(run).asked if run else []}
+    given = {
+        f"{column} IN (SELECT value FROM json_each(?))": orjson.dumps(values)
+        for column, values in terms.items()
+        if values
     }
     with _open() as store:
-        if run:
-            from workbench.study.experiment import load_experiment  # noqa: PLC0415  pydantic
-
-            terms[f"+model {listed}"] = orjson.dumps(load_experiment(run).asked)
-        given = {term: value for term, value in terms.items() if value}
-        number = store.export(file, " AND ".join(given) or "1", list(given.values()))
-    print(f"{file}: {number:,} calls")
+        print(
+            f"{file}: {store.export(file, ' AND '.join(given) or '1', [*given.values()]):,} calls"
+        )
 
 
 @cache.command()
-@click.argument("other", type=_FILE)
+@click.argument("other", type=FILE)
 def merge(other: Path) -> None:
     """Add the calls of OTHER, a cache file or JSON lines that export wrote."""
     with Cache() as store:
@@ -86,19 +68,16 @@ def merge(other: Path) -> None:
 
 
 @cache.command()
-@_prompt
-@_model
-@click.option(
-    "--before", type=click.DateTime(["%Y-%m-%d"]), help="Only calls made before this day."
-)
+@click.option("--prompt", help="Only calls of this prompt.")
+@click.option("--model", help="Only calls of this model.")
 @click.option("--yes", is_flag=True, help="Delete the calls. Without it, only count them.")
-def prune(prompt: str, model: str, before: datetime | None, yes: bool) -> None:
+def prune(prompt: str | None, model: str | None, yes: bool) -> None:
     """Delete calls from the cache. Asking for one again costs money again."""
-    day = before.replace(tzinfo=UTC).timestamp() if before else None
-    terms = {"prompt = ?": prompt, "model = ?": model, "created < ?": day}
-    given = {term: value for term, value in terms.items() if value}
+    given = {
+        f"{column} = ?": value for column, value in (("prompt", prompt), ("model", model)) if value
+    }
     if not given:
-        raise BadInputError("prune needs a choice of calls: --prompt, --model or --before")
+        raise BadInputError("prune needs a choice of calls: --prompt or --model")
     with _open() as store:
-        number = transfer.prune(store, " AND ".join(given), list(given.values()), dry=not yes)
+        number = transfer.prune(store, " AND ".join(given), [*given.values()], dry=not yes)
     print(f"{number:,} calls deleted" if yes else f"{number:,} calls would be deleted: add --yes")

@@ -1,5 +1,6 @@
-"""`workbench data`: list the benchmarks. `workbench data check`: check one, or say which files a folder lacks."""
+"""`workbench data` lists the benchmarks, `workbench data check` checks one; `workbench init` copies the notebooks."""
 
+import shutil
 import sys
 from collections import Counter
 from pathlib import Path
@@ -8,9 +9,11 @@ import click
 
 from workbench.benchmarks.load import BENCHMARKS, check, lacking, open_benchmark
 from workbench.cli import options
+from workbench.errors import BadInputError
 from workbench.evaluate.judge import difficulty
 from workbench.llm.cache import Cache
 from workbench.sql.executor import Executor
+from workbench.study.experiment import shipped
 
 
 @click.group(invoke_without_command=True)
@@ -19,9 +22,7 @@ def data(context: click.Context) -> None:
     """List the benchmarks, or check one."""
     if not context.invoked_subcommand:
         for name, found in BENCHMARKS.items():
-            place = (
-                f"unpack {found.url}, and give --root" if found.url else "comes with the workbench"
-            )
+            place = f"unpack {found.url}, and give --root" if found.url else "comes with the workbench"  # fmt: skip
             print(f"{name:14} {found.questions:6,} questions, EX as {found.sense}; {place}")
 
 
@@ -49,3 +50,18 @@ def check_(benchmark: str, root: Path | None) -> None:
     shares = (f"{name} {n / len(questions):.0%}" for name, n in levels.most_common())
     print("\n".join([f"difficulty: {', '.join(shares)}", *complaints]))
     sys.exit(bool(complaints) or not all(opened.has(question.db_id) for question in opened.every))
+
+
+@click.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+def init(folder: Path) -> None:
+    """Copy the notebooks and the experiments that come with the workbench into FOLDER.
+
+    There, `workbench reproduce embedded` runs them, and `jupyter lab` opens them. Nothing is overwritten.
+    """
+    parts = ("notebooks", "experiments")
+    if there := [name for name in parts if (folder / name).exists()]:
+        raise BadInputError(f"{folder} has {' and '.join(there)}: name another folder")
+    for name in parts:
+        shutil.copytree(shipped(name), folder / name, ignore=shutil.ignore_patterns("__*__*", ".*"))
+    print(f"{folder}: notebooks and experiments; in it, run `workbench reproduce embedded`")

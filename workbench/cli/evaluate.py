@@ -1,23 +1,19 @@
 """`workbench evaluate`: judge prediction files."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from workbench.benchmarks.benchmark import with_golds
 from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.predictions import read_predictions
 from workbench.cli import options
+from workbench.evaluate import judge as judging
+from workbench.evaluate.efficiency import efficiency as timed
+from workbench.evaluate.ex import suite_verdicts
 from workbench.llm.cache import Cache
 from workbench.spreadsheet import plain
 from workbench.sql.executor import Executor
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-_HEADINGS = {"generator": "file", "ex_bird": "EX (BIRD)", "interval": "95% interval", "ex_spider": "EX (Spider)",
-             "em": "EM (Spider)", "soft_f1": "Soft-F1", "ves": "VES", "r_ves": "R-VES", "suite": "test suite",
-             "gold_failed": "gold failed", "p_value": "p"}  # fmt: skip
 
 
 @click.command()
@@ -30,34 +26,21 @@ _HEADINGS = {"generator": "file", "ex_bird": "EX (BIRD)", "interval": "95% inter
               help="Add a table by this column; feature is a part of the gold query, such as a join.")  # fmt: skip
 @click.option("--efficiency", type=click.IntRange(1), metavar="RUNS", help="Add VES and R-VES: the best of five repeats,"
               " in each of which a right answer and gold are timed so often (BIRD: 100).")  # fmt: skip
-@click.option("--suite", type=click.Path(exists=True, file_okay=False, path_type=Path),
-              help="Add test-suite accuracy: this folder has DB/*.sqlite, the variants of each database.")  # fmt: skip
-@click.option(
-    "--save",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write every verdict to a .jsonl or .csv.",
-)
-def evaluate(
-    benchmark: str, root: Path | None, limit: int | None, files: tuple[str, ...],
-    golds: dict[str, Path], by: tuple[str, ...], efficiency: int | None, suite: Path | None,
-    save: Path | None,
-) -> None:  # fmt: skip
+@click.option("--suite", type=options.FOLDER, help="Add test-suite accuracy: this folder has DB/*.sqlite, the variants"
+              " of each database.")  # fmt: skip
+@click.option("--save", type=options.FILE, help="Write every verdict to a .jsonl or .csv.")
+def evaluate(benchmark: str, root: Path | None, limit: int | None, files: tuple[str, ...], golds: dict[str, str],
+             by: tuple[str, ...], efficiency: int | None, suite: Path | None, save: Path | None) -> None:  # fmt: skip
     """Judge files of predictions, and compare each with the first one.
 
     BENCHMARK is a name that `workbench data` lists, or a JSON file of your own, with --root the folder of its
-    databases; each FILE has predictions, or is a folder of such files. EX is given in two senses: BIRD's compares sets of rows; Spider's compares rows with duplicates, under
-    any order of the columns, in order where the gold query has an ORDER BY, and drops DISTINCT from both queries. EM is
-    Spider's exact set match, Soft-F1 that of BIRD's mini-dev. Numbers are in percent, intervals clustered by database.
+    databases; each FILE has predictions, or is a folder of such files. ex_bird compares sets of rows. ex_spider compares
+    rows with duplicates, under any order of the columns, in order where the gold query has an ORDER BY, and drops
+    DISTINCT from both queries. em is Spider's exact set match, soft_f1 that of BIRD's mini-dev. Numbers are in percent,
+    intervals clustered by database.
     """
-    import pandas as pd  # noqa: PLC0415  half a second
-
-    from workbench.benchmarks.predictions import read_predictions  # noqa: PLC0415
-    from workbench.evaluate import judge as judging  # noqa: PLC0415
-    from workbench.evaluate.efficiency import efficiency as timed  # noqa: PLC0415
-    from workbench.evaluate.ex import suite_verdicts  # noqa: PLC0415
-
     if save:
-        options.check_writable(save, *map(Path, files), *golds.values(), Path(benchmark))
+        options.check_writable(save, *files, *golds.values(), benchmark)
     judged = open_benchmark(benchmark, root).limited(limit)
     revised = {name: with_golds(judged, file) for name, file in golds.items()}
     given = read_predictions(judged, *files)
@@ -68,23 +51,23 @@ def evaluate(
             found["suite"] = suite_verdicts(judged, pairs, suite, executor)
         summary = judging.summarise(found)
         if efficiency:
-            scored = timed(
-                judged, found.assign(correct=found["ex_bird"] > 0), executor, "time", efficiency
-            )
-            means = 100 * scored.groupby("generator")[["ves", "r_ves"]].mean()
-            summary = summary.join(means, on="generator")
-        under = judging.under_golds(found, revised, executor) if revised else pd.DataFrame()
-    print(
-        f"{judged.name}: {len(judged.questions)} questions ({judged.fingerprint()[:22]})\n\n{_table(summary)}"
-    )
+            right = found.assign(correct=found["ex_bird"] > 0)
+            scored = timed(judged, right, executor, "time", efficiency).groupby("generator")
+            summary = summary.join(100 * scored[["ves", "r_ves"]].mean(), on="generator")
+        tables = {
+            f"{judged.name}: {len(judged.questions)} questions ({judged.fingerprint()[:22]})\n": summary
+        }
+        for name in by:
+            frame = judging.by_feature(found, judged) if name == "feature" else found
+            tables[f"\nby {name}"] = judging.summarise(frame, name)
+        if revised:
+            under = judging.under_golds(found, revised, executor)
+            tables["\nunder other golds"] = under.drop(columns=["won", "lost"])
+    for title, table in tables.items():
+        print(title, table.to_string(index=False, float_format="%.2f"), sep="\n")
     failed = found[found["gold_error"] != ""].drop_duplicates("question_id")
     for key, error in zip(failed["question_id"], failed["gold_error"], strict=True):
         print(f"\nthe gold query of question {key} failed: {error}")
-    for name in by:
-        frame = judging.by_feature(found, judged) if name == "feature" else found
-        print(f"\nby {name}\n{_table(judging.summarise(frame, name))}")
-    if revised:
-        print(f"\nunder other golds\n{_table(under)}")
     against, *others = summary["generator"]
     for name in others:
         one = judging.compare_generators(found, name, against)
@@ -96,17 +79,3 @@ def evaluate(
         found.map(plain).to_csv(save, index=False)
     elif save:
         found.to_json(save, orient="records", lines=True)
-
-
-def _table(frame: "pd.DataFrame") -> str:
-    """A frame for the terminal: intervals in one column, counts that are all 0 left out."""
-    shown = frame.copy()
-    if "ex_bird_low" in shown:
-        ends = zip(shown.pop("ex_bird_low"), shown.pop("ex_bird_high"), strict=True)
-        place = list(shown.columns).index("ex_bird") + 1
-        shown.insert(place, "interval", [f"{low:.1f} to {high:.1f}" for low, high in ends])
-    for name in {"won", "lost"} & {*shown}:
-        shown[name] = shown[name].map(len)
-    counts = {"failed", "missing", "gold_failed"} & {*shown}
-    shown = shown.drop(columns=[name for name in counts if not shown[name].any()])
-    return shown.rename(columns=_HEADINGS).to_string(index=False, float_format="%.2f")

@@ -11,7 +11,11 @@ import click
 from workbench.cli import options
 from workbench.llm.cache import Cache
 from workbench.llm.transfer import merge
-from workbench.study.experiment import Experiment, load_experiment
+from workbench.study import reproduce as notebooks
+from workbench.study import trace as back
+from workbench.study.experiment import load_experiment
+from workbench.study.gallery import write_gallery
+from workbench.study.preview import estimated, preview_home
 
 _SHOWN = 10  # candidates that trace shows without --all
 
@@ -20,16 +24,12 @@ _SHOWN = 10  # candidates that trace shows without --all
 @click.argument("experiment", default="embedded")
 @click.option("--only", multiple=True, metavar="NOTEBOOK", help="Only this one; repeat for more.")
 @options.limit
-@click.option(
-    "--at-once", type=click.IntRange(1), help="Notebooks at a time. Default: one a processor."
-)
+@click.option("--at-once", type=click.IntRange(1), help="Notebooks at a time. Default: one a processor.")  # fmt: skip
 @click.option("--again", is_flag=True, help="Run unchanged notebooks again, too, from the cache.")
-@click.option("--preview", is_flag=True, help="Only estimate calls and cost, from three questions.")
+@options.preview
 @click.option("--from", "pack", type=click.Path(path_type=Path, exists=True), help="Add the calls that"
               " `workbench cache export --run` wrote to this file.")  # fmt: skip
-@click.option(
-    "--offline", is_flag=True, help="Make no call: stop at the first one that is not cached."
-)
+@click.option("--offline", is_flag=True, help="Make no call: stop at the first one that is not cached.")  # fmt: skip
 @options.batch
 @options.cluster
 def reproduce(experiment: str, only: tuple[str, ...], limit: int | None, at_once: int | None, again: bool,
@@ -39,56 +39,31 @@ def reproduce(experiment: str, only: tuple[str, ...], limit: int | None, at_once
     EXPERIMENT is a name in the folder experiments, or a YAML file. The default, embedded, needs no key and no network.
     A notebook that is unchanged since its last run is not run again.
     """
-    from workbench.study.gallery import write_executed, write_gallery  # noqa: PLC0415  pandas
-    from workbench.study.reproduce import Display, plan, run, run_folder  # noqa: PLC0415  Papermill
-
     settings = load_experiment(experiment, preview=3 if preview else 0)
     with ExitStack() as stack:
         store = stack.enter_context(Cache())
         if pack:
             merge(store, pack)
         if preview:
-            _preview(settings, only, limit, store)
-            return
-        if cluster:
+            home = stack.enter_context(preview_home())
+            settings = replace(settings, cache=store.path, figures=home / "figures")
+        elif cluster:
             from workbench.cluster.pool import open_pool  # noqa: PLC0415  Dask, an extra
 
             cluster = str(stack.enter_context(open_pool(cluster)).scheduler.address)
         settings = replace(settings, batch=batch or settings.batch, cluster=cluster, offline=offline,
                            budget=f"{settings.name} {uuid4().hex}")  # fmt: skip
-        jobs = plan(settings, only, limit)
+        jobs = notebooks.plan(settings, only, limit)
         if settings.model.startswith("embedded/"):
             print("machinery check: a parser answers, no language model", flush=True)
-        display = Display(jobs, store)
-        run(jobs, at_once=at_once, again=again, watch=display)
-        print(display.spent())
-    figures = settings.figures or settings.folder / "figures" / run_folder(settings, limit).name
-    folder = run_folder(settings, limit)
-    names = {f"{folder}/experiment.yaml": settings.name}
-    failed = [job for job in jobs if job.state not in {"done", "unchanged"}]
-    if figures.is_dir():
-        for job in jobs:
-            if job not in failed:
-                write_executed(job.name, job.output, figures, names)
-        if limit is None:
-            print(f"gallery: {write_gallery(figures.parent)}")
+        spent = notebooks.run(jobs, at_once=at_once, again=again)
+        print(estimated(home, store) if preview else spent)
+    if limit is None and not preview and jobs and jobs[0].figures.is_dir():
+        print(f"gallery: {write_gallery(jobs[0].figures.parent)}")
     for job in jobs:
         if job.error:
             print(f"{job.state}: {job.name}: {job.error} (executed: {job.output})")
-    sys.exit(int(bool(failed)))
-
-
-def _preview(settings: Experiment, only: tuple[str, ...], limit: int | None, store: Cache) -> None:
-    from workbench.study.preview import estimated, preview_home  # noqa: PLC0415  pandas
-    from workbench.study.reproduce import Display, plan, run  # noqa: PLC0415  Papermill
-
-    with preview_home() as home, Cache() as asked:
-        jobs = plan(replace(settings, cache=store.path, figures=home / "figures"), only, limit)
-        run(jobs, again=True, watch=Display(jobs, asked))
-        for job in jobs:
-            if job.state == "failed":
-                print(f"left out, since it failed with {settings.preview} questions: {job.name}")
-        print(estimated(home, store))
+    sys.exit(any(job.state in {"failed", "stopped"} for job in jobs) and not preview)
 
 
 @click.command()
@@ -101,8 +76,6 @@ def trace(data: Path, row: int, everything: bool) -> None:
     DATA is the .csv beside a figure or table, and its rows are counted from 0. `workbench cache export FILE.jsonl --keys
     KEY` writes a call in full; calls of retrieval and pruning are cached without their question.
     """
-    from workbench.study import trace as back  # noqa: PLC0415  pandas
-
     with Cache() as store:
         counted, found = back.trace(data, row, store)
         print(", ".join(f"{k} {v}" for k, v in counted.items() if v and k != "question_ids"))

@@ -1,17 +1,25 @@
 """`workbench train ...`: export data to fine-tune a model, and tune one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
+from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.predictions import candidates, read_predictions
 from workbench.cli import options
-from workbench.cli.options import make_system, open_lab
+from workbench.lab import Lab
+from workbench.systems.chess import chess_ir_ss_cg
+from workbench.train import instructions as agents
+from workbench.train.export import Conversation, Format, conversations, write
 from workbench.train.lora import Lora
 from workbench.train.noisy_schema import NoisySchema
 from workbench.train.pairs import Pairs
+
+_Made = tuple[Iterable[Conversation], str]  # and what they are
 
 
 @click.group()
@@ -19,85 +27,67 @@ def train() -> None:
     """Export data to fine-tune a model, and tune one."""
 
 
-def _exports(*more: Any) -> Callable[[Any], Any]:
+def _exports(*more: Any) -> Callable[[Callable[..., _Made]], Any]:
     """A command of `train` with a benchmark, whose gold the file will hold, and `more` options."""
 
-    def add(command: Any) -> Any:
-        shared = (options.model, options.root, options.out, options.limit, options.dollars)
+    def add(make: Callable[..., _Made]) -> Any:
+        @wraps(make)
+        def command(benchmark: str, out: Path, form: Format, root: Path | None, limit: int | None,
+                    dollars: float | None, prompts: Path | None, **given: Any) -> None:  # fmt: skip
+            options.check_writable(out, *given.get("files", ()), benchmark)
+            opened = open_benchmark(benchmark, root).limited(limit)
+            with options.open_lab(opened.database, dollars, prompts=prompts) as lab:
+                made, what = make(opened, lab, **given)
+                print(f"{out}: {write(made, out, form):,} {what}\n{lab.client.ledger}")
+
+        shared = (options.form, options.model, options.root, options.prompts, options.out, options.limit,
+                  options.dollars)  # fmt: skip
+        added: Any = command
         for option in (*more, click.argument("benchmark"), *shared):
-            command = option(command)
-        return train.command()(command)
+            added = option(added)
+        return train.command()(added)
 
     return add
 
 
-@_exports(options.form(default="openai"), options.settings(Pairs), options.prompts, options.system(default="chase"),
-          options.predictions)  # fmt: skip
-def pairs(benchmark: str, out: Path, form: options.Form, hinted: bool, gold: bool, seed: int, system: str, model: str,
-          prompts: Path | None, root: Path | None, limit: int | None, dollars: float | None, files: tuple[str, ...]) -> None:  # fmt: skip
+@_exports(options.settings(Pairs), options.system(default="chase"), options.predictions)
+def pairs(benchmark: Benchmark, lab: Lab, files: tuple[str, ...], system: str, model: str, **given: Any) -> _Made:  # fmt: skip
     """Export pairs of a right and a wrong candidate, as chats to fine-tune a selection model.
 
     Each FILE has predictions, or is a folder of such files.
     --model answers the system's retrieval, pruning, and generators that get the gold query as a hint where no candidate
     is right; with --gold, the gold query itself is taken where there still is none. Use a training split.
     """
-    from workbench.benchmarks.predictions import candidates, read_predictions  # noqa: PLC0415  pandas
-    from workbench.train.export import conversations, write  # noqa: PLC0415
-
-    options.check_writable(out, *map(Path, files), Path(benchmark))
-    opened = open_benchmark(benchmark, root).limited(limit)
-    found = candidates(read_predictions(opened, *files))
-    with open_lab(opened.database, dollars, prompts=prompts) as lab:
-        made = Pairs(make_system(system, model), hinted, gold, seed)(lab, opened, found)
-        print(f"{out}: {write(conversations(lab, made), out, form):,} pairs\n{lab.client.ledger}")
+    found = candidates(read_predictions(benchmark, *files))
+    made = Pairs(options.make_system(system, model), **given)(lab, benchmark, found)
+    return conversations(lab, made), "pairs"
 
 
-@_exports(options.form(default="huggingface"), options.settings(NoisySchema))
-def generator(benchmark: str, out: Path, form: options.Form, model: str, wrong: int, root: Path | None,
-              limit: int | None, dollars: float | None) -> None:  # fmt: skip
+@_exports(options.settings(NoisySchema))
+def generator(benchmark: Benchmark, lab: Lab, model: str, wrong: int) -> _Made:
     """Export gold queries under partly wrong schemas, as chats to fine-tune a generator (CHESS, appendix B).
 
     --wrong is the number of wrong columns for each right one; --model finds keywords. Use a training split.
     """
-    from workbench.systems.chess import chess_ir_ss_cg  # noqa: PLC0415
-    from workbench.train.export import write  # noqa: PLC0415
-
-    options.check_writable(out, Path(benchmark))
-    opened = open_benchmark(benchmark, root).limited(limit)
-    with open_lab(opened.database, dollars) as lab:
-        made = NoisySchema(chess_ir_ss_cg(model).retrieve, wrong)(lab, opened)
-        print(f"{out}: {write(made, out, form):,} questions\n{lab.client.ledger}")
+    return NoisySchema(chess_ir_ss_cg(model).retrieve, wrong)(lab, benchmark), "questions"
 
 
-@_exports(options.form(default="huggingface"), options.system(default="mac"))
-def instructions(benchmark: str, out: Path, form: options.Form, system: str, model: str, root: Path | None,
-                 limit: int | None, dollars: float | None) -> None:  # fmt: skip
+@_exports(options.system(default="mac"))
+def instructions(benchmark: Benchmark, lab: Lab, system: str, model: str) -> _Made:
     """Export the calls of a system's agents behind each right answer, as chats to fine-tune a model.
 
     The system answers the questions first. Cached calls are not made again, so a stopped run continues. Use a training
     split: the file contains right answers.
     """
-    from workbench.train import export  # noqa: PLC0415
-    from workbench.train import instructions as agents  # noqa: PLC0415
-
-    options.check_writable(out, Path(benchmark))
-    opened, steps = open_benchmark(benchmark, root).limited(limit), make_system(system, model)
-    with open_lab(opened.database, dollars, system=steps.name) as lab:
-        found = agents.instructions(opened, steps, lab)
-        right = len({talk.question_id for talk in found})
-        print(f"{out}: {export.write(found, out, form):,} calls behind {right:,} right answers to "
-              f"{len(opened.questions):,} questions\n{lab.client.ledger}")  # fmt: skip
+    found = agents.instructions(benchmark, options.make_system(system, model), lab)
+    right, asked = len({talk.question_id for talk in found}), len(benchmark.questions)
+    return found, f"calls behind {right:,} right answers to {asked:,} questions"
 
 
 @train.command()
-@click.argument("data", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("data", type=options.FILE)
 @click.option("--model", required=True, help="The folder of a model, or its name at Hugging Face.")
-@click.option(
-    "--out",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="A folder for the adapter.",
-)
+@click.option("--out", required=True, type=options.FOLDER, help="A folder for the adapter.")
 @options.settings(Lora)
 def lora(data: Path, model: str, out: Path, **given: Any) -> None:
     """Tune a model by LoRA on conversations in Hugging Face's form; needs the extra train.

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -11,53 +11,41 @@ from workbench.report.papers import all_published
 from workbench.report.tables import markdown
 from workbench.study.saved import VERDICTS, read_index
 
-_PAPERS = {
-    "chase": "CHASE-SQL",
-    "chess": "CHESS",
-    "mac": "MAC-SQL",
-    "pool": "Any pool of candidates",
-    "beyond": "Beyond the papers",
-}
+_PAPERS = {"chase": "CHASE-SQL", "chess": "CHESS", "mac": "MAC-SQL", "pool": "Any pool of candidates",
+           "beyond": "Beyond the papers"}  # fmt: skip
 _MOST_ROWS = 20  # of a table on the page; a list of cases is a link
+_PARSER = " (a small statistical parser, no language model)"
 # What a notebook saves, as its file or a cell of it has it.
 SAVED = re.compile(r"""\.save\((?:\\n|[\s",])*(?:study, )?\\?["'](\w+)""")
-_PARSER = " (a small statistical parser, no language model)"
 
 
-def write_executed(notebook: str, executed: Path, figures: Path, names: Mapping[str, str]) -> Path:
+def write_executed(executed: Path, figures: Path, experiment: Path) -> None:
     """Write an executed notebook beside its figures, without times, ids and what a process printed.
 
-    A figure is a link to the PNG that the notebook saved; `names` are written in place of texts such as paths.
+    A figure is a link to the PNG that the notebook saved, and the experiment's path is its name.
     """
-    text = executed.read_text("utf-8")
-    for given, name in names.items():
-        text = text.replace(given, name)
-    content = json.loads(text)
-    kept = ("kernelspec", "language_info")
-    content["metadata"] = {key: content["metadata"][key] for key in kept}
+    content = json.loads(executed.read_text("utf-8").replace(str(experiment), experiment.stem))
+    content["metadata"] = {key: content["metadata"][key] for key in ("kernelspec", "language_info")}
     for number, cell in enumerate(content["cells"]):
         tags = cell["metadata"].get("tags")
         cell |= {"id": f"cell-{number}", "metadata": {"tags": tags} if tags else {}}
         if cell["cell_type"] == "code":
-            saved = SAVED.findall("".join(cell["source"]))
-            pictures = [name for name in saved if (figures / f"{name}.png").is_file()]
-            cell["outputs"] = [_linked(out, pictures) for out in cell["outputs"] if "data" in out]
-    path = figures / f"{notebook.replace('/', '-')}.ipynb"
+            saved = reversed(SAVED.findall("".join(cell["source"])))
+            png = next((name for name in saved if (figures / f"{name}.png").is_file()), "")
+            cell["outputs"] = [_linked(out, png) for out in cell["outputs"] if "data" in out]
     text = json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True)
-    path.write_text(f"{text}\n", "utf-8")
-    return path
+    (figures / executed.name).write_text(f"{text}\n", "utf-8")
 
 
-def _linked(output: Mapping[str, Any], pictures: Sequence[str]) -> dict[str, Any]:
+def _linked(output: dict[str, Any], png: str) -> dict[str, Any]:
     """The output with a link to the saved figure in place of its image, and without style sheets."""
-    data = dict(output["data"])
+    data = output["data"]
     if data.keys() & {"image/png", "image/svg+xml"}:
-        link = "".join(f"![{name}]({name}.png)" for name in pictures[-1:])
-        data = {"text/markdown": link or "a figure that was not saved"}
+        data = {"text/markdown": f"![{png}]({png}.png)" if png else "a figure that was not saved"}
     elif "text/html" in data:
         html = "".join(data["text/html"])
         data = {"text/html": re.sub(r"<style\b.*?</style>\s*", "", html, flags=re.DOTALL)}
-    return {**output, "data": data, "metadata": {}}
+    return output | {"data": data, "metadata": {}}
 
 
 def write_gallery(figures: Path) -> Path:

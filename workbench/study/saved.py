@@ -18,14 +18,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from workbench.canonical import indented
-from workbench.errors import BadInputError, StoreError
+from workbench.errors import BadInputError, naming
 from workbench.report import style
 from workbench.report.display import Html
 from workbench.report.stamp import runs, stamped
 from workbench.report.tables import ResultTable
 from workbench.spreadsheet import plain
 
-_INDEX = "index.json"
+VERDICTS = {True: "holds here", False: "does not hold here", None: "not judged: a parser answered"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,9 @@ class Claim:
         return form.format(VERDICTS[self.holds], self.text, self.detail)
 
 
-VERDICTS = {True: "holds here", False: "does not hold here", None: "not judged: a parser answered"}
-
-
 def read_index(folder: Path) -> dict[str, dict[str, Any]]:
     """The record of each saved figure and table, by name; none if the folder has no index."""
-    path = folder / _INDEX
+    path = folder / "index.json"
     return dict(orjson.loads(path.read_bytes())) if path.exists() else {}
 
 
@@ -59,27 +56,24 @@ class Saved:
     last: tuple[str, pd.DataFrame] = "", pd.DataFrame()
 
     def save(self, name: str, shown: Figure | ResultTable, data: pd.DataFrame | None, stamp: object) -> None:  # fmt: skip
-        """Write NAME.svg, .pdf and .png of a figure, NAME.csv, and the record in index.json."""
+        """Write NAME.png of a figure, NAME.csv, and the record in index.json."""
         if not re.fullmatch(r"\w+", name, re.ASCII):
             raise BadInputError(f"the name {name!r} is not allowed: use ASCII letters, digits, '_'")
-        record: dict[str, Any] = {"kind": "figure", "title": "", "table": "", "claims": []}
-        frame = getattr(shown, "data", pd.DataFrame())
         if isinstance(shown, ResultTable):
-            record |= {"kind": "table", "title": shown.title, "table": shown.to_markdown()}
+            record = {"kind": "table", "title": shown.title, "table": shown.to_markdown()}
             frame = shown.frame
+        else:
+            record = {"kind": "figure", "title": "", "table": ""}
+            frame = getattr(shown, "data", pd.DataFrame())
         frame = frame if data is None else data
-        ids = sorted({*runs(frame).split()})
-        record |= {"stamp": stamped(stamp, frame), "runs": {i: self.names.get(i, "") for i in ids}}
-        try:
+        ids = {i: self.names.get(i, "") for i in sorted(runs(frame).split())}
+        with naming(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             if isinstance(shown, Figure):
                 style.save(shown, self.folder / name)
             cells = frame.rename(columns=plain).map(plain)
             self._write(f"{name}.csv", cells.to_csv(index=False, float_format="%.6g").encode())
-            self._record(name, record)
-        except OSError as error:
-            fault = f"{self.folder}: {error.strerror}"
-            raise StoreError(f"{fault}; open the study with figures=, a writable folder") from error
+            self._record(name, record | {"claims": [], "stamp": stamped(stamp, frame), "runs": ids})
         self.last = name, frame
 
     def claim(self, text: str, holds: "bool | pd.Series[Any]", of: object, judged: bool) -> Claim:
@@ -103,7 +97,7 @@ class Saved:
         with (self.folder / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             records = read_index(self.folder) | {name: record}
-            self._write(_INDEX, indented(dict(sorted(records.items()))))
+            self._write("index.json", indented(dict(sorted(records.items()))))
 
     def _write(self, file: str, content: bytes) -> None:
         """Write a file in one step, so that no reader sees a part of it."""

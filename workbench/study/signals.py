@@ -8,33 +8,23 @@ import signal
 from types import FrameType
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
-
-
-class Stopped(KeyboardInterrupt):
-    """A signal that stops the program; `number` is the signal's."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(signal.Signals(number).name)
-        self.number = number
+_received: list[int] = []
 
 
 def stop_on_signals() -> None:
-    """Raise `Stopped` in the main thread at the first of the signals."""
+    """Raise KeyboardInterrupt in the main thread at the first of the signals."""
 
     def stop(number: int, _frame: FrameType | None) -> None:
         for other in _SIGNALS:
             signal.signal(other, signal.SIG_IGN)
-        raise Stopped(number)
+        _received.append(number)
+        raise KeyboardInterrupt
 
     for number in _SIGNALS:
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, stop)
 
 
-def exit_code(error: BaseException | None) -> int:
-    """128 and the number of the signal that caused the error, which is Ctrl-C's if it names none."""
-    while error is not None:
-        if isinstance(error, Stopped):
-            return 128 + error.number
-        error = error.__cause__ or error.__context__
-    return 128 + signal.SIGINT
+def exit_code() -> int:
+    """The exit code of a stopped program: 128 and the number of the signal."""
+    return 128 + (_received or [signal.SIGINT])[0]
