@@ -64,7 +64,7 @@ def _number(_context: click.Context, _option: click.Parameter, given: float | No
 
 
 FILE = click.Path(path_type=Path, dir_okay=False)
-FOLDER = click.Path(path_type=Path, file_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False, exists=True)
 model = click.option("--model", default="embedded/parser", show_default=True, metavar="PROVIDER/MODEL",
                      help="Any model that LiteLLM reaches; the default needs no key and no network.")  # fmt: skip
 judge = click.option("--judge", default="", metavar="PROVIDER/MODEL", help="Another model that selects.")  # fmt: skip

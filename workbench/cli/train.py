@@ -87,7 +87,9 @@ def instructions(benchmark: Benchmark, lab: Lab, system: str, model: str) -> _Ma
 @train.command()
 @click.argument("data", type=options.FILE)
 @click.option("--model", required=True, help="The folder of a model, or its name at Hugging Face.")
-@click.option("--out", required=True, type=options.FOLDER, help="A folder for the adapter.")
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path), help="A folder for the adapter."
+)
 @options.settings(Lora)
 def lora(data: Path, model: str, out: Path, **given: Any) -> None:
     """Tune a model by LoRA on conversations in Hugging Face's form; needs the extra train.
