@@ -7,12 +7,16 @@ import numpy as np
 import pytest
 
 from workbench.llm.faults import Refusal
-from workbench.retrieve.descriptions import Descriptions
-from workbench.retrieve.keywords import Keywords
-from workbench.retrieve.matches import Matching
-from workbench.retrieve.retrieval import Retrieval, by_letters, with_retrieval
+from workbench.retrieve.retrieval import (
+    Descriptions,
+    Keywords,
+    Matching,
+    Retrieval,
+    by_letters,
+    with_retrieval,
+)
+from workbench.retrieve.search import Trigram
 from workbench.retrieve.similarity import Embedding, Lexical
-from workbench.retrieve.trigram import Trigram
 from workbench.sql.context_text import context_data
 from workbench.study.experiment import Experiment
 from workbench.study.study import open_study

@@ -9,8 +9,7 @@ from rapidfuzz import fuzz
 
 from tests.benchmarks.gazetteer import Gazetteer, queries
 from workbench.errors import BadInputError
-from workbench.retrieve.lsh import LSH
-from workbench.retrieve.trigram import Trigram, folded
+from workbench.retrieve.search import LSH, Trigram, folded
 
 MADE = Gazetteer().values(2_000)
 TEXTS = sorted({value for column in MADE.values() for value in column})

@@ -3,8 +3,7 @@
 import pytest
 
 from workbench.errors import StoreError, UnreadableDatabaseError
-from workbench.retrieve.lsh import LSH
-from workbench.retrieve.trigram import Trigram
+from workbench.retrieve.search import LSH, Trigram
 from workbench.retrieve.values import open_values
 from workbench.sql.executor import Executor
 
@@ -44,7 +43,7 @@ def test_a_file_answers_as_the_values_that_were_read(database, opened, by, tmp_p
     new = open_values(path, by, executor)
     (file,) = (tmp_path / "lab" / "values").iterdir()
     monkeypatch.setattr("workbench.retrieve.values.texts_of", None)  # nothing is read again
-    kept = open_values(path, by, executor)
+    kept = open_values(path, by, opened().executor)
     assert new.search("Bad Enns", 3) == kept.search("Bad Enns", 3) != []
     assert file.suffix == ".npz"
 
@@ -64,7 +63,7 @@ def test_a_damaged_file_is_written_anew(database, opened, tmp_path, damage):
     (file,) = (tmp_path / "lab" / "values").iterdir()
     whole = file.read_bytes()
     file.write_bytes(damage or whole[: len(whole) // 2])
-    assert "Köln" in open_values(path, LSH(), executor).texts
+    assert "Köln" in open_values(path, LSH(), opened().executor).texts
     assert len(file.read_bytes()) == len(whole)
 
 

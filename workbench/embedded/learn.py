@@ -21,8 +21,7 @@ from workbench.embedded.provider import MODEL
 from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.retrieve.keywords import Keywords
-from workbench.retrieve.retrieval import Retrieval
+from workbench.retrieve.retrieval import Keywords, Retrieval
 from workbench.sql.executor import Executor
 from workbench.sql.schema_text import create_table_text
 from workbench.types import Context

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from workbench.lab import Lab
 from workbench.llm.send import EMBEDDING
-from workbench.retrieve.trigram import folded
+from workbench.retrieve.search import folded
 from workbench.types import Request
 
 Matrix = npt.NDArray[np.float32]
@@ -84,12 +84,10 @@ def _features(text: str) -> frozenset[str]:
 class Embedding:
     """Cosine similarity by an embedding model of LiteLLM; CHESS uses openai/text-embedding-3-small.
 
-    A model on this machine needs no key: ollama/all-minilm. dimensions: the length of the vectors, for models that let
-    one choose.
+    A model on this machine needs no key: ollama/all-minilm.
     """
 
     model: str
-    dimensions: int | None = None
     alike: float = 0.6
 
     def __call__(
@@ -97,14 +95,12 @@ class Embedding:
     ) -> Matrix:
         del collection
         cut = {text: text[:_LONGEST].strip() for text in (*queries, *texts)}
-        own = {EMBEDDING: True} | ({"dimensions": self.dimensions} if self.dimensions else {})
-        asked = [
-            Request("retrieve/embed", self.model, [{"role": "user", "content": text}], own)
-            for text in dict.fromkeys(filter(None, cut.values()))
-        ]
+        once = list(dict.fromkeys(filter(None, cut.values())))
+        contents = [[{"role": "user", "content": text}] for text in once]
+        asked = [Request("retrieve/embed", self.model, c, {EMBEDDING: True}) for c in contents]
         vectors = {
-            request.messages[0]["content"]: np.frombuffer(b64decode(reply.text), np.float32)
-            for request, reply in zip(asked, lab.client.complete_many(asked), strict=True)
+            text: np.frombuffer(b64decode(reply.text), np.float32)
+            for text, reply in zip(once, lab.client.complete_many(asked), strict=True)
             if not reply.fault
         }
         width = max((vector.size for vector in vectors.values()), default=1)
@@ -116,5 +112,4 @@ class Embedding:
             unit: Matrix = whole / np.linalg.norm(whole, axis=1, keepdims=True)
             return unit
 
-        cosines: Matrix = np.clip(matrix(queries) @ matrix(texts).T, 0.0, 1.0)
-        return cosines
+        return (matrix(queries) @ matrix(texts).T).clip(0, 1)

@@ -9,10 +9,13 @@ content, for which alone it answers; it is renamed into place when it is complet
 
 import os
 import re
+import threading
 import warnings
 import zipfile
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,6 +30,7 @@ from workbench.sql.schema import read_schema
 Arrays = Mapping[str, NDArray[Any]]
 FORMAT = 1  # of the files, and of what the searches build
 LONGEST = 200
+_opening: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
 
 
 class Search(Protocol):
@@ -59,8 +63,14 @@ class Values:
 
 
 def open_values(database: Path, by: Search, executor: Executor) -> Values:
-    """The values of the database's present content, read and built where no file has them."""
+    """The values of the database's present content, opened once for each content, by one of the threads that ask."""
     fingerprint = executor.fingerprints([database])[database]
+    with _opening[database]:
+        return _opened(database, fingerprint, by, executor)
+
+
+@lru_cache(maxsize=16)
+def _opened(database: Path, fingerprint: str, by: Search, executor: Executor) -> Values:
     name = re.sub(r"\W+", "-", f"{fingerprint}-{by}-{FORMAT}")
     path = executor.store.path.parent / "values" / f"{name}.npz" if executor.store else None
     arrays = _kept(path) if path else None

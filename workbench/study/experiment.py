@@ -113,8 +113,11 @@ class Experiment:
         check_limit(self.limit)
         Limits(seconds=self.sql_seconds)
         if self.retrieval:
-            from workbench.retrieve.descriptions import Descriptions  # noqa: PLC0415  numpy is slow
-            from workbench.retrieve.retrieval import Retrieval, with_retrieval  # noqa: PLC0415
+            from workbench.retrieve.retrieval import (  # noqa: PLC0415
+                Descriptions,
+                Retrieval,
+                with_retrieval,
+            )
 
             with_retrieval(Retrieval(None, descriptions=Descriptions()), self.retrieval)
 

@@ -19,10 +19,7 @@ from typing import Any, Literal
 from workbench import replies
 from workbench.errors import at_least, one_of
 from workbench.lab import Lab
-from workbench.retrieve.descriptions import Descriptions
-from workbench.retrieve.keywords import Keywords
-from workbench.retrieve.matches import Matching
-from workbench.retrieve.retrieval import Retrieval
+from workbench.retrieve.retrieval import Descriptions, Keywords, Matching, Retrieval
 from workbench.sql.context_text import column_text, with_descriptions, with_values
 from workbench.sql.schema_text import literal, quote
 from workbench.systems.generate import Generate

@@ -17,7 +17,7 @@ import orjson
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.errors import at_least
 from workbench.lab import Lab
-from workbench.retrieve.descriptions import description, spaced
+from workbench.retrieve.retrieval import description, spaced
 from workbench.retrieve.similarity import Lexical, Similarity
 from workbench.sql.schema import union_schema
 from workbench.systems.chess import chess_ir_ss_cg, proposing
