@@ -30,7 +30,11 @@ _OPENS = re.compile(r"^(?= {0,3}(?:##+(?:\s|$)|```|~~~))", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Prompt:
-    """The source of a prompt, and the name under which its calls are counted."""
+    r"""The source of a prompt, and the name under which its calls are counted.
+
+    >>> wb.Prompt("# User\nHow many {{ what }} are there?").messages(what="tugs")
+    ({'role': 'user', 'content': 'How many tugs are there?'},)
+    """
 
     source: str = field(repr=False)
     name: str = "generate/own"

@@ -23,7 +23,11 @@ WHOLE_SCHEMA = Retrieval(keywords=None, index=None, descriptions=None)
 def zero_shot(
     model: str = "embedded/parser", *, think: bool = True, temperature: float = 0.0
 ) -> System:
-    """The papers' baseline, BIRD's zero-shot prompt; `think` asks for chain of thought."""
+    """The papers' baseline, BIRD's zero-shot prompt; `think` asks for chain of thought.
+
+    >>> wb.zero_shot("openai/gpt-4o", think=False).name
+    'zero-shot'
+    """
     data, text = {"think": think}, bare_create_table_text
     step = Generate("generate/zero_shot", model, temperature, data=data, schema_text=text)
     name = "zero-shot, chain of thought" if think else "zero-shot"

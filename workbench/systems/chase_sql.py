@@ -54,6 +54,10 @@ def chase_sql(
 
     judge: the fine-tuned selector of section 2.5, by default `model`.
     filtering: a cheaper model that selects the columns for synthetic examples.
+
+    >>> without_plan = replace(wb.chase_sql(), generate=wb.chase_sql().generate[::2])
+    >>> [step.prompt for step in without_plan.generate]
+    ['generate/divide_and_conquer', 'generate/synthetic_examples']
     """
     ask = partial(Generate, model=model, temperature=temperature, samples=samples, shuffle=True)
     examples = Synthetic(model, columns=FilterColumns(filtering or model))  # algorithm 2

@@ -31,6 +31,9 @@ def cheaper(
     filtering: a cheap model that selects columns, by default the system's own.
     group: how many columns a call asks it about.
     parts: the departures to make.
+
+    >>> wb.cheaper(wb.chase_sql(), parts=["results"]).select.by
+    'result'
     """
     at_least(1, group=group)
     for part in parts:

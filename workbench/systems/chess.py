@@ -40,6 +40,9 @@ def chess_ir_cg_ut(
     """The system for a high budget (section 4.2.1): many candidates, revised, and selected by unit tests.
 
     generation: the model that writes the candidates, by default `model`.
+
+    >>> wb.chess_ir_cg_ut("openai/gpt-4o", tests=20, by="candidate").select.tests
+    20
     """
     return System(
         "CHESS (IR, CG, UT)",
@@ -57,6 +60,9 @@ def chess_ir_ss_cg(
     """The system for a low budget (section 4.2.3): a small schema and one candidate, revised up to three times.
 
     filtering, generation: the models that are asked about every column, and that write the candidate (table 8).
+
+    >>> [type(step).__name__ for step in wb.chess_ir_ss_cg().prune]
+    ['FilterColumns', 'SelectTables', 'SelectColumns']
     """
     return System(
         "CHESS (IR, SS, CG)",

@@ -36,7 +36,11 @@ def mac_sql(
     temperature: float = 0.1,
     benchmark: Literal["bird", "spider"] = "bird",
 ) -> System:
-    """MAC-SQL with `shots` worked examples of the Decomposer, 0 to 2 (table 4), in the prompt for that benchmark."""
+    """MAC-SQL with `shots` worked examples of the Decomposer, 0 to 2 (table 4), in the prompt for that benchmark.
+
+    >>> wb.mac_sql(benchmark="spider").generate[0].prompt
+    'generate/decomposer_spider'
+    """
     return System(
         "MAC-SQL",
         retrieve=SchemaWithValues(),

@@ -101,6 +101,9 @@ class Majority:
     """Self-consistency (Wang et al., 2023; CHASE-SQL, tables 6 and 7): the result that most candidates share.
 
     A suspect result gets no votes, so it wins only where there is no other.
+
+    >>> replace(wb.chase_sql(), select=wb.Majority()).select
+    Majority(suspect='empty')
     """
 
     suspect: Suspect = "empty"

@@ -36,6 +36,9 @@ class System:
     generate: each generator proposes candidates.
     fix: each fixer repairs every candidate, after all candidates have run.
     select: picks one of the candidates.
+
+    >>> print(wb.mac_sql("openai/gpt-4o").prune[0])
+    Selector(model='openai/gpt-4o', temperature=0.1, mean_columns=6, most_columns=30)
     """
 
     name: str
@@ -55,7 +58,12 @@ class System:
 
 
 def solve(system: System, question: Question, lab: Lab) -> Selection:
-    """The system's answer to a question, with all candidates and their scores."""
+    """The system's answer to a question, with all candidates and their scores.
+
+    >>> study = wb.open_study("bundled-dev", limit=1)
+    >>> wb.solve(study.direct(), study.benchmark.questions[0], study.lab).sql
+    "SELECT COUNT(*) FROM vessel WHERE vtype = 'GC'"
+    """
     *_, context = stages(system, question, lab)
     return select(system, context, lab, trials_of(system, context, lab))
 
@@ -124,8 +132,8 @@ def with_suspect(system: System, suspect: Suspect) -> System:
 
 def brief(value: Any) -> str:
     """A step in one line: its class, and the fields that differ from their defaults."""
-    if isinstance(value, type | FunctionType):
-        return value.__qualname__
+    if name := getattr(value, "__qualname__", ""):  # a class or a function
+        return str(name)
     if not is_dataclass(value):
         return f"{value!r:.60}"
     own = {f: getattr(value, f.name) for f in fields(value) if f.repr}
