@@ -34,10 +34,9 @@ def home() -> Path:
 class Store:
     """An open cache file, by default `lab.sqlite` in `home()`; threads may share it.
 
-    With `read_only`, the file cannot be written: reads work, and a write raises `StoreError`.
-
-    Nothing but SQLite opens the file: a process that closes a descriptor of its own drops all of SQLite's locks on the
-    file, and another process then takes away the log that this one still writes.
+    Where the file cannot be written (`read_only`), reads work and a write raises `StoreError`.
+    Nothing but SQLite opens the file: closing a descriptor of our own drops all of SQLite's locks
+    on it, and another process then takes away the log that this one still writes.
     """
 
     def __init__(self, path: Path | str | None = None) -> None:
@@ -90,12 +89,6 @@ class Store:
             finally:
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
-
-    def attach(self, other: Path, name: str) -> None:
-        """Let writes read the tables of another cache file, as `name.calls`."""
-        uri = f"{other.absolute().as_uri()}?mode=ro"
-        with self._locks[1], self._errors():
-            self._writer.execute(f"ATTACH ? AS {name}", [uri])
 
     def close(self) -> None:
         """Close the file once no thread reads or writes it."""

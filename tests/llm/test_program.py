@@ -36,9 +36,9 @@ def test_the_program_of_the_manual(tmp_path, monkeypatch, capsys):
         paid = client.ledger.frame().groupby("prompt").dollars.sum()
         assert paid["direct"] == pytest.approx(8.1e-05)
         assert server.calls == 3
-    assert before.together.calls == 3
-    assert 0 < before.together.low < 8.1e-05 < before.together.high
-    assert before.together.megabytes > 0
+    assert (before.calls, before.cached) == (3, 0)
+    assert 0 < before.low < 8.1e-05 < before.high
+    assert before.megabytes > 0
     assert cache.path == tmp_path / "home" / "lab.sqlite"
     assert cache.export(tmp_path / "run.jsonl") == 3
     assert cache.merge(tmp_path / "other.sqlite").new == 0
@@ -75,8 +75,8 @@ def test_an_export_gives_an_equal_cache(cache, tmp_path, ask):
         new.export(tmp_path / "b.jsonl")
         again = wb.Client(new, offline=True).complete_many(ask(len(texts)))
         assert [answer.text for answer in again] == [answer.text for answer in answers] == texts
-        merged = wb.Cache(tmp_path / "third.sqlite").merge(tmp_path / "new.sqlite")
-        assert (merged.new, merged.different) == (len(texts), 0)
+        third = wb.Cache(tmp_path / "third.sqlite")
+        assert third.merge(tmp_path / "new.sqlite") == (len(texts), 0)
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
     line = json.loads((tmp_path / "a.jsonl").read_text().splitlines()[0]) | {"sample": 9}
     (tmp_path / "changed.jsonl").write_text(json.dumps(line))

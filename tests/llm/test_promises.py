@@ -233,7 +233,7 @@ def test_an_unknown_price_is_refused_under_dollars_and_never_zero(cache, server,
 def test_a_process_that_was_killed_leaves_its_reserve_as_spent(cache, ask):
     budget = wb.Budget(calls=3, name="of a run")
     for _ in range(2):
-        asyncio.run(budget.reserve(cache, ask(1)[0], None))
+        asyncio.run(budget.reserve(cache, ask(1)[0]))
     rest = wb.Budget(calls=3, name="of a run")
     with pytest.raises(BudgetError):
         wb.Client(cache, send=wb.scripted(otherwise="a"), budget=rest).complete_many(ask(2))

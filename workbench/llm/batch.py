@@ -7,7 +7,6 @@ requests has our keys: the next run finds there what a killed one has sent, and 
 import asyncio
 import sys
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 from uuid import uuid4
@@ -16,7 +15,8 @@ import orjson
 
 from workbench.llm.faults import LONGEST, Refusal, pause, refusal, sort
 from workbench.llm.keys import Reply
-from workbench.llm.send import EMBEDDING, hidden, litellm, priced
+from workbench.llm.money import litellm, priced
+from workbench.llm.send import EMBEDDING, hidden
 from workbench.types import Request
 
 QUIET = 5.0  # seconds without a new call after which the calls that wait are sent
@@ -35,19 +35,20 @@ class Batches:
         self._searches: dict[_Group, asyncio.Task[None]] = {}
         self._open: dict[_Group, tuple[_Calls, asyncio.Task[None]]] = {}  # these gather calls
         self._changed = 0.0
-        self._sent: dict[str, asyncio.Task[None]] = {}  # by key: the batch that has the call
-        self._lines: dict[str, Mapping[str, Any]] = {}  # by key: what batches have brought
+        self._sent: dict[str, asyncio.Task[None]] = {}  # by key: what follows the call's batch
+        self._found: dict[str, Reply | Refusal] = {}  # by key
         self._told: set[str] = set()
 
     def unable(self, request: Request) -> bool:
         """Whether a call cannot go into a batch, which is said once."""
         able = request.model.startswith(("openai/", "azure/", "hosted_vllm/"))
-        able = able and EMBEDDING not in request.parameters
-        if not able and request.model not in self._told:
+        if able and EMBEDDING not in request.parameters:
+            return False
+        if request.model not in self._told:
             self._told.add(request.model)
             told = "there are no batches of such calls in OpenAI's form; they are sent live"
             print(f"{request.model}: {told}", file=sys.stderr)
-        return not able
+        return True
 
     async def ask(self, key: str, request: Request, url: str) -> Reply:
         """The reply to one call, from the batch that has it or the next one; raises Refusal."""
@@ -57,22 +58,24 @@ class Batches:
             search = self._searches[group] = asyncio.create_task(self._search(group))
         await asyncio.shield(search)
         if earlier := self._sent.get(key):
-            with suppress(Refusal):  # then the call is sent anew
+            with suppress(Refusal):
                 await asyncio.shield(earlier)
-        if _status(self._lines.get(key)) != 200:
-            calls, task = self._gather(key, request, group)
+        if not isinstance(self._found.get(key), dict):  # no batch has its answer
+            self._changed = time.monotonic()
+            if group not in self._open or len(self._open[group][0]) >= MOST:
+                calls: _Calls = {}
+                self._open[group] = calls, asyncio.create_task(self._send(group, calls))
+            calls, task = self._open[group]
+            calls[key] = request
             try:
                 await asyncio.shield(task)
             finally:
                 calls.pop(key, None)
-        line = self._lines.pop(key, None)
-        body: Reply = ((line or {}).get("response") or {}).get("body") or {}
-        if not line or _status(line) != 200:
-            details = (line or {}).get("error") or body.get("error") or "it ended without an answer"
-            text = str(details.get("message") if isinstance(details, dict) else details)
-            raise Refusal(sort("", _status(line) or 500, text).fault, text)
-        cost = priced(request, body)
-        return hidden(body) | {"cost": None if cost is None else cost / 2}
+        found = self._found.pop(key, None) or Refusal("server", "its batch ended without an answer")
+        if isinstance(found, Refusal):
+            raise found
+        cost = priced(request, found)
+        return hidden(found) | {"cost": None if cost is None else cost / 2}
 
     async def _search(self, group: _Group) -> None:
         """Follow the batches of earlier runs."""
@@ -81,17 +84,6 @@ class Batches:
             task = asyncio.create_task(self._follow(group, batch["id"]))
             for line in content.content.splitlines():
                 self._sent[f"call:{orjson.loads(line)['custom_id']}"] = task
-
-    def _gather(
-        self, key: str, request: Request, group: _Group
-    ) -> tuple[_Calls, asyncio.Task[None]]:
-        """Add a call to the next batch: its calls so far, and its task."""
-        self._changed = time.monotonic()
-        if group not in self._open or len(self._open[group][0]) >= MOST:
-            calls: _Calls = {}
-            self._open[group] = calls, asyncio.create_task(self._send(group, calls))
-        self._open[group][0][key] = request
-        return self._open[group]
 
     async def _send(self, group: _Group, calls: _Calls) -> None:
         """Send the gathered calls once no other comes; none that nobody waits for any more."""
@@ -115,21 +107,19 @@ class Batches:
         wait = _POLL
         while True:
             batch = (await _call("aretrieve_batch", group, batch_id=number)).model_dump()
-            if batch["status"] == "failed":  # before it began, so nothing is paid
-                errors = ((batch.get("errors") or {}).get("data")) or []
-                text = "; ".join(str(error.get("message")) for error in errors)
-                raise sort("", 400, text or "the batch failed")
-            if batch["status"] in {"completed", "expired", "cancelled"}:
+            if batch["status"] in {"failed", "completed", "expired", "cancelled"}:
                 break
             await asyncio.sleep(wait := min(LONGEST, 1.5 * wait))
+        if batch["status"] == "failed":  # before it began, so nothing is paid
+            raise sort("", 400, str(batch.get("errors") or "the batch failed"))
         for file in filter(None, (batch.get("output_file_id"), batch.get("error_file_id"))):
             content = await _call("afile_content", group, file_id=file)
             for line in map(orjson.loads, content.content.splitlines()):
-                self._lines[f"call:{line['custom_id']}"] = line
-
-
-def _status(line: Mapping[str, Any] | None) -> int:
-    return int(((line or {}).get("response") or {}).get("status_code") or 0)
+                response = line.get("response") or {}
+                status, body = response.get("status_code") or 500, response.get("body") or {}
+                text = str(line.get("error") or body.get("error"))
+                failed = Refusal(sort("", status, text).fault, text)  # of this call alone
+                self._found[f"call:{line['custom_id']}"] = body if status == 200 else failed
 
 
 async def _ours(group: _Group) -> list[dict[str, Any]]:
@@ -151,17 +141,18 @@ async def _create(group: _Group, name: str, file: str) -> str:
     """The id of a new batch; where the reply is lost, it is searched for before another try."""
     given = {"completion_window": "24h", "endpoint": "/v1/chat/completions",
              "input_file_id": file, "metadata": {"workbench": name}}  # fmt: skip
-    for tries in range(9):
+    tries = 8
+    while True:
         try:
             return str((await _call("acreate_batch", group, tries=1, **given)).id)
         except Refusal as refused:
-            if not refused.again or tries == 8:
+            if not refused.again or not tries:
                 raise
             await asyncio.sleep(max(SETTLING, refused.wait))
-            for batch in await _ours(group):
-                if batch["metadata"]["workbench"] == name:
-                    return str(batch["id"])
-    raise AssertionError
+        for batch in await _ours(group):
+            if batch["metadata"]["workbench"] == name:
+                return str(batch["id"])
+        tries -= 1
 
 
 def _line(key: str, request: Request) -> bytes:
@@ -182,12 +173,12 @@ async def _call(function: str, group: _Group, *, tries: int = 9, **given: Any) -
     given |= {"api_base": url} if url else {}
     given |= {"api_key": "none"} if provider == "hosted_vllm" else {}
     given |= {"custom_llm_provider": provider, "timeout": 600.0, "max_retries": 0}
-    for attempt in range(1, tries + 1):
+    while True:
         try:
             return await getattr(module, function)(**given)
         except Exception as error:
             refused = refusal(error, posted=False, response=None)
-            if not refused.again or attempt == tries:
+            tries -= 1
+            if not refused.again or not tries:
                 raise refused from error
-            await asyncio.sleep(pause(attempt, refused.wait))
-    raise AssertionError
+            await asyncio.sleep(pause(9 - tries, refused.wait))

@@ -1,18 +1,23 @@
-"""The cached model calls: rows of the table `calls`, on disk before anybody sees them."""
+"""The cached calls of models: rows of the table `calls`, on disk before anybody sees them.
+
+An export is JSON lines, one call each with its full request, in the order of keys: equal caches
+give equal files. A key is a hash of the request, so a merge adds rows and replaces none.
+"""
 
 import asyncio
 import os
+import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from workbench.canonical import canonical
-from workbench.llm import transfer
+from workbench.errors import BadInputError, StoreError, fault, kind, naming
+from workbench.llm.keys import request_key
 from workbench.llm.money import Statement
 from workbench.llm.send import FILTERED, asked, dropped
 from workbench.store import Store
@@ -22,19 +27,29 @@ _ANSWER = "text, model, finish_reason, input_tokens, output_tokens, cached_token
 _CALL = (
     f"{_ANSWER}, endpoint, messages, parameters, dropped, sample, prompt, reply, seconds, created"
 )
+_INSERT = f"({_CALL}) VALUES ({', '.join('?' * len(_CALL.split(', ')))})"
+_JSON = ("messages", "parameters", "reply")
 
 
 @dataclass
 class _Unsaved:
-    """Statements that are not on disk yet."""
+    """Statements that are not on disk yet, and the task that writes them next."""
 
     statements: list[Statement] = field(default_factory=list)
     refused: bool = False  # a full disk has refused them
-    saving: Lock = field(default_factory=Lock)
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    next: "asyncio.Task[None] | None" = None
 
 
 # By process and file: on a full disk they outlive a Cache.
 _unsaved: dict[tuple[int, Path], _Unsaved] = {}
+
+
+class Merged(NamedTuple):
+    """The numbers of rows that are new, and of rows that were there already."""
+
+    new: int
+    known: int
 
 
 class Cache(Store):
@@ -48,16 +63,18 @@ class Cache(Store):
         super().__init__(path)
         self._unsaved = _unsaved.setdefault((os.getpid(), self.path.resolve()), _Unsaved())
 
-    export = transfer.export
-    merge = transfer.merge
-
     def get_many(self, keys: Sequence[str]) -> dict[str, Completion]:
-        """The answers that are cached, by key."""
+        """The answers that are cached, by key; a fault where a content filter withheld one."""
         one = len(keys) == 1
         where = "key = ?" if one else "key IN (SELECT value FROM json_each(?))"
         values = [keys[0] if one else canonical(keys)]
-        rows = self.read(f"SELECT {_ANSWER} FROM calls WHERE {where}", values)
-        return {row[-1]: _completion(row) for row in rows}
+        found = {}
+        for row in self.read(f"SELECT {_ANSWER} FROM calls WHERE {where}", values):
+            answer = Completion(*row, True)  # type: ignore[call-arg]  # eight columns, and `cached`
+            if answer.finish_reason == "content_filter":
+                answer = replace(answer, fault="filtered", error=FILTERED)
+            found[answer.key] = answer
+        return found
 
     @property
     def waits(self) -> int:
@@ -65,30 +82,106 @@ class Cache(Store):
         waiting = self._unsaved.statements if self._unsaved.refused else ()
         return sum(sql.startswith("INSERT") for sql, _ in waiting)
 
-    def save(self) -> None:
-        """Write what was paid and is not on disk. What a full disk refuses waits for the next."""
-        unsaved = self._unsaved
-        with unsaved.saving:
-            statements = tuple(unsaved.statements)
-            unsaved.refused = bool(statements)
-            if statements:
-                with self.write() as db:
-                    for statement in statements:
-                        db.execute(*statement)
-                unsaved.refused = False
-                del unsaved.statements[: len(statements)]
-
     async def put(self, *statements: Statement) -> None:
-        """Store what was paid: it is on disk when this returns, with all that came meanwhile."""
-        self._unsaved.statements += statements
-        await asyncio.to_thread(self.save)
+        """Store what was paid: it is on disk when this returns, in one commit with all that waits.
 
+        What a full disk refuses waits for the next `put`.
+        """
+        unsaved = self._unsaved
+        unsaved.statements += statements
+        unsaved.next = unsaved.next or asyncio.create_task(self._flush())
+        await asyncio.shield(unsaved.next)
 
-def _completion(row: Sequence[Any]) -> Completion:
-    """The answer of a row, as a failure if the provider's content filter withheld it."""
-    answer = Completion(*row, True)  # type: ignore[call-arg]  # eight columns, and `cached`
-    filtered = answer.finish_reason == "content_filter"
-    return replace(answer, fault="filtered", error=FILTERED) if filtered else answer
+    async def _flush(self) -> None:
+        async with self._unsaved.turn:
+            self._unsaved.next = None
+            await asyncio.to_thread(self._save)
+
+    def _save(self) -> None:
+        unsaved = self._unsaved
+        statements = tuple(unsaved.statements)
+        try:
+            with self.write() as db:
+                for statement in statements:
+                    db.execute(*statement)
+        except StoreError:
+            unsaved.refused = True
+            raise
+        unsaved.refused = False
+        del unsaved.statements[: len(statements)]
+
+    def export(self, path: Path | str, where: str = "1", values: Sequence[Any] = ()) -> int:
+        """Write the calls to a file of JSON lines, whole or not at all; returns their number."""
+        path, number, last = Path(path), 0, ""
+        unfinished = path.with_name(f"{path.name}.{os.getpid()}.unfinished")
+        select = (
+            f"SELECT key, {_CALL} FROM calls WHERE ({where}) AND key > ? ORDER BY key LIMIT 500"
+        )
+        try:
+            with naming(path), unfinished.open("wb") as file:
+                while rows := self.read(select, [*values, last]):
+                    for _, *row in rows:
+                        call = dict(zip(_CALL.split(", "), row, strict=True))
+                        call |= {name: orjson.loads(call[name]) for name in _JSON}
+                        file.write(canonical(call) + b"\n")
+                    number, last = number + len(rows), rows[-1][0]
+            with naming(path):
+                unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+        return number
+
+    def merge(self, other: Path | str) -> Merged:
+        """Copy the calls and executions of a cache file, or an export's calls: all or nothing."""
+        other = Path(other)
+        if (found := kind(other)) or not other.exists():
+            known = "name a cache file, or an export of one"
+            raise BadInputError(f"{other} is {found or 'missing'}: {known}")
+        if not other.stat().st_size:
+            return Merged(0, 0)
+        try:  # SQLite alone opens a cache file: closing it otherwise drops SQLite's locks on it
+            Store(other).close()
+        except StoreError as error:
+            if getattr(error.__cause__, "sqlite_errorcode", 0) != sqlite3.SQLITE_NOTADB:
+                raise
+            return self._load(other)
+        new = total = 0
+        with Store(self.path) as ours, ours.write() as db:  # a connection of its own
+            db.execute("ATTACH ? AS theirs", [f"{other.absolute().as_uri()}?mode=ro"])
+            for table in ("calls", "executions"):
+                total += db.execute(f"SELECT count(*) FROM theirs.{table}").fetchone()[0]
+                copy = f"INSERT OR IGNORE INTO main.{table} SELECT * FROM theirs.{table}"
+                new += db.execute(copy).rowcount
+        return Merged(new, total - new)
+
+    def _load(self, path: Path) -> Merged:
+        new, number = 0, 0
+        with path.open("rb") as file, self.write() as db:
+            for number, line in enumerate(file, 1):
+                try:
+                    call = orjson.loads(line)
+                    parts = (call["model"], call["messages"], call["parameters"], call["sample"])
+                    if request_key(Request("", *parts), call["endpoint"]) != call["key"]:
+                        raise ValueError("its request was changed, so its key is wrong")
+                    call |= {name: canonical(call[name]).decode() for name in _JSON}
+                    row = [call[name] for name in _CALL.split(", ")]
+                    new += db.execute(f"INSERT OR IGNORE INTO calls{_INSERT}", row).rowcount
+                except (ValueError, TypeError, KeyError) as error:
+                    raise BadInputError(
+                        f"{path}, line {number}: no exported call ({fault(error)}), so nothing was "
+                        "merged; export the calls again, by `workbench cache export FILE.jsonl`"
+                    ) from error
+        return Merged(new, number - new)
+
+    def prune(self, where: str, values: Sequence[Any] = (), *, dry: bool = False) -> int:
+        """Delete calls, and all results, which may use them; returns their number. `dry` counts."""
+        number: int = self.read(f"SELECT count(*) FROM calls WHERE {where}", values)[0][0]
+        if number and not dry:
+            with self.write() as db:
+                db.execute(f"DELETE FROM calls WHERE {where}", values)
+                db.execute("DELETE FROM selections")  # those of other calls are made again for free
+                db.execute("DELETE FROM attempts")
+        return number
 
 
 def insert(request: Request, answer: Completion, endpoint: str, reply: Mapping[str, Any],
@@ -101,4 +194,4 @@ def insert(request: Request, answer: Completion, endpoint: str, reply: Mapping[s
         orjson.dumps(request.messages).decode(), canonical(request.parameters).decode(), left_out,
         request.sample, request.prompt, orjson.dumps(reply).decode(), now - began, now,
     )  # fmt: skip
-    return f"INSERT OR REPLACE INTO calls({_CALL}) VALUES ({', '.join('?' * len(values))})", values
+    return f"INSERT OR REPLACE INTO calls{_INSERT}", values

@@ -10,12 +10,14 @@ import os
 import sys
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 from weakref import WeakSet
 
 from workbench.errors import BudgetError, CacheMissError, ProviderError, StoppedError, StoreError
@@ -27,9 +29,8 @@ from workbench.llm.faults import Refusal, error_in, pause, refusal
 from workbench.llm.keys import runs_here
 from workbench.llm.limiter import Limiter
 from workbench.llm.locks import Locks
-from workbench.llm.money import Budget, Ledger, dollars
+from workbench.llm.money import LETTERS, Budget, Ledger, Preview, dollars, estimate
 from workbench.llm.parameters import check_model, check_parameters
-from workbench.llm.preview import Preview, preview
 from workbench.llm.send import Call, Send, send
 from workbench.types import Completion, Request
 
@@ -86,16 +87,16 @@ class Client:
         self._urls: dict[str, str] = {}
         self._endpoints: dict[str, str] = {}
         self._refreshed: set[str] = set()
-        self._runs: set[asyncio.Task[object]] = set()  # only the loop's thread uses it
+        self._runs: set[Any] = set()  # tasks; only the loop's thread uses it
         self._halted: WeakSet[threading.Thread] = WeakSet()
 
     def endpoint(self, model: str) -> str:
         """The endpoint in the keys of the model's calls."""
         if model not in self._endpoints:
-            bases = self.api_base
-            given = bases if isinstance(bases, str) else bases.get(model, "")
-            url = self._urls[model] = keys.address(model, given)
-            self._endpoints[model] = keys.endpoint(model, url)
+            given = self.api_base
+            given = given if isinstance(given, str) else given.get(model, "")
+            self._urls[model] = keys.address(model, given)
+            self._endpoints[model] = keys.endpoint(model, self._urls[model])
         return self._endpoints[model]
 
     def key(self, request: Request) -> str:
@@ -107,7 +108,15 @@ class Client:
 
     def preview(self, requests: Iterable[Request]) -> Preview:
         """The calls and dollars of `complete_many(requests)`, before it is run."""
-        return preview(self.cache, [(self.key(request), request) for request in requests])
+        asked = {self.key(request): request for request in requests}
+        seen, groups = self.cache.get_many(list(asked)), defaultdict(list)
+        for key in asked.keys() - seen.keys():
+            groups[asked[key].prompt, asked[key].model].append(asked[key])
+        sums = Preview(cached=len(seen))
+        for group in groups.values():
+            letters = sum(len(str(part.get("content"))) for one in group for part in one.messages)
+            sums += estimate(self.cache, group[0], letters / LETTERS / len(group), len(group))
+        return sums
 
     def complete(self, request: Request) -> Completion:
         return self.complete_many([request])[0]
@@ -122,8 +131,8 @@ class Client:
         if threading.current_thread() in self._halted:
             raise StoppedError("the run was stopped")
         names = [self.key(request) for request in requests]
-        fresh = set(names) - self._refreshed if self.refresh else set()
-        found = self.cache.get_many([name for name in names if name not in fresh]) if names else {}
+        known = self._refreshed.intersection(names) if self.refresh else names
+        found = self.cache.get_many(list(known)) if known else {}
         calls = {name: r for name, r in zip(names, requests, strict=True) if name not in found}
         if calls:
             found |= self._missing(calls, len(names))
@@ -150,7 +159,16 @@ class Client:
         here = {n: r for n, r in calls.items() if self.send is send and runs_here(r.model)}
         found = self._compute(here) if here else {}
         if remote := {name: request for name, request in calls.items() if name not in here}:
-            found |= self._wait(asyncio.run_coroutine_threadsafe(self._ask(remote), _loop()))
+            run = asyncio.run_coroutine_threadsafe(self._ask(remote), _loop())
+            try:
+                found |= run.result()
+            except futures.CancelledError:
+                raise StoppedError("the run was stopped before this call was sent") from None
+            except BaseException:
+                if not run.done():  # Ctrl-C; a second one leaves at once
+                    with self.stopped():
+                        futures.wait([run])
+                raise
         return found
 
     def _compute(self, calls: dict[str, Request]) -> dict[str, Completion]:
@@ -168,17 +186,6 @@ class Client:
                     db.execute(*row)
         self._refreshed |= calls.keys()
         return found
-
-    def _wait(self, future: "futures.Future[dict[str, Completion]]") -> dict[str, Completion]:
-        try:
-            return future.result()
-        except futures.CancelledError:
-            raise StoppedError("the run was stopped before this call was sent") from None
-        except BaseException:
-            if not future.done():  # Ctrl-C; a second one leaves at once
-                with self.stopped():
-                    futures.wait([future])
-            raise
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
@@ -213,9 +220,7 @@ class Client:
                 own.add(name)
             mine[name] = _under_way[owner]
             mine[name].waiting += 1
-        run = asyncio.current_task()
-        assert run  # noqa: S101
-        self._runs.add(run)
+        self._runs.add(run := asyncio.current_task())
         try:
             answers = await asyncio.gather(*(asyncio.shield(call.task) for call in mine.values()))
         except BaseException as error:
@@ -236,12 +241,11 @@ class Client:
     def _kept(self) -> str:
         """The calls and dollars paid and stored so far, for the message of a run that ends."""
         if waits := self.cache.waits:
-            return (f"{waits:,} paid replies wait in memory: make space and run the same again in "
-                    "this process; ending the process loses them")  # fmt: skip
+            told = "make space and run the same again in this process; ending it loses them"
+            return f"{waits:,} paid replies wait in memory: {told}"
         sums = self.ledger.total()
-        kept = f"{sums.calls + sums.hits:,} answers of this run are cached"
-        paid = f"({dollars(sums.cost, sums.unpriced)} paid now)"
-        return f"{kept} {paid}: run the same again to ask only for the others"
+        paid = f"{sums.calls + sums.hits:,} answers of this run are cached ({dollars(sums.cost, sums.unpriced)} paid now)"
+        return f"{paid}: run the same again to ask only for the others"
 
     async def _make(self, call: Call, key: str, request: Request) -> Completion:
         """Make one call: limited, locked against other processes, repeated while that may help."""
@@ -260,16 +264,15 @@ class Client:
             except Refusal as refused:
                 if refused.fatal:
                     raise ProviderError(f"{request.model} refused: {refused}") from refused
-                if refused.fault == "rate_limit" and time.monotonic() < end and not batch:
-                    wait = 0.0  # the limiter waits
-                elif refused.again and attempt <= self.retries and not batch:
-                    wait, attempt = pause(attempt, refused.wait), attempt + 1
-                else:
-                    fault, error = refused.fault, str(refused)
-                    failed = Completion("", request.model, key=key, fault=fault, error=error)
+                limited = refused.fault == "rate_limit" and time.monotonic() < end
+                if batch or not (limited or (refused.again and attempt <= self.retries)):
+                    failed = Completion(
+                        "", request.model, key=key, fault=refused.fault, error=str(refused)
+                    )
                     self.ledger.add(request, failed)
                     return failed
-                self.ledger.retried[refused.fault] += 1
+                wait = 0.0 if limited else pause(attempt, refused.wait)  # 0: the limiter waits
+                attempt += not limited
             await asyncio.sleep(wait)
 
     async def _answer(self, call: Call, key: str, request: Request, *, batch: bool) -> Completion:
@@ -278,13 +281,10 @@ class Client:
         A stop leaves a call in its batch, where a later run finds it.
         """
         while self.cache.waits:  # a full disk: nothing is paid until there is room
-            await asyncio.to_thread(self.cache.save)
+            await self.cache.put()
         if not self.refresh and (cached := self.cache.get_many([key]).get(key)):
             return cached
-        most = None
-        if self.budget.dollars is not None:
-            most = await asyncio.to_thread(http.most, request)
-        amount = await self.budget.reserve(self.cache, request, most, batch=batch)
+        amount = await self.budget.reserve(self.cache, request, batch=batch)
         call.posted, call.response = False, None
         began, cost, paid, statements = time.time(), None, False, []
         try:
@@ -296,8 +296,8 @@ class Client:
             else:
                 http.CALL.set(call)
                 call.posted = self.send is not send  # else LiteLLM's HTTP client says so
-                wait = http.called(self.send, request, url, self.timeout)
-                reply = await asyncio.wait_for(wait, self.timeout)
+                async with asyncio.timeout(self.timeout):
+                    reply = await http.called(self.send, request, url, self.timeout)
             paid, cost = True, reply.get("cost")
             answer = http.completion(request, key, reply)
             if answer.fault != "empty":

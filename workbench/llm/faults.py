@@ -4,7 +4,6 @@ They are sorted by type, and then by the words of the server: providers say "out
 key" and "no such model" under several statuses.
 """
 
-import math
 import random
 import re
 import sys
@@ -74,7 +73,10 @@ def refusal(error: Exception, *, posted: bool, response: Any) -> Refusal:
     name, source = type(error).__name__, response or getattr(error, "response", None)
     text = str(error).partition("Traceback (")[0].replace(f"{name}: {name}: ", f"{name}: ")
     wait = wait_in(getattr(source, "headers", None) or {}, text)
-    if posted and not status and name in _SERVER and not _unconnected(error):
+    cause: BaseException | None = error
+    while cause and not type(cause).__name__.startswith("ClientConnector"):
+        cause = cause.__cause__ or cause.__context__
+    if posted and not status and name in _SERVER and not cause:  # the connection was made, and lost
         return Refusal("connection", text, again=True, wait=wait, paid=True)
     return sort(name, status, text, wait)
 
@@ -83,11 +85,10 @@ def sort(name: str, status: int, text: str, wait: float = 0.0) -> Refusal:
     """The Refusal for LiteLLM's exception of this name, a server's status and its words."""
     if name == "ContentPolicyViolationError" or (status in {0, 400} and _FILTERED.search(text)):
         return Refusal("filtered", text)
-    if name in _FATAL or status in {401, 402, 403, 404} or _ENDS.search(text):
+    ended = "exceeded your current quota" in text and not wait
+    if name in _FATAL or status in {401, 402, 403, 404} or ended or _ENDS.search(text):
         return Refusal("rejected", text, fatal=True)
     if name == "RateLimitError" or status == 429:
-        if "exceeded your current quota" in text and not wait:
-            return Refusal("rejected", text, fatal=True)
         return Refusal("rate_limit", text, again=True, wait=wait)
     if name == "Timeout":
         return Refusal("timeout", text, paid=True)
@@ -104,41 +105,27 @@ def error_in(response: Any) -> Refusal | None:
     found = body.get("error") if isinstance(body, dict) and not body.get("choices") else None
     if not found:
         return None
-    details = found if isinstance(found, dict) else {"message": str(found)}
-    code = details.get("code")
-    said = details.get("message") or orjson.dumps(found).decode()
-    text = f"{details.get('type') or ''} {code or ''} {said}".strip()
+    code = found.get("code") if isinstance(found, dict) else None
+    text = found if isinstance(found, str) else orjson.dumps(found).decode()
     return sort("", code if isinstance(code, int) else 500, text, wait_in({}, text))
 
 
 def wait_in(headers: Any, text: str) -> float:
     """The seconds that the provider asks to wait, in Retry-After or in its words; else 0."""
     given, wait = str(headers.get("retry-after") or ""), 0.0
-    try:
-        wait = float(given)
-    except ValueError:
-        with suppress(ValueError, OverflowError):
-            wait = parsedate_to_datetime(given).timestamp() - time.time()
-    if not wait and (found := _DELAY.search(text)):
+    if found := _DELAY.search(text):
         minutes, amount, unit = found.groups()
         wait = 60 * int(minutes or 0) + float(amount) / (1000 if unit == "ms" else 1)
-    if math.isnan(wait) or wait <= 0:
-        return 0.0
+    with suppress(ValueError, OverflowError):
+        wait = parsedate_to_datetime(given).timestamp() - time.time()
+    with suppress(ValueError):
+        wait = float(given)
     if wait > LONGEST:
         told = f"the server asks to wait {wait:,.0f} s; the next call waits {LONGEST:.0f} s"
         print(told, file=sys.stderr)
-    return min(wait, LONGEST)
+    return min(wait, LONGEST) if wait > 0 else 0.0  # it may be no number
 
 
 def pause(attempt: int, wait: float) -> float:
     """Seconds before another attempt: those asked for, else doubling; with jitter."""
     return min(LONGEST, wait or 0.5 * 2.0**attempt) * random.uniform(1.0, 1.2)  # noqa: S311
-
-
-def _unconnected(error: BaseException | None) -> bool:
-    """Whether the connection was refused, so that nothing was sent."""
-    while error is not None:
-        if type(error).__name__.startswith("ClientConnector"):
-            return True
-        error = error.__cause__ or error.__context__
-    return False

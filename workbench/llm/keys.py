@@ -56,8 +56,7 @@ def runs_here(model: str) -> tuple[Answer, Version] | None:
 @cache
 def _installed() -> Mapping[str, str]:
     """The modules of installed packages that answer for a provider."""
-    found = metadata.entry_points(group="workbench.models")
-    return {entry.name: entry.value for entry in found}
+    return {one.name: one.value for one in metadata.entry_points(group="workbench.models")}
 
 
 def endpoint(model: str, url: str) -> str:
@@ -71,8 +70,8 @@ def endpoint(model: str, url: str) -> str:
 def address(model: str, given: str = "") -> str:
     """The model's URL: the given one, else PROVIDER_API_BASE or PROVIDER_BASE_URL, else ""."""
     provider = model.partition("/")[0].upper().replace("-", "_")
-    named = (os.environ.get(f"{provider}_{end}") for end in ("API_BASE", "BASE_URL"))
-    return given or next(filter(None, named), "")
+    named = os.environ.get(f"{provider}_API_BASE") or os.environ.get(f"{provider}_BASE_URL")
+    return given or named or ""
 
 
 def public(url: str) -> str:

@@ -7,8 +7,10 @@ closing any other would drop its locks.
 import fcntl
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 
+_TRY = fcntl.LOCK_EX | fcntl.LOCK_NB
 _files: dict[Path, int] = {}
 _held: set[tuple[Path, str]] = set()
 _lock = threading.Lock()
@@ -23,21 +25,16 @@ class Locks:
 
     def acquire(self, key: str) -> bool:
         """Lock a key; False if another thread or process has it."""
-        with _lock:
-            if (self._path, key) in _held:
-                return False
+        with _lock, suppress(BlockingIOError):
             if self._path not in _files:
                 _files[self._path] = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
-            how = fcntl.LOCK_EX | fcntl.LOCK_NB
-            try:
-                fcntl.lockf(_files[self._path], how, 1, int(key[-15:], 16))
-            except BlockingIOError:
-                return False
-            _held.add((self._path, key))
-            return True
+            if (self._path, key) not in _held:
+                fcntl.lockf(_files[self._path], _TRY, 1, int(key[-15:], 16))
+                _held.add((self._path, key))
+                return True
+        return False
 
     def release(self, key: str) -> None:
         with _lock:
-            if (self._path, key) in _held:
-                fcntl.lockf(_files[self._path], fcntl.LOCK_UN, 1, int(key[-15:], 16))
-                _held.remove((self._path, key))
+            fcntl.lockf(_files[self._path], fcntl.LOCK_UN, 1, int(key[-15:], 16))
+            _held.discard((self._path, key))

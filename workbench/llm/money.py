@@ -1,16 +1,21 @@
-"""Money: a ledger of what was asked, a limit on what is paid, and LiteLLM's prices.
+"""Money: LiteLLM's prices, a ledger of answers, a limit on what is paid, and a preview of it.
 
 A cost or price that is not known is None, never zero: sums say how many calls they leave out.
 """
 
 import asyncio
 import functools
-import importlib.util
+import gc
+import importlib
 import math
+import operator
+import os
 import threading
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -18,17 +23,120 @@ from uuid import uuid4
 import orjson
 
 from workbench.errors import BudgetError
+from workbench.llm.keys import Reply, runs_here
 from workbench.store import Store
 from workbench.types import Completion, Request
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LONGEST = 128_000  # tokens of output assumed for a model whose longest reply is not listed
 CAUTIOUS = 5.0  # dollars that may be spent where nobody says how many
+LETTERS = 4  # of a token, about
+_LONGEST = 128_000  # tokens of output assumed for a model whose longest reply is not listed
 _FIRST = 4  # replies of a prompt after which their costs say what to reserve for the next
 _COLUMNS = "prompt, question, system, model, input, output, dollars, cached, again, fault"
+_loading = threading.Lock()
 Statement = tuple[str, tuple[Any, ...]]
+
+
+@functools.cache
+def litellm() -> Any:
+    """LiteLLM. Its import takes seconds, and it reads its bundled price list."""
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    with _loading, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        module: Any = importlib.import_module("litellm")
+    warnings.filterwarnings("ignore", message="Pydantic serializer|Items? .* on TypedDict")
+    module.telemetry, module.suppress_debug_info = False, True
+    gc.freeze()  # it stays loaded: collections that walk through it take five times as long
+    return module
+
+
+def price(request: Request, tokens_in: float, tokens_out: float) -> float | None:
+    """The dollars of a call with so many tokens by LiteLLM's prices, None where it has none."""
+    if runs_here(request.model):
+        return 0.0
+    tier = request.parameters.get("service_tier")
+    counts = {"prompt_tokens": int(tokens_in), "completion_tokens": int(tokens_out)}
+    try:
+        return float(sum(litellm().cost_per_token(request.model, **counts, service_tier=tier)))
+    except Exception:  # noqa: BLE001  of several kinds: the model has no price
+        return None
+
+
+def priced(request: Request, reply: Reply) -> float | None:
+    """The cost of a reply by its tokens, None where its model has no price."""
+    usage = reply.get("usage") or {}
+    read, written = (usage.get(f"{side}_tokens") or 0 for side in ("prompt", "completion"))
+    return price(request, read, written)
+
+
+@functools.cache
+def _bundled() -> Mapping[str, Mapping[str, Any]]:
+    package = Path(find_spec("litellm").origin)  # type: ignore[union-attr, arg-type]
+    path = package.with_name("model_prices_and_context_window_backup.json")
+    entries: Mapping[str, Mapping[str, Any]] = orjson.loads(path.read_bytes())
+    return entries
+
+
+def listed(model: str) -> Mapping[str, Any]:
+    """The model's limits and abilities from LiteLLM's list, without importing LiteLLM."""
+    provider, _, name = model.partition("/")
+    entry = _bundled().get(model) or _bundled().get(name, {})
+    return entry if str(entry.get("litellm_provider", "")).startswith(provider) else {}
+
+
+def longest(request: Request) -> int:
+    """The most tokens that the reply may have: the request's limit, else the model's."""
+    given = (request.parameters.get(name) for name in ("max_completion_tokens", "max_tokens"))
+    entry = listed(request.model)
+    known = (*given, entry.get("max_output_tokens"), entry.get("max_tokens"))
+    return next((int(number) for number in known if number), _LONGEST)
+
+
+def dollars(amount: float, unpriced: int = 0) -> str:
+    """The amount as text, with the number of calls of unknown price that it leaves out."""
+    more = f" and {unpriced:,} call{'s' * (unpriced != 1)} of unknown price" if unpriced else ""
+    return f"${amount:,.4f}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The calls that a run will make and those that are cached, and a range of dollars."""
+
+    calls: int = 0
+    cached: int = 0
+    unpriced: int = 0  # calls of unknown price, which the dollars leave out
+    low: float = 0.0
+    high: float = 0.0
+    megabytes: float = 0.0  # by which the cache grows
+
+    def __add__(self, other: "Preview") -> "Preview":
+        return Preview(*map(operator.add, astuple(self), astuple(other)))
+
+    def __str__(self) -> str:
+        asked = f"{self.calls + self.cached:,} requests: {self.cached:,} cached, {self.calls:,} to"
+        cost = f"{dollars(self.low)} to {dollars(self.high, self.unpriced)}"
+        return f"{asked} make; {cost}; the cache grows by {self.megabytes:,.1f} MB"
+
+
+def estimate(store: Store, request: Request, tokens: float, calls: int, cached: int = 0) -> Preview:
+    """The cost of so many calls like this request, each with about so many tokens of input.
+
+    A reply is about as long as the cached ones of the prompt and model, else of 20 to 1,000 tokens.
+    """
+    if not calls:
+        return Preview(cached=cached)
+    select = "SELECT avg(output_tokens) FROM calls WHERE prompt = ? AND model = ?"
+    mean = store.read(select, [request.prompt, request.model])[0][0]
+    written = (0.7 * mean, 1.3 * mean) if mean else (20, 1000)
+    least, most = (
+        price(request, around * tokens, min(length, longest(request)))
+        for around, length in zip((0.7, 1.3), written, strict=True)
+    )
+    size = calls * (1.3 * LETTERS * tokens + 2_000)  # bytes: its messages, and the rest of its row
+    unpriced = calls * (least is None)
+    return Preview(calls, cached, unpriced, calls * (least or 0), calls * (most or 0), size / 1e6)
 
 
 @dataclass(slots=True)
@@ -64,13 +172,12 @@ class Tally:
 class Ledger:
     """The answers of a client: a row for each, named by prompt, question, system and model.
 
-    `failed` counts faults that ended a request, `retried` those after which it was sent again.
+    `failed` counts the faults that ended a request.
     """
 
     def __init__(self) -> None:
         self.rows: list[tuple[Any, ...]] = []
         self.failed: Counter[str] = Counter()
-        self.retried: Counter[str] = Counter()
         self._questions: dict[str | None, Tally] = defaultdict(Tally)  # None: all together
         self._lock = threading.Lock()
 
@@ -80,8 +187,7 @@ class Ledger:
                answer.output_tokens, answer.cost, answer.cached, request.again, answer.fault)  # fmt: skip
         with self._lock:
             self.rows.append(row)
-            if answer.fault:
-                self.failed[answer.fault] += 1
+            self.failed.update([answer.fault] * bool(answer.fault))
             if not answer.fault or answer.cost is not None:
                 self._questions[None].add(answer)
                 self._questions[request.question].add(answer)
@@ -101,25 +207,12 @@ class Ledger:
             return replace(self._questions[question])
 
     def __str__(self) -> str:
-        sums, lines = self.total(), []
-        for kind, number, cost, unpriced in (
-            ("calls", sums.calls, sums.cost, sums.unpriced),
-            ("cached answers", sums.hits, sums.cached_cost, sums.cached_unpriced),
-        ):
-            free = ", which cost nothing" * bool(number)
-            price = f": {dollars(cost, unpriced)}" if cost or unpriced else free
-            lines.append(f"{number:,} {kind}{price}")
-        lines.append(f"{sums.input_tokens:,} tokens in, {sums.output_tokens:,} out")
-        for title, counts in (("sent again after", self.retried), ("without answer", self.failed)):
-            named = ", ".join(f"{name} {number:,}" for name, number in sorted(counts.items()))
-            lines += [f"{title}: {named}"] * bool(named)
-        return "\n".join(lines)
-
-
-def dollars(amount: float, unpriced: int = 0) -> str:
-    """The amount as text, with the number of calls of unknown price that it leaves out."""
-    more = f" and {unpriced:,} call{'s' * (unpriced != 1)} of unknown price" if unpriced else ""
-    return f"${amount:,.4f}{more}"
+        sums = self.total()
+        paid = f"{sums.calls:,} calls: {dollars(sums.cost, sums.unpriced)}"
+        earlier = dollars(sums.cached_cost, sums.cached_unpriced)
+        tokens = f"{sums.input_tokens:,} tokens in, {sums.output_tokens:,} out"
+        failed = [f"{number:,} without answer: {name}" for name, number in self.failed.items()]
+        return "\n".join([paid, f"{sums.hits:,} cached answers: {earlier}", tokens, *failed])
 
 
 class Budget:
@@ -135,7 +228,6 @@ class Budget:
                  unpriced: bool = False) -> None:  # fmt: skip
         self.dollars, self.calls, self.name = dollars, calls, name or uuid4().hex
         self._unpriced = unpriced
-        self.limited = dollars is not None or calls is not None
         self._store: Store | None = None
         self._own: Counter[tuple[str, str]] = Counter()  # this process's calls under way, by prompt
         self._costs: dict[tuple[str, str], list[float]] = defaultdict(list)
@@ -158,33 +250,30 @@ class Budget:
         rows = self._store.read(select, [self.name]) if self._store else []
         return rows[0] if rows else (0.0, 0, 0.0)
 
-    async def reserve(self, store: Store, request: Request, most: float | None, *,
-                      batch: bool = False) -> float:  # fmt: skip
-        """Reserve for a call that costs at most `most`, None if no price is known.
+    async def reserve(self, store: Store, request: Request, *, batch: bool = False) -> float:
+        """Reserve for a call; it waits while calls of this process may leave room.
 
-        It waits while calls of this process under way may leave room; else raises BudgetError.
+        Raises BudgetError where they do not.
         """
-        if self.dollars is not None and most is None and not self._unpriced:
-            told = "so dollars cannot be limited: give the budget as a number of calls (--calls)"
-            raise BudgetError(f"no price is known for {request.model}, {told}")
-        while self.limited:
+        while self.dollars is not None or self.calls is not None:
             freed = self._freed
-            found = await asyncio.to_thread(self._reserve, store, request, most or 0.0, batch=batch)
-            if found is not None:
-                return found
+            amount = await asyncio.to_thread(self._reserve, store, request, batch=batch)
+            if amount is not None:
+                return amount
             await freed.wait()
         return 0.0
 
-    def _reserve(self, store: Store, request: Request, most: float, *, batch: bool) -> float | None:
+    def _reserve(self, store: Store, request: Request, *, batch: bool) -> float | None:
         """The dollars reserved; None if the call has to wait."""
         with self._lock:
             self._store, kind = store, (request.model, request.prompt)
-            known = self._costs[kind]
-            first = max([most / 2 if batch else most, *known])
-            amount = 1.5 * max(known) if len(known) >= _FIRST else first
-            amount = 0.0 if self.dollars is None else amount
-            if amount and not batch and len(known) < _FIRST <= self._own[kind]:
-                return None
+            known, amount = self._costs[kind], 0.0
+            if self.dollars is not None and len(known) >= _FIRST:
+                amount = 1.5 * max(known)
+            elif self.dollars is not None:
+                amount = max([self._most(request) / (1 + batch), *known])
+                if amount and not batch and self._own[kind] >= _FIRST:
+                    return None
             with store.write(durable=False) as db:
                 db.execute("INSERT OR IGNORE INTO budgets VALUES (?, 0, 0, 0, 0)", [self.name])
                 fits = db.execute(
@@ -198,10 +287,19 @@ class Budget:
             self._own[kind] += fits
             return amount if fits else None
 
+    def _most(self, request: Request) -> float:
+        """The most that a call may cost: a token for every two bytes, and the longest reply."""
+        size = sum(len(str(message.get("content")).encode()) for message in request.messages)
+        found = price(request, size // 2 + 100, longest(request))
+        if found is None and not self._unpriced:
+            told = "so dollars cannot be limited: give the budget as a number of calls (--calls)"
+            raise BudgetError(f"no price is known for {request.model}, {told}")
+        return found or 0.0
+
     def settled(self, request: Request, amount: float, cost: float | None, *,
                 paid: bool) -> list[Statement]:  # fmt: skip
         """The statements that end a reservation: what was perhaps paid is spent."""
-        if not self.limited:
+        if self.dollars is None and self.calls is None:
             return []
         if paid and cost is not None:
             self._costs[request.model, request.prompt].append(cost)
@@ -229,28 +327,3 @@ def cautious(dollars: float | None, calls: int | None = None, name: str = "") ->
     """The budget that a user set; where no dollars are given, of `CAUTIOUS` dollars."""
     free = dollars in {None, math.inf}
     return Budget(CAUTIOUS if dollars is None else dollars, calls=calls, name=name, unpriced=free)
-
-
-@functools.cache
-def _bundled() -> Mapping[str, Mapping[str, Any]]:
-    package = importlib.util.find_spec("litellm")
-    if not package or not package.origin:
-        return {}
-    path = Path(package.origin).with_name("model_prices_and_context_window_backup.json")
-    entries: Mapping[str, Mapping[str, Any]] = orjson.loads(path.read_bytes())
-    return entries
-
-
-def listed(model: str) -> Mapping[str, Any]:
-    """The model's limits and abilities from LiteLLM's list, without importing LiteLLM."""
-    provider, _, name = model.partition("/")
-    entry = _bundled().get(model) or _bundled().get(name, {})
-    return entry if str(entry.get("litellm_provider", "")).startswith(provider) else {}
-
-
-def longest(request: Request) -> int:
-    """The most tokens that the reply may have: the request's limit, else the model's."""
-    given = (request.parameters.get(name) for name in ("max_completion_tokens", "max_tokens"))
-    entry = listed(request.model)
-    known = (*given, entry.get("max_output_tokens"), entry.get("max_tokens"))
-    return next((int(number) for number in known if number), LONGEST)

@@ -15,7 +15,7 @@ from workbench.store import Store
 from workbench.types import Request
 
 ROLES = ("generation", "filtering", "judge", "rest")
-LIMITS = ("max_tokens", "max_completion_tokens")  # two names of the limit on a reply's tokens
+LIMITS = {"max_tokens", "max_completion_tokens"}  # two names of the limit on a reply's tokens
 _THOUGHT = 8_192  # tokens of thinking where no parameter limits them
 _KNOWN = {
     "dimensions", "embedding", "encoding_format", "extra_body", "frequency_penalty", "keep_alive",
@@ -47,14 +47,11 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
 
 
 def check_given(given: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raise BadInputError for parameters of neither a model nor a role, and for refused ones."""
+    """Raise BadInputError for parameters of neither a model nor a role, and for unknown ones."""
     for owner, parameters in given.items():
         if "/" not in owner and owner not in ROLES:
             form = "give them by a model, like openai/gpt-4o, or by a role"
             raise BadInputError(f"parameters of {owner!r}: {form}: {', '.join(ROLES)}")
-        if not isinstance(parameters, Mapping):
-            form = "give values by name, as {'temperature': 0}"
-            raise BadInputError(f"parameters of {owner!r} are {parameters!r:.60}: {form}")
         check_parameters(parameters)
 
 
@@ -80,23 +77,18 @@ def call_parameters(model: str, temperature: float, answer: int | None,
     leaves a parameter out.
     """
     own: dict[str, Any] = {"temperature": temperature}
-    if answer and not limits_output(given):
+    if answer and not LIMITS & given.keys():
         thinks = "reasoning_effort" in given or listed(model).get("supports_reasoning")
         thought = (given.get("thinking") or {}).get("budget_tokens") or _THOUGHT * bool(thinks)
         own["max_tokens"] = _allowed(model, answer + int(thought))
     return {name: value for name, value in (own | dict(given)).items() if value is not None}
 
 
-def limits_output(given: Mapping[str, Any]) -> bool:
-    """Whether a user says how long a reply may be, by a number or by None for no limit."""
-    return any(name in given for name in LIMITS)
-
-
 def with_more_room(request: Request, *, thought: bool) -> Request:
     """The request with twice its output limit, and room for the thought that was cut off."""
-    room = 2 * request.parameters["max_tokens"] + (_THOUGHT if thought else 0)
-    limit = _allowed(request.model, room)
-    return replace(request, parameters={**request.parameters, "max_tokens": limit})
+    room = 2 * request.parameters["max_tokens"] + _THOUGHT * thought
+    limit = {"max_tokens": _allowed(request.model, room)}
+    return replace(request, parameters={**request.parameters, **limit})
 
 
 def _allowed(model: str, tokens: int) -> int:

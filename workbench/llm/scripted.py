@@ -1,6 +1,5 @@
 """A model with prepared replies, for tests and demonstrations."""
 
-import asyncio
 from collections import deque
 from collections.abc import Iterable
 
@@ -16,16 +15,15 @@ class scripted:  # noqa: N801  it reads as a function: send=wb.scripted([...])
     one every reply is `otherwise`; without it, another request fails. `history` has the requests.
     """
 
-    def __init__(self, replies: Iterable[str | Reply | Refusal] = (), *,
-                 otherwise: str | None = None, seconds: float = 0.0) -> None:  # fmt: skip
-        self.replies, self.otherwise, self.seconds = deque(replies), otherwise, seconds
+    def __init__(
+        self, replies: Iterable[str | Reply | Refusal] = (), otherwise: str | None = None
+    ) -> None:
+        self.replies, self.otherwise = deque(replies), otherwise
         self.history: list[Request] = []
 
-    async def __call__(self, request: Request, url: str, seconds: float) -> Reply:
-        del url, seconds
+    async def __call__(self, request: Request, *_: object) -> Reply:
         self.history.append(request)
         reply = self.replies.popleft() if self.replies else self.otherwise
-        await asyncio.sleep(self.seconds)
         if reply is None:
             raise AssertionError(f"no reply is left for {request}")
         if isinstance(reply, Refusal):

@@ -6,17 +6,15 @@ hooks ask right before a request is posted whether it still may be, and note wha
 
 import asyncio
 import base64
-import gc
 import importlib
 import inspect
-import os
 import re
 import struct
 import sys
 import threading
-import warnings
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
+from functools import cache
 from typing import Any
 
 import orjson
@@ -25,11 +23,12 @@ from workbench.canonical import canonical
 from workbench.errors import hide
 from workbench.llm.faults import Refusal
 from workbench.llm.keys import Reply, runs_here, seed
-from workbench.llm.money import longest
+from workbench.llm.money import litellm, priced
 from workbench.types import Completion, Fault, Request
 
 Send = Callable[[Request, str, float], Awaitable[Reply] | Reply]
 EMBEDDING = "embedding"  # a request with this parameter asks for the vector of a text
+FILTERED = "the provider's content filter withheld the answer"
 dropped: dict[bytes, str] = {}  # what LiteLLM leaves out, by `asked`
 _HANDLER = {  # companies that LiteLLM reaches by its own HTTP client, not by OpenAI's package
     "anthropic", "azure_ai", "bedrock", "cometapi", "databricks", "deepseek", "edenai",
@@ -37,8 +36,7 @@ _HANDLER = {  # companies that LiteLLM reaches by its own HTTP client, not by Op
     "ollama", "ollama_chat", "openrouter", "ovhcloud", "snowflake", "together_ai", "vertex_ai",
     "xai",
 }  # fmt: skip
-_loading, _answering = threading.Lock(), threading.Lock()
-_loaded: list[Any] = []  # LiteLLM and our HTTP client
+_answering = threading.Lock()
 
 
 class Call:
@@ -57,25 +55,6 @@ class Call:
 CALL: ContextVar[Call] = ContextVar("CALL")
 
 
-def litellm() -> Any:
-    """LiteLLM, set up. Its import takes seconds, and it reads its bundled price list."""
-    with _loading:
-        if not _loaded:
-            os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                module: Any = importlib.import_module("litellm")
-            warnings.filterwarnings("ignore", message="Pydantic serializer|Items? .* on TypedDict")
-            module.telemetry, module.suppress_debug_info = False, True
-            http = importlib.import_module("litellm.llms.custom_httpx.http_handler")
-            hooks = {"request": [_before], "response": [_after]}
-            handler = http.AsyncHTTPHandler(timeout=None, event_hooks=hooks, follow_redirects=False)
-            module.aclient_session = handler.client
-            _loaded.extend((module, handler))
-            gc.freeze()  # it stays loaded: collections that walk through it take five times as long
-        return _loaded[0]
-
-
 async def _before(_: Any) -> None:
     """Never post after a stop, and once an attempt: LiteLLM repeats lost connections."""
     if call := CALL.get(None):
@@ -91,27 +70,34 @@ async def _after(response: Any) -> None:
         call.response = response
 
 
+@cache
+def _http() -> Any:
+    """Our HTTP client, for the providers of `_HANDLER`; LiteLLM uses it for the others, too."""
+    module = importlib.import_module("litellm.llms.custom_httpx.http_handler")
+    hooks = {"request": [_before], "response": [_after]}
+    http = module.AsyncHTTPHandler(timeout=None, event_hooks=hooks, follow_redirects=False)
+    litellm().aclient_session = http.client
+    return http
+
+
 async def send(request: Request, url: str, seconds: float) -> Reply:
     """The provider's reply as OpenAI's chat completion, with `cost` in dollars, None if unknown."""
-    module = _loaded[0] if _loaded else await asyncio.to_thread(litellm)
-    model = request.model
-    if EMBEDDING not in request.parameters:
-        # Ollama's models are asked to chat: its older protocol loses why a reply ended.
-        model = re.sub(r"^ollama/", "ollama_chat/", model)
-    given = {**request.parameters, "model": model, "timeout": seconds,
+    if not _http.cache_info().currsize:
+        await asyncio.to_thread(litellm)
+    module, http, kind = litellm(), _http(), asked(request)
+    given = {**request.parameters, "model": request.model, "timeout": seconds,
              "num_retries": 0, "max_retries": 0}  # fmt: skip
     given |= {"api_base": url} if url else {}
-    given |= {"client": _loaded[1]} if model.partition("/")[0] in _HANDLER else {}
-    if given.pop(EMBEDDING, False):
-        texts = [message["content"] for message in request.messages]
-        return _with_vector(_whole(request, await module.aembedding(input=texts, **given)))
-    messages, kind = [dict(message) for message in request.messages], asked(request)
-    drops = kind in dropped
+    given |= {"client": http} if request.model.partition("/")[0] in _HANDLER else {}
     try:
-        reply = await module.acompletion(messages=messages, drop_params=drops, **given)
-        return _whole(request, reply)
+        if given.pop(EMBEDDING, False):
+            texts = [message["content"] for message in request.messages]
+            reply = await module.aembedding(input=texts, **given)
+        else:
+            given |= {"messages": list(map(dict, request.messages)), "drop_params": kind in dropped}
+            reply = await module.acompletion(**given)
     except module.UnsupportedParamsError as error:  # LiteLLM's own refusal: nothing was sent
-        if drops:
+        if given.get("drop_params", True):
             raise
         reason = str(error).removeprefix("litellm.")
         words = set(re.findall(r"\w+", reason))
@@ -120,51 +106,19 @@ async def send(request: Request, url: str, seconds: float) -> Reply:
             print(f"{request.model} does not take {names}: left out ({reason})", file=sys.stderr)
         dropped[kind] = names
         return await send(request, url, seconds)
+    cost = reply._hidden_params.get("response_cost")  # noqa: SLF001  where LiteLLM puts it
+    whole: Reply = reply.model_dump(exclude_none=True)
+    whole["cost"] = cost or priced(request, whole)  # 0 may mean that there is no price
+    if data := whole.pop("data", None):  # a vector, as a text: float32 in base64
+        floats = struct.pack(f"<{len(data[0]['embedding'])}f", *data[0]["embedding"])
+        message = {"content": base64.b64encode(floats).decode()}
+        whole["choices"] = [{"message": message, "finish_reason": "stop"}]
+    return whole
 
 
 def asked(request: Request) -> bytes:
     """The model and the parameters of a request, by which `dropped` knows what is left out."""
     return canonical([request.model, request.parameters])
-
-
-def _whole(request: Request, reply: Any) -> Reply:
-    cost = reply._hidden_params.get("response_cost")  # noqa: SLF001  where LiteLLM puts it
-    whole: Reply = reply.model_dump(exclude_none=True)
-    return whole | {"cost": cost or priced(request, whole)}  # 0 may mean that there is no price
-
-
-def priced(request: Request, reply: Reply) -> float | None:
-    """The cost of a reply by its tokens, None where its model has no price."""
-    usage = reply.get("usage") or {}
-    read, written = (usage.get(f"{side}_tokens") or 0 for side in ("prompt", "completion"))
-    return price(request, read, written)
-
-
-def price(request: Request, tokens_in: float, tokens_out: float) -> float | None:
-    """The dollars of a call with so many tokens by LiteLLM's prices, None where it has none."""
-    if runs_here(request.model):
-        return 0.0
-    tier = request.parameters.get("service_tier")
-    counts = {"prompt_tokens": int(tokens_in), "completion_tokens": int(tokens_out)}
-    try:
-        return float(sum(litellm().cost_per_token(request.model, **counts, service_tier=tier)))
-    except Exception:  # noqa: BLE001  of several kinds: the model has no price
-        return None
-
-
-def most(request: Request) -> float | None:
-    """The most that a call may cost: a token for every two bytes of input, and a whole output."""
-    size = sum(len(str(message.get("content")).encode()) for message in request.messages)
-    return price(request, size // 2 + 100, longest(request))
-
-
-def _with_vector(reply: Reply) -> Reply:
-    """An embedding's reply with the vector as the answer's text: float32 in base64."""
-    if data := reply.pop("data", None):
-        floats = struct.pack(f"<{len(data[0]['embedding'])}f", *data[0]["embedding"])
-        message = {"content": base64.b64encode(floats).decode()}
-        reply["choices"] = [{"message": message, "finish_reason": "stop"}]
-    return reply
 
 
 async def called(send: Send, request: Request, url: str, seconds: float) -> Reply:
@@ -213,6 +167,3 @@ def completion(request: Request, key: str, reply: Reply) -> Completion:
         fault, error = "empty", f"the reply has no content (finish_reason {reason!r})"
     return Completion(text or "", request.model, reason, read, written, known, cost, key,
                       fault=fault, error=error)  # fmt: skip
-
-
-FILTERED = "the provider's content filter withheld the answer"
