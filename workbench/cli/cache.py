@@ -7,8 +7,8 @@ import orjson
 
 from workbench.cli.options import FILE
 from workbench.errors import BadInputError
-from workbench.llm import transfer
 from workbench.llm.cache import Cache
+from workbench.llm.money import dollars
 from workbench.store import home
 from workbench.study.experiment import load_experiment
 
@@ -28,10 +28,13 @@ def cache() -> None:
 def info() -> None:
     """Count calls, tokens and dollars by prompt and model."""
     with _open() as store:
-        for row in transfer.stats(store):
-            flags = [f", {row[n]:,} {n.replace('_', ' ')}" for n in ("unpriced", "cut_off", "filtered") if row[n]]  # fmt: skip
-            print(f"{row['prompt'] or '-':30} {row['model']:30} {row['calls']:>9,} calls {row['input_tokens']:>13,} in "
-                  f"{row['output_tokens']:>11,} out ${row['cost']:,.4f}{''.join(flags)}")  # fmt: skip
+        select = "SELECT prompt, model, count(*), sum(input_tokens), sum(output_tokens), total(cost), sum(cost IS NULL)"
+        for prompt, model, calls, read, written, *cost in store.read(
+            f"{select} FROM calls GROUP BY 1, 2"
+        ):
+            print(
+                f"{prompt or '-':30} {model:30} {calls:>9,} calls {read:>13,} in {written:>11,} out {dollars(*cost)}"
+            )
         print(f"{store.path}: {store.path.stat().st_size / 1e6:,.1f} MB")
 
 
@@ -63,8 +66,7 @@ def merge(other: Path) -> None:
     """Add the calls of OTHER, a cache file or JSON lines that export wrote."""
     with Cache() as store:
         merged = store.merge(other)
-    print(f"{merged.new:,} rows added, {merged.known:,} were cached already; {merged.different:,} calls have another reply"
-          " in the other file, and keep the reply of this cache")  # fmt: skip
+    print(f"{merged.new:,} rows added, {merged.known:,} were cached already")
 
 
 @cache.command()
@@ -79,5 +81,5 @@ def prune(prompt: str | None, model: str | None, yes: bool) -> None:
     if not given:
         raise BadInputError("prune needs a choice of calls: --prompt or --model")
     with _open() as store:
-        number = transfer.prune(store, " AND ".join(given), [*given.values()], dry=not yes)
+        number = store.prune(" AND ".join(given), [*given.values()], dry=not yes)
     print(f"{number:,} calls deleted" if yes else f"{number:,} calls would be deleted: add --yes")

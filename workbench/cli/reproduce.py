@@ -10,7 +10,6 @@ import click
 
 from workbench.cli import options
 from workbench.llm.cache import Cache
-from workbench.llm.transfer import merge
 from workbench.study import reproduce as notebooks
 from workbench.study import trace as back
 from workbench.study.experiment import load_experiment
@@ -43,7 +42,7 @@ def reproduce(experiment: str, only: tuple[str, ...], limit: int | None, at_once
     with ExitStack() as stack:
         store = stack.enter_context(Cache())
         if pack:
-            merge(store, pack)
+            store.merge(pack)
         if preview:
             home = stack.enter_context(preview_home())
             settings = replace(settings, cache=store.path, figures=home / "figures")

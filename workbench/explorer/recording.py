@@ -17,8 +17,7 @@ from workbench.errors import CacheMissError
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.keys import runs_here
-from workbench.llm.money import Ledger
-from workbench.llm.preview import estimate
+from workbench.llm.money import Ledger, estimate
 from workbench.prompts.prompt import Prompt, load, sections
 from workbench.systems.system import System, select, stages, trials_of
 from workbench.types import Completion, Context, Question, Request, Selection
@@ -168,14 +167,10 @@ def cost(client: Client, calls: list[Call], times: int = 0) -> str:
     asked = [call for call in calls if not runs_here(call.request.model)]
     if not asked:
         return "free"
-    if not times:
-        sums = client.preview([call.request for call in asked]).together
-        return amount(sums.low, sums.high, sums.unpriced)
-    rows = [
-        estimate(client.cache, one.request, one.rate * len(text(one.request)), times, 0)
-        for one in asked
-    ]
-    return amount(*(sum(getattr(row, end) for row in rows) for end in ("low", "high", "unpriced")))
+    sums = client.preview([call.request for call in asked] if not times else ())
+    for one in asked * bool(times):
+        sums += estimate(client.cache, one.request, one.rate * len(text(one.request)), times)
+    return amount(sums.low, sums.high, sums.unpriced)
 
 
 def amount(low: float, high: float, unpriced: float = 0) -> str:

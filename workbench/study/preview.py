@@ -12,7 +12,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -23,10 +23,9 @@ from workbench.errors import BadInputError
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.llm.keys import Reply
-from workbench.llm.money import Budget, longest
-from workbench.llm.preview import Preview, estimate
+from workbench.llm.money import Budget, Preview, estimate, longest, price
 from workbench.llm.scripted import reply_with
-from workbench.llm.send import EMBEDDING, answer_here, price
+from workbench.llm.send import EMBEDDING, answer_here
 from workbench.store import Store, home
 from workbench.study.experiment import Experiment
 from workbench.types import Request
@@ -115,19 +114,22 @@ def estimated(folder: Path, store: Store) -> str:
     how = {"calls": "sum", "cached": "sum", "input": "mean", "limit": "max"}
     kinds = ["prompt", "model", "tier"]
     noted = pd.read_json(asked, lines=True).groupby(kinds, as_index=False).agg(how)
-    rows, worst = [], 0.0
+    rows, sums, worst = [], Preview(), 0.0
     for each in noted.to_dict("records"):
         parameters = {"max_tokens": int(each["limit"]), "service_tier": each["tier"] or None}
         request = Request(each["prompt"], each["model"], (), parameters)
         calls = round(each["calls"])
-        rows.append(estimate(store, request, each["input"], calls, round(each["cached"])))
+        found = estimate(store, request, each["input"], calls, round(each["cached"]))
+        rows.append({name: each[name] for name in ("prompt", "model")} | asdict(found))
+        sums += found
         if calls:  # whose every reply is as long as it may be
             dearest = price(request, 1.3 * each["input"], each["limit"])
-            worst += max(rows[-1].high, calls * (dearest or 0.0))
-    whole = Preview(tuple(rows))
-    sums, by_prompt = whole.together, noted.groupby("prompt")["calls"].sum()
+            worst += max(found.high, calls * (dearest or 0.0))
+    rows.sort(key=lambda row: -row["high"])
+    table = pd.DataFrame([*rows, {"prompt": "together", "model": "", **asdict(sums)}]).round(4)
+    by_prompt = noted.groupby("prompt")["calls"].sum()
     share = by_prompt.max() / max(1.0, by_prompt.sum())
     unpriced = f" and {sums.unpriced:,} calls of unknown price" if sums.unpriced else ""
     cost = f"about ${(sums.low + sums.high) / 2:,.2f}, at worst ${worst:,.2f}{unpriced}"
     most = f"{share:.0%} of them {str(by_prompt.idxmax()).rpartition('/')[2]}"
-    return f"{whole.table()}\n\n{cost}; {sums.calls:,} calls, {most}"
+    return f"{table.to_string(index=False)}\n\n{cost}; {sums.calls:,} calls, {most}"
