@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.spreadsheet import csv_lines, plain
+from workbench.canonical import plain
+from workbench.spreadsheet import csv_lines
 
 SIGNS = [
     *"=+-@",

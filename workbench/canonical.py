@@ -1,7 +1,8 @@
-"""Canonical JSON, in which equal values have equal text, and hashes of values and of files."""
+"""Canonical JSON, in which equal values have equal text, hashes of values and of files, and cells of CSV files."""
 
 import hashlib
 import os
+import unicodedata
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -55,3 +56,18 @@ def folder_hash(folder: Path, without: Collection[str] = ()) -> str:
     for file in sorted(files):
         digest.update(os.fsencode(file[len(top) :]) + b"\0" + Path(file).read_bytes())
     return digest.hexdigest()
+
+
+def plain(cell: Any) -> Any:
+    """The cell of a CSV file; a text that a spreadsheet could run as a formula gets an apostrophe in front.
+
+    A spreadsheet skips blanks before a formula, and may take a tab or a line break for the next cell. A text that
+    begins with an apostrophe gets another one, so that a reader can always remove the first. Half of a surrogate pair,
+    which UTF-8 cannot encode, becomes an escape.
+    """
+    if not isinstance(cell, str):
+        return cell
+    cell = cell.encode("utf-8", "backslashreplace").decode()
+    first = next((one for one in cell if one.isprintable() and not one.isspace()), "")
+    sign = unicodedata.normalize("NFKC", first) in {*"=+-@"}
+    return f"'{cell}" if sign or cell[:1] in {*"'\t\r\n"} else cell

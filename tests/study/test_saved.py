@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from workbench.errors import BadInputError
-from workbench.report.figures.candidates import unique_solves
+from workbench.report.figures import unique_solves
 from workbench.report.tables import ResultTable, alone
 from workbench.study.run import costs
 from workbench.study.saved import Saved, read_index

@@ -10,12 +10,13 @@ from workbench.cli.reproduce import trace as command
 from workbench.errors import BadInputError
 from workbench.evaluate import stats
 from workbench.evaluate.judge import by_feature
-from workbench.report.figures.accuracy import accuracy_by, paired_differences
-from workbench.report.figures.candidates import (
+from workbench.report.figures import (
+    accuracy_by,
     agreement,
     bounds_by_difficulty,
     bounds_by_generator,
     outcome_pie,
+    paired_differences,
     unique_solves,
     venn,
 )

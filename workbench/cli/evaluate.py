@@ -7,12 +7,12 @@ import click
 from workbench.benchmarks.benchmark import with_golds
 from workbench.benchmarks.load import open_benchmark
 from workbench.benchmarks.predictions import read_predictions
+from workbench.canonical import plain
 from workbench.cli import options
 from workbench.evaluate import judge as judging
 from workbench.evaluate.efficiency import efficiency as timed
 from workbench.evaluate.ex import suite_verdicts
 from workbench.llm.cache import Cache
-from workbench.spreadsheet import plain
 from workbench.sql.executor import Executor
 
 

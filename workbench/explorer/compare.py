@@ -15,7 +15,7 @@ from workbench.lab import Lab
 from workbench.llm.keys import runs_here
 from workbench.llm.parameters import check_model
 from workbench.prompts.prompt import PACKAGED, Prompt, check_folder
-from workbench.report.figures.accuracy import differences
+from workbench.report.figures import differences
 from workbench.report.tables import ResultTable, alone
 from workbench.study.measures import notes_on
 from workbench.study.run import Run, Runs

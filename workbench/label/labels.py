@@ -21,7 +21,6 @@ from workbench.label.store import ADJUDICATOR, BOTH_RIGHT, CORRECTED, GOLD, Labe
 from workbench.label.store import LabelStore as LabelStore  # noqa: PLC0414
 from workbench.label.taxonomy import open_taxonomy as open_taxonomy  # noqa: PLC0414
 from workbench.report.stamp import question_ids
-from workbench.report.style import UNLABELLED
 from workbench.report.tables import ResultTable
 from workbench.sql.reading import normal_form
 from workbench.study.run import Run, Table
@@ -46,7 +45,7 @@ def errors(study: Study, runs: Mapping[str, Run], taxonomy: str) -> pd.DataFrame
         for case in cases(study, run, kinds):
             question, said = case.question, by_hand.get(case.key)
             guess = None if case.key in by_hand else suggested(case, kinds, flaws.get(question.id))
-            name, note = guess or ("disputed" if case.key in by_hand else UNLABELLED, "")
+            name, note = guess or ("disputed" if case.key in by_hand else "not labelled", "")
             for one in said.categories if said else [name]:
                 error, _, detail = one.partition(" / ")
                 about = (question.id, question.db_id, case.generator, error, detail)

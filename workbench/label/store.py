@@ -20,9 +20,9 @@ from typing import Any, Self
 import orjson
 from sqlite_utils import Database
 
+from workbench.canonical import plain
 from workbench.errors import BadInputError, StoreError, content_of, fault, naming
 from workbench.label.cases import Case, case_key
-from workbench.spreadsheet import plain
 from workbench.store import home
 
 ADJUDICATOR = "adjudicator"  # the annotator whose label settles a dispute

@@ -18,10 +18,7 @@ _ROWS, _COLUMNS = 20, 8  # of a result that are shown
 
 
 class Html(Markup):
-    """HTML whose placeholders are filled with escaped text; as the last line of a cell it shows itself.
-
-    Classes keep MathJax 3 and 2 away, so that a `$` stays a dollar.
-    """
+    """HTML whose placeholders are filled with escaped text; as the last line of a cell it shows itself."""
 
     __slots__ = ()
 
@@ -33,13 +30,16 @@ class Html(Markup):
         return str(self)
 
 
+# The classes keep MathJax 3 and 2 away, so that a `$` stays a dollar.
+_view = Html('<section class="mathjax_ignore tex2jax_ignore">{}</section>').format
 _line = Html("<p>{}</p>").format
 _pre = Html('<pre style="white-space: pre-wrap">{}</pre>').format
+_join = Html("").join
 
 
 def execution_html(execution: Execution) -> Html:
     """The status, time and first rows of an execution."""
-    return _view(_line(f"{execution.status}, {execution.seconds:.3f} s"), _result(execution))
+    return _view(_line(f"{execution.status}, {execution.seconds:.3f} s") + _result(execution))
 
 
 def trial_html(trial: Trial) -> Html:
@@ -47,17 +47,16 @@ def trial_html(trial: Trial) -> Html:
     made = trial.candidate
     reply = [_details("The model's reply", _pre(made.reasoning))] if made.reasoning else []
     title = f"Candidate of {made.generator}, sample {made.sample}"
-    return _view(_line(title), *_history(trial), *reply)
+    return _view(_join([_line(title), *_history(trial), *reply]))
 
 
 def schema_html(schema: Schema) -> Html:
     """The tables of a schema with keys, descriptions and examples as prompts show them, each to unfold."""
-    parts = []
+    parts = [_line(f"Schema of {schema.db_id}")]
     for one in schema.tables:
         text = create_table_text(replace(schema, tables=(one,)))
         parts.append(_details(f"{one.name}: {len(one.columns)} columns", _pre(text)))
-    skipped = [_line(f"Not read: {reason}") for reason in schema.skipped]
-    return _view(_line(f"Schema of {schema.db_id}"), *parts, *skipped)
+    return _view(_join([*parts, *(_line(f"Not read: {reason}") for reason in schema.skipped)]))
 
 
 def context_html(context: Context) -> Html:
@@ -65,31 +64,27 @@ def context_html(context: Context) -> Html:
     data = context_data(context) | {"examples": examples_text(context.examples)}
     texts = [_details(name, _pre(data[name])) for name in ("values", "descriptions", "examples")]
     asked = context.question.text, f"Hint: {context.question.evidence or 'none'}"
-    return _view(*map(_line, asked), *texts, schema_html(context.schema))
+    return _view(_join([*map(_line, asked), *texts, schema_html(context.schema)]))
 
 
 def pool_html(selection: Selection) -> Html:
-    """The candidates of a question by result, and the selector's comparisons."""
+    """The candidates of a question, those of the most frequent result first, and the selector's comparisons."""
     trials = selection.trials
+    made = [f"{trial.candidate.generator} {trial.candidate.sample}" for trial in trials]
     scores = [f", score {score:g}" for score in selection.scores] or [""] * len(trials)
-    made_by = [(trial.candidate.generator, trial.candidate.sample) for trial in trials]
-    names = [f"{n}: {who} {sample}{scores[n]}" for n, (who, sample) in enumerate(made_by)]
+    names = [f"{n}: {one}{score}" for n, (one, score) in enumerate(zip(made, scores, strict=True))]
     groups = group_numbers([t.execution.fingerprint if t.execution else "" for t in trials])
     chosen = "none" if selection.chosen is None else names[selection.chosen]
     found = f"Candidates: {len(trials)}; results: {len({*groups} - {-1})}."
     parts = [_line(f"Question {selection.question_id}. {found}")]
     parts.append(_line(f"{selection.selector} chose {chosen}."))
-    for group in sorted({*groups}, key=lambda number: number % (len(groups) + 1)):
-        members = [index for index, number in enumerate(groups) if number == group]
-        made = Counter(made_by[index][0] for index in members)
-        title = f"Result {group + 1}" if group >= 0 else "No complete result"
-        told = ", ".join(f"{generator} {number}" for generator, number in made.items())
-        star = "; ★ chosen" * (selection.chosen in members)
-        inside = [_details(names[index], *_history(trials[index])) for index in members]
-        parts.append(_details(f"{title}, {len(members)} of {len(trials)}: {told}{star}", *inside))
+    for index in sorted(range(len(trials)), key=lambda index: groups[index] % (len(groups) + 1)):
+        result = f"Result {groups[index] + 1}" if groups[index] >= 0 else "No complete result"
+        star = " ★ chosen" * (index == selection.chosen)
+        parts.append(_details(f"{result}. {names[index]}{star}", *_history(trials[index])))
     rows = [(names[one.first], names[one.second], "" if one.winner is None else names[one.winner])
             for one in selection.comparisons]  # fmt: skip
-    return _view(*parts, *([_table(("first", "second", "winner"), rows)] if rows else []))
+    return _view(_join(parts) + (_table(("first", "second", "winner"), rows) if rows else ""))
 
 
 DISPLAYS: Mapping[type, Callable[[Any], str]] = {
@@ -104,12 +99,10 @@ DISPLAYS: Mapping[type, Callable[[Any], str]] = {
 def install() -> None:
     """Register the displays with the running IPython, if there is one, and keep a `$` in tables from opening a formula."""
     ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython else None
-    if shell is None:
-        return
-    for record_type, as_html in DISPLAYS.items():
-        shell.display_formatter.formatters["text/html"].for_type(record_type, as_html)
-    pd.set_option("display.html.use_mathjax", False)
+    if shell := ipython.get_ipython() if ipython else None:
+        for record_type, as_html in DISPLAYS.items():
+            shell.display_formatter.formatters["text/html"].for_type(record_type, as_html)
+        pd.set_option("display.html.use_mathjax", False)
 
 
 def group_numbers(fingerprints: Sequence[str]) -> list[int]:
@@ -141,20 +134,14 @@ def _result(execution: Execution) -> Html:
     return _table(heads, rows) + _line("; ".join(said))
 
 
-def _view(*parts: Html) -> Html:
-    section = Html('<section class="mathjax_ignore tex2jax_ignore">{}</section>')
-    return section.format(Html("").join(parts))
-
-
 def _details(summary: str, *parts: Html) -> Html:
     form = Html("<details><summary>{}</summary>{}</details>")
-    return form.format(summary, Html("").join(parts))
+    return form.format(summary, _join(parts))
 
 
 def _table(heads: Sequence[object], rows: Iterable[Sequence[object]]) -> Html:
-    def row(tag: str, cells: Sequence[object]) -> Html:
-        each = (Html(f"<{tag}>{{}}</{tag}>").format(cell) for cell in cells)
-        return Html("<tr>{}</tr>").format(Html("").join(each))
+    def row(cell: str, cells: Sequence[object]) -> Html:
+        return Html("<tr>{}</tr>").format(_join(map(Html(cell).format, cells)))
 
     page = Html("<table><thead>{}</thead><tbody>{}</tbody></table>")
-    return page.format(row("th", heads), Html("").join(row("td", cells) for cells in rows))
+    return page.format(row("<th>{}</th>", heads), _join(row("<td>{}</td>", r) for r in rows))

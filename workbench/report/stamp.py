@@ -14,10 +14,8 @@ class Stamp:
     benchmark: str
     n: int
     ex: str = "EX (BIRD)"
-    others: tuple[str, ...] = ()
-    """Further models that were asked."""
-    similarity: str = ""
-    """"letters" where retrieval compares texts by them; an embedding model is one of the models asked."""
+    others: tuple[str, ...] = ()  # further models that were asked
+    similarity: str = ""  # "letters" where retrieval compares texts by them
     dropped: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False, hash=False)
     """The parameters that a model refuses, so that its calls were sent without them."""
     models_by_run: Mapping[str, tuple[str, ...]] = field(
@@ -39,15 +37,14 @@ class Stamp:
         return replace(self, model=first, others=tuple(others), similarity=similarity)
 
     def __str__(self) -> str:
-        who = ", ".join(map(self._described, (self.model, *self.others)))
+        said = []
+        for model in (self.model, *self.others):
+            refused = ", ".join(self.dropped.get(model, ()))
+            note = f" (takes no {refused})" if refused else ""
+            parser = " (a small statistical parser, no language model)"
+            said.append(model + (parser if model.startswith("embedded/") else note))
         similarity = f"similarity by {self.similarity}" if self.similarity else ""
-        return measured(f"{who} on {self.benchmark}", self.n, self.ex, similarity)
-
-    def _described(self, model: str) -> str:
-        if model.startswith("embedded/"):
-            return f"{model} (a small statistical parser, no language model)"
-        refused = self.dropped.get(model, ())
-        return f"{model} (takes no {', '.join(refused)})" if refused else model
+        return measured(f"{', '.join(said)} on {self.benchmark}", self.n, self.ex, similarity)
 
 
 def runs(frame: pd.DataFrame) -> str:

@@ -5,6 +5,7 @@ colours are Okabe and Ito's (2008), which colour-blind readers can tell apart. T
 and models write: `$` starts no formula, and a character that the font lacks is written as its number.
 """
 
+import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,19 +18,11 @@ from typing import Any
 import pandas as pd
 from matplotlib import style
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.font_manager import findfont, get_font
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
-from matplotlib.ticker import (
-    EngFormatter,
-    FuncFormatter,
-    LogLocator,
-    MaxNLocator,
-    NullLocator,
-    PercentFormatter,
-)
+from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator, PercentFormatter
 from PIL import Image
 
 from workbench.errors import BadInputError
@@ -44,19 +37,17 @@ BLUE, ORANGE, _, _, PURPLE, SKY, GREY, BLACK = COLOURS
 PALE, INK = "#D9D9D9", "#222222"
 HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "||||", "oo")
 MARKERS = "os^DvPX<"
-UNLABELLED = "not labelled"  # the error that neither a person nor a rule labelled
 settings = style.context(str(Path(__file__).with_name("workbench.mplstyle")), after_reset=True)
 """A decorator of functions that draw: our look, whatever a notebook has set."""
-# Names as readers know them; a name's place in its line is its look. The first two lines have generators and systems.
+# Names as readers know them; a name's place in its line is its look. The first two lines have generators and systems,
+# the last two difficulties from easy to hard.
 _NAMED = """
 divide and conquer | query plan | synthetic examples | direct | chess candidate | decomposer | all together
 CHASE-SQL | CHESS (IR, SS, CG) | MAC-SQL | CHESS (IR, CG, UT) | zero-shot | direct, chain of thought | zero-shot, chain of thought | gold
-pairwise | majority | unit tests | ranker | adversary | oracle
 pass@1 | pass@5 | pass@1, schema selector | pass@5, schema selector
 simple | moderate | challenging
 easy | medium | hard | extra
 """
-_LEVELS = ("simple", "easy", "moderate", "medium", "challenging", "hard", "extra")
 
 
 def _key(name: object) -> str:
@@ -66,21 +57,23 @@ def _key(name: object) -> str:
 _GROUPS = [line.split(" | ") for line in _NAMED.strip().splitlines()]
 _SHOWN = {_key(name): name for group in _GROUPS for name in group}
 _PLACES = {_key(name): place for group in _GROUPS for place, name in enumerate(group)}
-_ROOTS = [*map(_key, _GROUPS[0] + _GROUPS[1]), "chess"]
 _PLACES["chess"] = _PLACES["chess (ir, cg, ut)"]  # as a part of longer names
+_ROOTS = [*map(_key, _GROUPS[0] + _GROUPS[1]), "chess"]
+_LEVELS = _GROUPS[3] + _GROUPS[4]
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The colour, marker and hatch of one name."""
+    """The label, colour, marker and hatch of one name."""
 
-    colour: str
+    label: str
+    colour: str | tuple[str, float]
     marker: str = "o"
     hatch: str = ""
 
     @property
     def mark(self) -> dict[str, Any]:
-        return {"color": self.colour, "marker": self.marker}
+        return {"color": self.colour, "marker": self.marker, "label": self.label}
 
     @property
     def bar(self) -> dict[str, Any]:
@@ -107,22 +100,17 @@ def looks(names: Iterable[Any]) -> dict[str, Look]:
 
     A variant has the colour of its system or generator; other names take what is free, in their order.
     """
-    places: dict[str, int] = {}
-    for name in sorted(dict.fromkeys(names), key=lambda name: _key(name) not in _PLACES):
+    names, places = list(dict.fromkeys(names)), dict.fromkeys(names, -1)
+    for name in sorted(names, key=lambda name: _key(name) not in _PLACES):
         root = _key(name) if _key(name) in _PLACES else _root(name)
         start, step = (_PLACES[root], 8) if root else (0, 1)
         places[name] = next(place for place in count(start, step) if place not in places.values())
-    shapes = {name: (place + place // 8) % 8 for name, place in places.items()}
-    return {
-        name: Look(COLOURS[places[name] % 8], MARKERS[shapes[name]], HATCHES[shapes[name]])
-        for name in names
-    }
-
-
-def shade(colour: str, light: float) -> str:
-    """A colour mixed with white."""
-    parts = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
-    return "#" + "".join(f"{round(part + (255 - part) * light):02X}" for part in parts)
+    found = {}
+    for name in names:
+        shape = (places[name] + places[name] // 8) % 8
+        label = re.sub("^_", " _", text(shown(name), 40)) if name else ""  # legends skip "_..."
+        found[name] = Look(label, COLOURS[places[name] % 8], MARKERS[shape], HATCHES[shape])
+    return found
 
 
 def ordered(names: Iterable[Any]) -> list[Any]:
@@ -132,12 +120,11 @@ def ordered(names: Iterable[Any]) -> list[Any]:
 
 
 def text(value: object, most: int = 1000) -> str:
-    """A value as one line for Matplotlib: `$` escaped, and cut in the middle to at most so many characters."""
+    """A value as one line of what the font can show, cut in the middle to at most so many characters."""
     line = " ".join(visible(str(value)).split()) or "(empty)"
     line = "".join(one if ord(one) in _glyphs() else f"[U+{ord(one):04X}]" for one in line)
-    if len(line) > most:
-        line = f"{line[: most // 2].rstrip()}…{line[len(line) + 1 - most // 2 :].lstrip()}"
-    return line.replace("$", r"\$")
+    half = most // 2
+    return line if len(line) <= most else f"{line[:half].rstrip()}…{line[1 - half :].lstrip()}"
 
 
 @cache
@@ -167,8 +154,9 @@ def need(frame: pd.DataFrame, *columns: str) -> None:
 
 def series(rows: pd.DataFrame, label: str | None) -> dict[str, pd.DataFrame]:
     """The rows of each value of the column `label`; without a label, one series whose name is empty."""
-    parts = rows.groupby(label, sort=False) if label else [("", rows)]
-    return {str(name): part for name, part in parts}
+    return {
+        str(n): part for n, part in (rows.groupby(label, sort=False) if label else [("", rows)])
+    }
 
 
 def spread(rows: pd.DataFrame, value: str = "EX") -> list[pd.Series] | None:
@@ -177,12 +165,12 @@ def spread(rows: pd.DataFrame, value: str = "EX") -> list[pd.Series] | None:
     return [rows[value] - rows["low"], rows["high"] - rows[value]] if ends else None
 
 
-def panels(
-    wide: float, high: float, number: int = 1, across: int = 1
-) -> tuple[Picture, list[Axes]]:
-    """A figure of a size in inches with panels side by side, which have a common vertical axis."""
-    figure = Picture(figsize=(wide, max(1.0, high)), layout="constrained")
-    grid = figure.subplots(-(-number // across), across, squeeze=False, sharey=True).ravel()
+def panels(high: float, number: int = 1, wide: float = ONE) -> tuple[Picture, list[Axes]]:
+    """A figure of rows of a height in inches: one panel, or two in a row, which have a common vertical axis."""
+    rows, across = -(-number // 2), min(2, number)
+    size = (TWO if number > 1 else wide, max(1.0, rows * high))
+    figure = Picture(figsize=size, layout="constrained")
+    grid = figure.subplots(rows, across, squeeze=False, sharey=True).ravel()
     for axes in grid[number:]:
         axes.remove()
     return figure, list(grid[:number])
@@ -196,32 +184,33 @@ def bars(
     *,
     stacked: bool = False,
 ) -> tuple[Picture, Axes]:
-    """A figure of horizontal bars with their numbers: a group or a stack for each row, a bar for each column."""
+    """Horizontal bars with their numbers: a group for each row, or a stack of percentages; a bar for each column."""
     high = 0.24 if stacked else len(looks) * 0.145 + 0.06
-    figure, (axes,) = panels(wide, 0.55 + len(values) * high)
+    figure, (axes,) = panels(0.55 + len(values) * high, wide=wide)
     values[[*looks]].plot.barh(ax=axes, width=0.84, stacked=stacked, legend=False)
     halo = {"path_effects": [withStroke(linewidth=2.5, foreground="white")]}
     place: dict[str, Any] = {"label_type": "center", **halo} if stacked else {"padding": 2}
     containers: Any = axes.containers
     for look, drawn in zip(looks.values(), containers, strict=True):
+        drawn.set_label(look.label)
         for patch in drawn:
             patch.set(**look.bar)
         # A piece of a stack that is narrower than 4 % cannot hold its number.
-        least = 4 if stacked else float("-inf")
-        numbers = ["" if value < least else form.format(value) for value in drawn.datavalues]
+        numbers = [form.format(x) if not stacked or x >= 4 else "" for x in drawn.datavalues]
         axes.bar_label(drawn, numbers, fontsize=SMALL, **place)
     name_rows(axes, [*values.index])
     axes.grid(axis="x")
+    axes.set_xlim(0, 100 if stacked else 1.12 * max(1, values[[*looks]].to_numpy().max()))
     return figure, axes
 
 
-def pie(axes: Axes, counts: Any, looks: Iterable[Look], names: Iterable[str]) -> None:
-    """A pie with its names, counts and percentages below."""
+def pie(axes: Axes, counts: Any, looks: Iterable[Look]) -> None:
+    """A pie with its labels, counts and percentages below."""
     wedges, *_ = axes.pie(counts, startangle=90, counterclock=False)
     labels = []
-    for wedge, look, name, n in zip(wedges, looks, names, counts, strict=True):
+    for wedge, look, n in zip(wedges, looks, counts, strict=True):
         wedge.set(**look.bar | {"linewidth": 0.8})
-        labels.append(f"{text(name, 36)}  {n:,} ({100 * n / sum(counts):.1f}%)")
+        labels.append(f"{look.label}  {n:,} ({100 * n / sum(counts):.1f}%)")
     axes.legend(wedges, labels, loc="upper center", bbox_to_anchor=(0.5, 0.02), handlelength=1.2)
 
 
@@ -232,17 +221,11 @@ def name_rows(axes: Axes, names: list[Any], most: int = 25) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def percent(axes: Axes, which: str, label: str, *, whole: bool = False) -> None:
-    """The axis x or y in percent: from 0 to 100 if `whole`, else as far as the data reach."""
-    axis = axes.xaxis if which == "x" else axes.yaxis
+def percent(axis: Axis, label: str) -> None:
+    """An axis in whole percent."""
     axis.set_major_formatter(PercentFormatter(decimals=0))
     axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
     axis.set_label_text(label)
-    low, high = axis.get_view_interval()
-    # 112: room for the number beside a full bar
-    axes.set(**{f"{which}lim": (0, 112) if whole else (max(-3, low - 1), min(103, high + 1))})
-    if whole:
-        axis.set_ticks(range(0, 101, 25))
 
 
 def logarithmic(axes: Axes) -> None:
@@ -252,36 +235,29 @@ def logarithmic(axes: Axes) -> None:
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 3) if high < 1000 * low else (1,)))
     axes.xaxis.set_minor_locator(NullLocator())
     short = EngFormatter(sep="")
-    form = FuncFormatter(lambda value, _: short(value) if value >= 1000 else f"{value:g}")
-    axes.xaxis.set_major_formatter(form)
+    axes.xaxis.set_major_formatter(lambda x, _: short(x) if x >= 1000 else f"{x:g}")
 
 
-def line_key(look: Look, line: Any = "-", **other: Any) -> Line2D:
-    """A line's sign in a legend, or a mark's if the line is empty."""
-    return Line2D([], [], linestyle=line, **look.mark | other)
+def finish(
+    figure: Picture, data: pd.DataFrame, stamp: object, note: str = "", *, right: bool = False
+) -> Picture:
+    """Write the labels of the last panel above or at the `right`, the stamp and a note below, and fix the layout.
 
-
-def legend(figure: Picture, keys: Mapping[str, Any], *, right: bool = False) -> None:
-    """A legend above the axes, in as many columns as fit, or at their right, beside many marks.
-
-    A key is a `Look`, drawn as a bar, or an artist of Matplotlib. The figure grows by the height of a legend above it.
+    The figure grows by what stands above and below its panels.
     """
-    room = int(14.5 * figure.get_figwidth())  # in characters; a key takes eight
-    names = [text(shown(name), room // (1 + right) - 8) for name in keys]
-    columns = 1 if right else max(1, min(len(names), room // (max(map(len, names)) + 8)))
-    if not right:
-        figure.set_figheight(figure.get_figheight() + 0.16 * -(-len(names) // columns))
-    place: Any = "outside right upper" if right else "outside upper left"
-    handles = [Patch(**key.bar) if isinstance(key, Look) else key for key in keys.values()]
-    figure.legend(handles, names, loc=place, ncols=columns)
-
-
-def finish(figure: Picture, data: pd.DataFrame, stamp: object, note: str = "") -> Picture:
-    """Write the stamp and a note below the figure, which grows by them, and fix the layout once."""
+    handles, labels = figure.axes[-1].get_legend_handles_labels()
     said = stamped(stamp, data)
     line = text(f"{said.removesuffix('.')}. {note}" if note else said)
     footer = textwrap.wrap(line, int(17.9 * figure.get_figwidth()), max_lines=8)
-    figure.set_figheight(figure.get_figheight() + 0.1 * len(footer))
+    high = figure.get_figheight() + 0.1 * len(footer)
+    if labels:
+        # The room is in characters; the sign beside a label takes eight.
+        across = int(14.5 * figure.get_figwidth()) // (max(map(len, labels)) + 8)
+        columns = 1 if right else max(1, min(len(labels), across))
+        high += 0 if right else 0.16 * -(-len(labels) // columns)
+        place: Any = "outside right upper" if right else "outside upper left"
+        figure.legend(handles, labels, loc=place, ncols=columns)
+    figure.set_figheight(high)
     figure.supxlabel("\n".join(footer), x=0.01, ha="left", fontsize=SMALL, color="#555555")
     figure.data = data
     figure.draw_without_rendering()

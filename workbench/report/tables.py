@@ -35,10 +35,9 @@ _STYLE: Any = [
 def _intervals(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:
     """The columns that have an interval, with the two columns right after them that have its ends."""
     names = list(map(str, frame))
-    ends = {name: (low, high) for name, low, high in zip(names, names[1:], names[2:], strict=False)}
-    return {
-        n: two for n, two in ends.items() if two in {("low", "high"), (f"{n} low", f"{n} high")}
-    }
+    trios = zip(names, names[1:], names[2:], strict=False)
+    return {n: (low, high) for n, low, high in trios
+            if (low, high) in {("low", "high"), (f"{n} low", f"{n} high")}}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,9 +87,7 @@ class ResultTable:
         bounds = _intervals(frame)
         cells: dict[str, list[str]] = {}
         words = []
-        for name in map(str, frame):
-            if name in _BEHIND.union(*bounds.values()):
-                continue
+        for name in frame.columns.drop(_BEHIND.union(*bounds.values()), errors="ignore"):
             column = frame[name]
             numbers = pd.to_numeric(column, errors="coerce")
             if column.dtype == bool or numbers[column.notna()].isna().any():
@@ -150,8 +147,7 @@ def beside(
 
     Labels are compared by their words, in any case. Of the paper's rows with the same label, ours stands beside the one
     whose model is most like a model that the row's run asked. `columns` names the paper's columns to show beside each
-    of ours; by default those of the same name. All of our columns stay. If the paper's rows are of several models, a
-    column names them.
+    of ours; by default those of the same name. If the paper's rows are of several models, a column names them.
     """
     paper, names = published.paper, list(map(str, ours))
     given = columns or {name: name for name in names if name in published.columns}
@@ -166,13 +162,13 @@ def beside(
     one_of(published.columns, **{f"column {one} of {published.source}": one for one in wanted})
     theirs = published.frame().convert_dtypes()
     matched = [_row_beside(ours.iloc[[at]], theirs, label, stamp) for at in range(len(ours))]
-    found = [row for row in matched if row >= 0]
-    if twice := [row for row in found if found.count(row) > 1]:
+    found = pd.Series([row for row in matched if row >= 0], dtype=int)
+    if twice := theirs["label"][found[found.duplicated()]].tolist():
         raise BadInputError(
-            f"two of our rows are {theirs['label'][twice[0]]!r} of {paper}, {published.source}:"
+            f"two of our rows are {twice[0]!r} of {paper}, {published.source}:"
             " give one of them another label"
         )
-    order = matched + [row for row in theirs.index if row not in matched]
+    order = [*matched, *theirs.index.drop(found)]
     left = ours.astype(dict.fromkeys(ours.select_dtypes("integer"), "Int64"))
     left = left.reset_index(drop=True).reindex(range(len(order)))
     right = theirs.reindex(order).reset_index(drop=True)
@@ -211,10 +207,14 @@ def _words(label: object) -> str:
 
 def _our_caption(ours: pd.DataFrame, stamp: Stamp) -> str:
     known = _intervals(ours)
-    paired = ", ".join(name for name in known if name in _PAIRED)
     said = [f"Here: {stamp}."]
     if known.keys() - _PAIRED:
         said.append("Intervals: 95%, clustered by database.")
-    if paired:
+    if paired := ", ".join(name for name in known if name in _PAIRED):
         said.append(f"Intervals of {paired}: 95%, over questions, paired.")
+    if {"n", "change", "change high"} <= set(ours) and stamp.models.startswith("embedded/"):
+        # Tango's interval of a change of 0 is at its shortest, z^2 / (n + z^2), where no verdict differs.
+        shortest = ours["change high"] < 100.1 * 3.8415 / (ours["n"] + 3.8415)
+        if same := ", ".join(map(str, ours.iloc[:, 0][shortest & (ours["change"] == 0)])):
+            said.append(f"No effect with the parser, not one verdict differs: {same}.")
     return " ".join(said)

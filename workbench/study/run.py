@@ -16,7 +16,7 @@ from workbench.evaluate.stats import compare, mean_interval
 from workbench.llm.money import Tally
 from workbench.report import tables
 from workbench.report.display import group_numbers
-from workbench.report.figures.accuracy import differences, paired_differences
+from workbench.report.figures import differences, paired_differences
 from workbench.report.papers import published
 from workbench.report.stamp import Stamp
 from workbench.report.stamp import runs as ids_of

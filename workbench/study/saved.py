@@ -17,13 +17,12 @@ import orjson
 import pandas as pd
 from matplotlib.figure import Figure
 
-from workbench.canonical import indented
+from workbench.canonical import indented, plain
 from workbench.errors import BadInputError, naming
 from workbench.report import style
 from workbench.report.display import Html
 from workbench.report.stamp import runs, stamped
 from workbench.report.tables import ResultTable
-from workbench.spreadsheet import plain
 
 VERDICTS = {True: "holds here", False: "does not hold here", None: "not judged: a parser answered"}
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from workbench.benchmarks.load import open_benchmark
 from workbench.errors import BadInputError, naming
-from workbench.report.figures.candidates import SEVERAL, TOGETHER
+from workbench.report.figures import SEVERAL, TOGETHER
 from workbench.store import Store
 from workbench.study.experiment import experiment_of
 from workbench.study.solve import Record, read_records
@@ -40,7 +40,7 @@ def trace(data: Path, number: int, store: Store) -> tuple[dict[str, str], pd.Dat
         raise BadInputError(f"{data}: give the .csv beside a figure; its columns have no names")
     if number not in rows.index:
         raise BadInputError(f"{data} has rows 0 to {len(rows) - 1}, and no row {number}")
-    # `spreadsheet.plain` puts the apostrophe.
+    # `canonical.plain` puts the apostrophe.
     row = {str(name): cell.removeprefix("'") for name, cell in rows.loc[number].items()}
     if not (runs := row.get("run", "").split()):
         raise BadInputError(f"{data}, row {number} names no run: its numbers are the paper's, or about the benchmark or a"

@@ -20,24 +20,18 @@ class Published(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     paper: str
-    source: str
-    """The paper's name of the table or figure, in lower case: `table 4`, `figure 3a`."""
-    at: str = ""
-    """The page or section that prints it."""
+    source: str  # the paper's name of the table or figure, in lower case: `table 4`, `figure 3a`
+    at: str = ""  # the page or section that prints it
     title: str
     benchmark: str
     metric: str
-    n: int | None
-    """The benchmark's questions; with several splits, those of dev. None if the paper does not say."""
-    model: str
-    """The model that answered; empty if the column `model` names one for each row."""
+    n: int | None  # the benchmark's questions, of several splits those of dev; None: not printed
+    model: str  # empty if the column `model` names one for each row
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     """The row's name as the paper spells it, then a cell for each column; None where none is printed."""
-    ours: Mapping[str, str] = {}
-    """From the paper's name of a row to the name that our tables use for the same thing."""
-    note: str = ""
-    """What a reader must know to compare: where the text and a table, or two tables, disagree."""
+    ours: Mapping[str, str] = {}  # from the paper's name of a row to that of our tables
+    note: str = ""  # to compare: where the text and a table, or two tables, disagree
 
     @model_validator(mode="after")
     def _check_rows(self) -> Self:
@@ -62,12 +56,9 @@ def nearest_model(printed: Sequence[object], asked: Sequence[str]) -> int:
     "Claude 3.5 Sonnet" is like anthropic/claude-3-5-sonnet-20240620, since all of its words stand in that name.
     """
     names = [_words(name) for name in asked]
-
-    def alike(cell: object) -> int:
-        parts = [_words(part) for part in str(cell).split(", ")]
-        return sum(len(part) for part in parts if any(part <= name for name in names))
-
-    return max(range(len(printed)), key=lambda place: alike(printed[place]))
+    parts = [[_words(part) for part in str(cell).split(", ")] for cell in printed]
+    alike = [sum(len(p) for p in of if any(p <= name for name in names)) for of in parts]
+    return alike.index(max(alike))
 
 
 def _words(name: str) -> set[str]:
@@ -75,7 +66,6 @@ def _words(name: str) -> set[str]:
 
 
 def read_paper(path: Path) -> tuple[Published, ...]:
-    """The tables and figures of one paper's file."""
     data = read_yaml(path)
     try:
         return tuple(Published(paper=data["paper"], **table) for table in data["tables"])
@@ -86,8 +76,7 @@ def read_paper(path: Path) -> tuple[Published, ...]:
 @cache
 def all_published() -> tuple[Published, ...]:
     """Every table and figure of every paper."""
-    files = sorted(Path(__file__).parent.glob("*.yaml"))
-    return tuple(table for path in files for table in read_paper(path))
+    return sum(map(read_paper, sorted(Path(__file__).parent.glob("*.yaml"))), ())
 
 
 def published(paper: str, source: str) -> Published:
