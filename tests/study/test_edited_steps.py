@@ -66,8 +66,7 @@ def test_a_cell_that_is_edited_and_run_again_gets_new_answers(kernel, tmp_path):
     assert kernel(f"print(study.lab.client.cache.read({COUNT!r}))") == "[(4,)]\n"
     executed = kernel(f"exec({STEP.format(answer=3)!r})" + RUN)
     assert "['SELECT 3']" in executed
-    assert executed.count("__main__.Mine: its source cannot be read") == 1
-    assert "cannot be read" not in kernel(RUN)
+    assert "__main__.Mine: its source cannot be read" in executed
     assert kernel(f"print(study.lab.client.cache.read({COUNT!r}))") == "[(4,)]\n"
 
 

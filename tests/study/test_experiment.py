@@ -34,7 +34,6 @@ def test_a_file_becomes_an_experiment_named_after_it_with_paths_relative_to_it(w
         root: $BIRD/dev
         prompts: mine
         predictions: [a, $BIRD/b]
-        golds: {new: new.json}
         limit: 5
         notebooks: {a/b: {samples: 3}, c: }"""
     read = load_experiment(write(text))
@@ -42,7 +41,6 @@ def test_a_file_becomes_an_experiment_named_after_it_with_paths_relative_to_it(w
     assert read.benchmark == str(tmp_path / "experiments/../mine.json")
     assert (read.root, read.prompts) == (Path("/bird/dev"), tmp_path / "experiments/mine")
     assert read.predictions == (tmp_path / "experiments/a", Path("/bird/b"))
-    assert read.golds == {"new": tmp_path / "experiments/new.json"}
     assert read.notebooks == {"a/b": {"samples": 3}, "c": {}}
 
 
@@ -100,7 +98,7 @@ WRONG = {
     "notebooks: {a: 3}": "notebooks.a",
     "models: {1: a/b}": "models",
     "models: {judg: a/b}": "judg",
-    "golds: {new: [1]}": "golds.new",
+    "predictions: [[1]]": "predictions.0",
     "parameters: {openai/o3: low}": "parameters.openai/o3",
     "parameters: {openai/o3: {seed: 1}}": "openai/o3",
     "- a": "mine.yaml",

@@ -26,23 +26,21 @@ def test_the_bar_is_on_stderr_but_not_in_a_notebook_which_shows_that_on_red(
 ):
     for name in ("stdout", "stderr"):
         monkeypatch.setattr(sys, name, stream())
-    with Progress("a run") as progress:
-        progress(1, 2, Tally())
-        assert progress._bar.fp._wrapped is getattr(sys, place)
+    with Progress("a run", 2) as progress:
+        assert progress.fp._wrapped is getattr(sys, place)
 
 
 def test_a_file_that_takes_stderr_gets_no_bar(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with Progress("a run") as progress:
-        progress(1, 2, Tally())
-        assert progress._bar.disable
+    with Progress("a run", 2) as progress:
+        assert progress.disable
 
 
 def test_a_run_in_a_notebook_leaves_one_line_behind(monkeypatch):
     for name in ("stdout", "stderr"):
         monkeypatch.setattr(sys, name, NotebookStream())
-    with Progress("a run") as progress:
-        progress(1, 2, Tally(calls=3, hits=1200))
-        progress(2, 2, Tally(calls=4, hits=1200, cost=0.5))
+    with Progress("a run", 2) as progress:
+        progress(1, Tally(calls=3, hits=1200))
+        progress(2, Tally(calls=4, hits=1200, cost=0.5))
     said = sys.stdout.getvalue()
     assert said == "a run: 2 of 2 questions, 4 calls asked, 1,200 cached, $0.5000\n"

@@ -12,7 +12,7 @@ from workbench.llm.client import Client
 from workbench.llm.faults import Refusal
 from workbench.study.measures import notes_on
 from workbench.study.run import Runs, accuracy, across, costs
-from workbench.study.solve import system_keys
+from workbench.study.solve import keys_of
 from workbench.study.study import Study, open_study
 from workbench.study.trace import candidates
 from workbench.systems.baselines import direct
@@ -167,7 +167,7 @@ def test_a_question_that_failed_stays_without_answer_in_its_run(study):
 
 
 def test_keys_differ_wherever_systems_do(study):
-    lab = study.lab
+    lab, asked = study.lab, study.benchmark.questions[:1]
     whole = chase_sql()
     others = [
         whole,
@@ -177,24 +177,27 @@ def test_keys_differ_wherever_systems_do(study):
         chase_sql(temperature=0.5),
         mac_sql(),
     ]
-    assert len({system_keys(system, lab).candidates for system in others}) == len(others)
-    keys, by_majority = system_keys(whole, lab), system_keys(replace(whole, select=Majority()), lab)
-    assert keys.candidates == by_majority.candidates
-    assert keys.selector != by_majority.selector
-    assert keys == system_keys(replace(whole, name="other"), lab)
+    made = [keys_of(system, asked, lab)[asked[0].id] for system in others]
+    assert len({one.candidates for one in made}) == len(others)
+    (by_majority,) = keys_of(replace(whole, select=Majority()), asked, lab).values()
+    assert made[0].candidates == by_majority.candidates
+    assert made[0].selection != by_majority.selection
+    assert keys_of(whole, asked, lab) == keys_of(replace(whole, name="other"), asked, lab)
 
 
 def test_prompts_of_the_users_own_are_part_of_the_key(study, tmp_path):
     mine = tmp_path / "mine" / "generate"
     mine.mkdir(parents=True)
-    ours = system_keys(direct(), study.lab)
+    asked = study.benchmark.questions[:1]
+    ours = keys_of(direct(), asked, study.lab)
     lab = replace(study.lab, prompts=tmp_path / "mine")
     (mine / "direct.md").write_text("one")
-    one = system_keys(direct(), lab)
+    one = keys_of(direct(), asked, lab)
     (mine / "direct.md").write_text("two")
-    two = system_keys(direct(), lab)
+    two = keys_of(direct(), asked, lab)
     mine.rename(tmp_path / "mine" / "fix")  # the same text as another call's prompt
-    assert len({ours, one, two, system_keys(direct(), lab)}) == 4
+    four = [*ours.values(), *one.values(), *two.values(), *keys_of(direct(), asked, lab).values()]
+    assert len(set(four)) == 4
 
 
 def test_a_selector_that_sorts_the_trials_is_refused_before_its_index_means_another_query(study):

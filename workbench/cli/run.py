@@ -32,7 +32,6 @@ def _benchmark(_context: click.Context, _option: click.Parameter, given: str) ->
 @click.option("--benchmark", callback=_benchmark, default="bundled-dev", show_default=True, metavar="NAME|FILE",
               help=f"One of {', '.join(BENCHMARKS)}, or a JSON file of your own.")  # fmt: skip
 @options.root
-@options.golds
 @options.limit
 @options.model
 @options.judge

@@ -31,7 +31,7 @@ from workbench.prompts.prompt import Prompt, names
 from workbench.report.display import group_numbers
 from workbench.store import home
 from workbench.study.run import Run, run_tables
-from workbench.study.solve import cached_records, model_names, system_keys
+from workbench.study.solve import cached_records, keys_of, model_names
 from workbench.study.study import Study
 from workbench.systems.system import System
 from workbench.types import Trial
@@ -313,13 +313,13 @@ class Explorer(Grid):
     def _cached_outcomes(self) -> dict[str, str]:
         """Right, lost (a right candidate was there) or wrong, of the questions whose results are cached."""
         study, questions = self.study, self.study.benchmark.questions
-        keys = system_keys(self.system, study.lab).of_questions(questions, study.lab)
+        keys = keys_of(self.system, questions, study.lab)
         records = cached_records(study.lab.client.cache, keys)
         solved = tuple(one for one in questions if one.id in records)
         if not solved:
             return {}
         few = replace(study.benchmark, questions=solved)
-        _, rows = run_tables("", few, records, study.lab.executor)
+        _, rows = run_tables(few, records, study.lab.executor)
         told = rows[["question_id", "correct", "oracle"]].itertuples(index=False)
         return {key: "right" if ok else "lost" if some else "wrong" for key, ok, some in told}
 

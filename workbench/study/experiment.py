@@ -5,22 +5,15 @@ variable, such as `$BIRD`.
 """
 
 import os
-import string
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
+from string import Template
 from typing import Annotated, Any
 
+import pydantic
 import yaml
-from pydantic import (  # fmt: skip
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StrictFloat,
-    StrictInt,
-    TypeAdapter,
-    ValidationError,
-)
+from pydantic import BeforeValidator, Field, StrictFloat, StrictInt
 from pydantic.dataclasses import dataclass
 
 from workbench.benchmarks.benchmark import check_limit
@@ -32,80 +25,82 @@ from workbench.types import Limits, Suspect
 NO_MODEL = "none"
 MODEL_ROLES = (*ROLES, "small", "open", "tuned")  # the last three have rows of their own in tables
 _PACKAGE = Path(__file__).parents[1]
-SHARED = ("batch", "cheaper", "cluster", "offline", "budget", "cache", "dollars", "calls", "figures")  # fmt: skip
-_PATHS = ("root", "prompts", "codes", "predictions")  # the last one may be several
-_BENCHMARKS = ("benchmark", "train")
+_SHARED = ("batch", "cheaper", "cluster", "offline", "budget", "cache", "dollars", "calls", "figures")  # fmt: skip
+
+
+def _placed(given: Any, told: pydantic.ValidationInfo) -> Any:
+    """A path that a file names, relative to the file's folder, with the variables in it replaced."""
+    if not isinstance(given, str) or told.context is None:
+        return given
+    try:
+        return told.context / Path(Template(given).substitute(os.environ)).expanduser()
+    except KeyError as error:
+        name = error.args[0]
+        raise ValueError(f"${name} is not set: export {name}=/path") from error
+
+
+def _own(given: Any, told: pydantic.ValidationInfo) -> Any:
+    """The name of a benchmark, or the path of a file of one's own."""
+    return str(_placed(given, told)) if str(given).endswith(".json") else given
+
 
 Number = Annotated[float, Field(strict=True, ge=0)]
 Count = Annotated[int, Field(strict=True, ge=0)]
+Place = Annotated[Path, BeforeValidator(_placed)]
+BenchmarkName = Annotated[str, BeforeValidator(_own)]
 ByName = Annotated[dict[str, Any], BeforeValidator(lambda given: {} if given is None else given)]
-Paths = Annotated[
-    tuple[Path, ...],
+Places = Annotated[
+    tuple[Place, ...],
     BeforeValidator(lambda given: [given] if isinstance(given, str | Path) else given),
 ]
 
 
-@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+@dataclass(frozen=True, config=pydantic.ConfigDict(extra="forbid", ser_json_inf_nan="constants"))
 class Experiment:
-    """The settings of an experiment; `dataclasses.replace` checks what it changes.
-
-    model: "none" where the notebooks ask no model. models: those of single roles, such as `judge` or `filtering`.
-    parameters: those of all calls of a model or a role, in place of the steps' own; None removes one.
-    golds: files of revised gold queries, by which answers are judged, too.
-    limit: a number of questions, spread evenly, or a share of each database's, such as 0.1.
-    sql_seconds: how long a query may run. dollars, calls: the most that may be spent.
-    retrieval: changes how systems retrieve values, by a name or by settings (`with_retrieval` names them).
-    batch: calls are sent in batches: half the price, answers within a day. cheaper: systems run as `wb.cheaper` has them.
-    suspect: the results that fixers repair and selectors leave out, in place of the steps' own setting.
-    judges: further models for the rows of selectors. train: the benchmark whose questions are examples.
-    spider: the experiment of a paper's Spider rows. codes: a file of CodeS's examples.
-    predictions: files of other systems' answers.
-    notebooks: the parameters of each notebook. folder: the parent of the folders `experiments` and `figures`.
-
-    `reproduce` sets the rest for its notebooks: figures is the folder of figures, cluster a Dask scheduler's address,
-    offline says that no call may be made, budget names the budget that all notebooks share, preview is how many
-    questions a stand-in answers, which stand for `stands_for`, and cache is the file that it looks replies up in.
-    """
+    """The settings of an experiment; `dataclasses.replace` checks what it changes."""
 
     name: str
     about: str = ""
-    benchmark: str = "bundled-dev"
-    root: Path | None = None
-    model: str = "embedded/parser"
-    models: Mapping[str, str] = Field(default_factory=dict)
+    benchmark: BenchmarkName = "bundled-dev"
+    root: Place | None = None
+    model: str = "embedded/parser"  # "none" where the notebooks ask no model
+    models: Mapping[str, str] = Field(default_factory=dict)  # of single roles, such as `judge`
+    # Of all calls of a model or a role, in place of the steps' own; None removes one.
     parameters: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
-    prompts: Path | None = None
-    golds: Mapping[str, Path] = Field(default_factory=dict)
-    limit: StrictInt | StrictFloat | None = None
-    sql_seconds: Number = 30.0
-    dollars: Number | None = None
+    prompts: Place | None = None
+    limit: StrictInt | StrictFloat | None = None  # questions, or a share of each database's: 0.1
+    sql_seconds: Number = 30.0  # how long a query may run
+    dollars: Number | None = None  # the most that may be spent
     calls: Count | None = None
-    retrieval: str | Mapping[str, Any] = ""
-    batch: bool = False
-    cheaper: bool = False
-    suspect: Suspect | None = None
-    judges: tuple[str, ...] = ()
-    train: str = ""
-    spider: str = ""
-    codes: Path | None = None
-    predictions: Paths = ()
-    notebooks: Mapping[str, ByName] = Field(default_factory=dict)
+    retrieval: str | Mapping[str, Any] = ""  # of values, by a name or settings of `with_retrieval`
+    batch: bool = False  # half the price, answers within a day
+    cheaper: bool = False  # systems run as `wb.cheaper` has them
+    suspect: Suspect | None = (
+        None  # what fixers repair and selectors leave out, if not the steps' own
+    )
+    judges: tuple[str, ...] = ()  # further models for the rows of selectors
+    train: BenchmarkName = ""  # whose questions are examples
+    spider: str = ""  # the experiment of a paper's Spider rows
+    codes: Place | None = None  # a file of CodeS's examples
+    predictions: Places = ()  # files of other systems' answers
+    notebooks: Mapping[str, ByName] = Field(default_factory=dict)  # with their parameters
     path: Path = Path()
-    folder: Path = Path()
+    folder: Path = Path()  # the parent of the folders `experiments` and `figures`
     output: str = "figures"
+    # `reproduce` sets these for its notebooks.
     figures: Path | None = None
-    cluster: str = ""
-    offline: bool = False
-    budget: str = ""
-    preview: Count = 0
-    stands_for: Count = 0
-    cache: Path | None = None
+    cluster: str = ""  # a Dask scheduler's address
+    offline: bool = False  # no call may be made
+    budget: str = ""  # the name of the budget that all notebooks share
+    preview: Count = 0  # how many questions a stand-in answers
+    stands_for: Count = 0  # how many questions these stand for
+    cache: Path | None = None  # the file in which a preview looks replies up
 
     def __post_init__(self) -> None:
         for role in self.models:
             one_of(MODEL_ROLES, role=role)
         check_given(self.parameters)
-        named = {self.model, *self.models.values(), *self.judges, *ROLES, str(self.retrieval)}
+        named = (*self.asked, *ROLES, str(self.retrieval))
         for owner in self.parameters:
             if not any(owner in name for name in named):
                 told = f"no other setting names the model {owner}; the roles are {', '.join(ROLES)}"
@@ -131,17 +126,18 @@ class Experiment:
 
     def on_spider(self) -> "Experiment":
         """The experiment that `spider` names, with the limits, figures and machines of this one."""
-        own = {name: getattr(self, name) for name in SHARED}
+        own = {name: getattr(self, name) for name in _SHARED}
         return replace(load_experiment(self.spider, self.preview), **own)
 
     def write(self, path: Path) -> Path:
         """Write the experiment, from which `load_experiment` reads the same one."""
-        given = {f.name: getattr(self, f.name) for f in fields(self)}
-        kind = TypeAdapter(dict[str, Any], config=ConfigDict(ser_json_inf_nan="constants"))
-        plain = kind.dump_python(given, mode="json", exclude_none=True)
+        plain = _SETTINGS.dump_python(self, mode="json", exclude_none=True)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True), "utf-8")
         return path
+
+
+_SETTINGS = pydantic.TypeAdapter(Experiment)
 
 
 def shipped(name: str) -> Path:
@@ -178,60 +174,35 @@ def load_experiment(name: str, preview: int = 0) -> Experiment:
     With `preview`, bundled questions stand for a benchmark whose folder is not set.
     """
     settings = read_yaml(path := find_experiment(name))
+    if not isinstance(settings, dict):
+        raise BadInputError(f"{path}: expected settings by name, and found {settings!r:.60}")
     file = Path(os.path.abspath(path))  # noqa: PTH100  without `..`, which is no folder's parent
+    own = {"name": path.stem, "path": file, "folder": file.parent.parent, "preview": preview}
+    own |= {key: setting for key, setting in settings.items() if setting is not None}
+    release, root = (
+        BENCHMARKS.get(benchmark_name(str(own.get("benchmark")))),
+        Template(str(own.get("root"))),
+    )
+    if preview and release and release.url and not all(map(os.environ.get, root.get_identifiers())):
+        own |= {"benchmark": "bundled-dev", "root": None, "stands_for": release.questions}
+        own |= {"train": "bundled-train"} if "train" in own else {}
+    return settled(lambda: _SETTINGS.validate_python(own, context=file.parent), f"{path}: ")
+
+
+def settled(make: Callable[[], Experiment], where: str = "") -> Experiment:
+    """The experiment that is made; a wrong setting is one sentence: which, what was given, and what is allowed."""
     try:
-        if not isinstance(settings, dict):
-            raise BadInputError(f"expected settings by name, and found {settings!r:.60}")
-        given = {key: value for key, value in settings.items() if value is not None}
-        if preview:
-            given = _with_bundled(given)
-        own = {str(key): _placed(key, value, file.parent) for key, value in given.items()}
-        places: Any = {"name": path.stem, "path": file, "folder": file.parent.parent}
-        experiment = Experiment(**places | own | ({"preview": preview} if preview else {}))
+        experiment = make()
         for model in experiment.asked:
             check_model(model)
-    except ValidationError as error:
-        raise BadInputError(f"{path}: {told(error)}") from error
-    except (BadInputError, ValueError) as error:
-        raise BadInputError(f"{path}: {error}") from error
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        told = f"{field} is {first['input']!r:.60}: {first['msg'].replace('Input', 'it', 1)}"
+        if first["type"] in {"unexpected_keyword_argument", "extra_forbidden"}:
+            listed = ", ".join(field.name for field in fields(Experiment))
+            told = f"no setting {field}; there are {listed}"
+        raise BadInputError(f"{where}{told}") from error
+    except BadInputError as error:
+        raise BadInputError(f"{where}{error}") from error
     return experiment
-
-
-def told(error: ValidationError) -> str:
-    """The first fault of the settings: the field, what was given, and what is allowed."""
-    first = error.errors()[0]
-    field = ".".join(map(str, first["loc"]))
-    if first["type"] == "unexpected_keyword_argument":
-        return f"no setting {field}; there are {', '.join(f.name for f in fields(Experiment))}"
-    return f"{field} is {first['input']!r:.60}: {first['msg'].replace('Input', 'it', 1)}"
-
-
-def _with_bundled(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings with bundled questions in place of a benchmark whose folder is not set."""
-    variables = string.Template(str(given.get("root", ""))).get_identifiers()
-    release = BENCHMARKS.get(benchmark_name(str(given.get("benchmark", ""))))
-    if not (release and release.url) or all(map(os.environ.get, variables)):
-        return dict(given)
-    kept = {key: value for key, value in given.items() if key not in {"root", "golds"}}
-    train = {"train": "bundled-train"} if "train" in given else {}
-    return kept | train | {"benchmark": "bundled-dev", "stands_for": release.questions}
-
-
-def _placed(key: str, value: Any, folder: Path) -> Any:
-    """The setting's value; paths and the variables in them are expanded, relative to the experiment's file."""
-    if key == "predictions" and isinstance(value, list):
-        return [_placed(key, part, folder) for part in value]
-    if key == "golds" and isinstance(value, dict):
-        return {name: _placed("root", file, folder) for name, file in value.items()}
-    if not isinstance(value, str):
-        return value
-    if key in _PATHS or (key in _BENCHMARKS and value.endswith(".json")):
-        try:
-            path = folder / Path(string.Template(value).substitute(os.environ)).expanduser()
-        except KeyError as error:
-            told = f"${error.args[0]} is not set: export {error.args[0]}=/path"
-            raise BadInputError(f"{key} is {value}, and {told}") from error
-        except ValueError as error:
-            raise BadInputError(f"{key} is {value}: {error}") from error
-        return str(path) if key in _BENCHMARKS else path
-    return value

@@ -1,5 +1,6 @@
 """Measures of runs that notebooks draw: VES and EM, a judge's duels, pools of candidates, and schemas to draw from."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -14,7 +15,7 @@ from workbench.evaluate.judge import judge
 from workbench.evaluate.stats import mean_interval
 from workbench.report.stamp import question_ids
 from workbench.report.stamp import runs as runs_of
-from workbench.study.run import BY_GOLD, FAILED_BY_GOLD, Run, Table, accuracy, cells
+from workbench.study.run import Run, Table, accuracy, cells
 from workbench.study.study import Study
 from workbench.systems.select import result_of
 from workbench.types import Candidate, Schema, lower_name
@@ -28,24 +29,21 @@ def ves(study: Study, runs: Mapping[str, Run], rounds: int = 10, repeats: int = 
     With the embedded parser it counts SQLite's opcodes, which are the same on every machine, and is named so.
     """
     counted = study.model.startswith("embedded/")
-    options: Any = {"by": "opcodes" if counted else "time", "runs": rounds, "repeats": repeats}
+    how: Any = {"by": "opcodes" if counted else "time", "runs": rounds, "repeats": repeats}
     rows = []
     for name, run in runs.items():
-        found = efficiency(study.benchmark, run.questions, study.lab.executor, **options)
+        found = efficiency(study.benchmark, run.questions, study.lab.executor, **how)
         # An interval is of values from 0 to 1, and a score has no upper bound: scale by the highest one.
         top = max(1.0, found["ves"].max())
-        row = accuracy(found.assign(ves=found["ves"] / top), name, "ves")
-        row |= {bound: top * row[bound] for bound in ("EX", "low", "high")}
-        rows.append({"system": name} | cells("VES, opcodes" if counted else "VES", row))
+        row = cells("VES, opcodes" if counted else "VES", accuracy(found.assign(ves=found["ves"] / top), "", "ves"))  # fmt: skip
+        rows.append({"system": name} | {key: top * bound for key, bound in row.items()})
     return study.table(pd.DataFrame(rows))
 
 
 def exact_match(study: Study, runs: Mapping[str, Run]) -> Table:
     """Spider's exact match of each run, with its interval, in percent."""
-    rows = []
-    for name, run in runs.items():
-        verdicts = judge(study.benchmark, run.answers, study.lab.executor)
-        rows.append({"system": name} | cells("EM", accuracy(verdicts, column="em")))
+    verdicts = {n: judge(study.benchmark, run.answers, study.lab.executor) for n, run in runs.items()}  # fmt: skip
+    rows = [{"system": name} | cells("EM", accuracy(each, "", "em")) for name, each in verdicts.items()]  # fmt: skip
     return study.table(pd.DataFrame(rows, columns=["system", "EM", "EM low", "EM high"]))
 
 
@@ -73,12 +71,13 @@ def duels(run: Run) -> pd.DataFrame:
         for met in selection.comparisons:
             if right[key][met.first] == right[key][met.second]:
                 continue
-            better, worse = sorted((met.first, met.second), key=lambda i: not right[key][i])
-            good, bad, first = trials[better], trials[worse], met.first == better
+            first = right[key][met.first]
+            better, worse = (met.first, met.second) if first else (met.second, met.first)
+            good, bad = trials[better], trials[worse]
             lead = sizes[result_of(good)] - sizes[result_of(bad)]
-            row: Any = {"right": good.candidate.sql, "wrong": bad.candidate.sql, "question_id": key}
-            row |= {"first": "right" if first else "wrong", "correct": met.winner == better}
-            rows.append(about[key] | row | {"by_votes": lead > -first})
+            row = about[key] | {"question_id": key, "first": "right" if first else "wrong"}
+            row |= {"right": good.candidate.sql, "wrong": bad.candidate.sql}
+            rows.append(row | {"correct": met.winner == better, "by_votes": lead > -first})
     columns = "run question_id db_id first right wrong correct by_votes"
     return pd.DataFrame(rows, columns=columns.split())
 
@@ -89,14 +88,15 @@ def judged(duels: pd.DataFrame, label: str, column: str = "correct") -> dict[str
     `steady` is the percentage of pairs in which the judge prefers the same query in both orders, and `first` the
     percentage of duels in which it prefers the first query.
     """
-    shares = dict.fromkeys(("accuracy", "low", "high", "steady", "first"), float("nan"))
-    if not duels.empty:
-        by_pair = duels.groupby(["question_id", "right", "wrong"])[column]
-        found = mean_interval(duels[column].astype(float).tolist(), duels["db_id"].tolist())
-        steady = (by_pair.min() == by_pair.max()).mean()
-        first = (duels[column].astype(bool) == (duels["first"] == "right")).mean()
-        shares = dict(zip(shares, (found.mean, found.low, found.high, steady, first), strict=True))
-    row = {"system": label, "duels": len(duels)} | {name: 100 * x for name, x in shares.items()}
+    right, row = duels[column].astype(float), {"system": label, "duels": len(duels)}
+    shares = dict.fromkeys(("accuracy", "low", "high"), math.nan)
+    if len(duels):
+        found = mean_interval(right.tolist(), duels["db_id"].tolist())
+        shares = {"accuracy": found.mean, "low": found.low, "high": found.high}
+    by_pair = right.groupby([duels[name] for name in ("question_id", "right", "wrong")])
+    shares["steady"] = (by_pair.min() == by_pair.max()).mean()
+    shares["first"] = (right.eq(1) == duels["first"].eq("right")).mean()
+    row |= {name: 100 * share for name, share in shares.items()}
     return row | {"run": runs_of(duels), "question_ids": question_ids(duels), "counted": "all"}
 
 
@@ -139,22 +139,21 @@ def lost(run: Run, study: Study) -> pd.DataFrame:
     and `right votes` count the candidates with the same result as the chosen and as the right query.
     """
     asked, trials = run.questions, run.trials
-    missed = asked[asked["oracle"].astype(bool) & ~asked["correct"].astype(bool)]
     sizes = trials[trials["group"] >= 0].groupby(["question_id", "group"])["sql"].transform("size")
     trials = trials.assign(votes=sizes.reindex(trials.index, fill_value=0))
     texts = {question.id: question.text for question in study.benchmark.questions}
+    about = ["question_id", "db_id", "difficulty"]
     rows = []
-    for key in missed["question_id"]:
-        own = trials[trials["question_id"] == key]
-        right, chosen = own[own["correct"].astype(bool)], own[own["chosen"]]
+    for row in asked[asked["oracle"] & ~asked["correct"]][about].to_dict("records"):
+        own = trials[trials["question_id"] == row["question_id"]]
+        right, chosen = own[own["correct"]], own[own["chosen"]]
         best = right.loc[right["votes"].idxmax()]
-        row = {name: best[name] for name in ("question_id", "db_id", "difficulty")}
-        row |= {"question": texts[key], "chosen": "".join(chosen["sql"])}
+        row |= {"question": texts[row["question_id"]], "chosen": "".join(chosen["sql"])}
         row |= {"votes": chosen["votes"].sum(), "right": best["sql"], "right votes": best["votes"]}
         row |= {"right by": ", ".join(right["generator"].unique())}
         rows.append(row | {"run": run.id, "counted": "all"})
-    names = ["question_id", "db_id", "difficulty", "question", "chosen", "votes", "right"]
-    return pd.DataFrame(rows, columns=[*names, "right votes", "right by", "run", "counted"])
+    names = [*about, "question", "chosen", "votes", "right", "right votes", "right by", "run"]
+    return pd.DataFrame(rows, columns=[*names, "counted"])
 
 
 def merged(study: Study) -> tuple[Schema, ...]:
@@ -164,16 +163,15 @@ def merged(study: Study) -> tuple[Schema, ...]:
     """
     seen: set[tuple[str, ...]] = set()
     schemas: list[Schema] = []
-    names = [study.experiment.benchmark, study.experiment.train]
-    for name in dict.fromkeys(filter(None, names)):
+    for name in dict.fromkeys(filter(None, (study.experiment.benchmark, study.experiment.train))):
         benchmark = open_benchmark(name, study.experiment.root)
         lab = replace(study.lab, database=benchmark.database)
         for path in sorted(benchmark.databases.glob("*/*.sqlite")):
             schema = lab.schema(path.parent.name)
-            tables: dict[tuple[str, ...], Any] = {}
-            for table in schema.tables:
-                own = (table.name, *(column.name for column in table.columns))
-                tables[tuple(map(lower_name, own))] = table
+            tables = {
+                tuple(map(lower_name, (table.name, *(one.name for one in table.columns)))): table
+                for table in schema.tables
+            }
             fresh = tuple(table for key, table in tables.items() if key not in seen)
             schemas.append(replace(schema, tables=fresh))
             seen.update(tables)
@@ -188,16 +186,8 @@ def notes_on(runs: Iterable[Run]) -> str:
             said = f"{calls:,} call{'s' * (calls > 1)} of {run.name}"
             notes.append(f"The price of {said} is unknown, and so are its dollars.")
     asked = several[0].questions
-    fails = [(f"{len(asked)} questions", asked["gold_failed"])]
-    for column in asked.columns[asked.columns.str.startswith(BY_GOLD)]:
-        name, revised = column.removeprefix(BY_GOLD), asked[column].count()
-        fails.append((f"{revised} questions of {name}", asked[FAILED_BY_GOLD + name]))
-        if revised < len(asked):
-            of = f"{revised} of the {len(asked)} questions"
-            notes.append(f"{name} has {of}: its EX and change are of these.")
-    for among, failed in fails:
-        if ids := asked["question_id"][failed].tolist():
-            some = ", ".join(ids[:5]) + ", ..." * (len(ids) > 5)
-            fault = f"The gold query of {len(ids)} of {among} fails ({some})"
-            notes.append(f"{fault}: no answer to them is right.")
+    if ids := asked["question_id"][asked["gold_failed"]].tolist():
+        some = ", ".join(ids[:5]) + ", ..." * (len(ids) > 5)
+        fault = f"The gold query of {len(ids)} of {len(asked)} questions fails ({some})"
+        notes.append(f"{fault}: no answer to them is right.")
     return " ".join(notes)

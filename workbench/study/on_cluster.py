@@ -5,7 +5,7 @@ This process locks the questions, as it does when it solves them itself: noteboo
 
 import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import distributed
@@ -14,34 +14,22 @@ from workbench.cluster.pool import each
 from workbench.lab import Lab
 from workbench.llm.keys import runs_here
 from workbench.llm.locks import Locks
-from workbench.study.solve import (
-    QuestionRecords,
-    ResultKeys,
-    lock_name,
-    model_names,
-    solve_once,
-)
+from workbench.study.solve import Keys, QuestionRecords, lock_name, model_names, solve_once
 from workbench.systems.system import System
 from workbench.types import Question
 
+Solved = dict[str, QuestionRecords | None]
 
-def solve_chunk(
-    questions: Sequence[Question], lab: Lab, system: System, keys: ResultKeys
-) -> dict[str, QuestionRecords | None]:
+
+def solve_chunk(questions: Sequence[Question], lab: Lab, system: System, keys: Mapping[str, Keys]) -> Solved:  # fmt: skip
     # A process opens each file of locks once and for all, so chunks share one; no two threads do.
     locks = Locks(lab.client.cache.path.parents[1] / str(threading.get_ident()))
-    solve = partial(solve_once, system, keys, lab, locks)
-    found = lab.each(solve, questions)
+    found = lab.each(partial(solve_once, system, keys, lab, locks), questions)
     return {question.id: records for question, records in zip(questions, found, strict=True)}
 
 
-def solve_on(
-    client: distributed.Client,
-    system: System,
-    keys: ResultKeys,
-    questions: Sequence[Question],
-    lab: Lab,
-) -> Iterator[tuple[str, QuestionRecords]]:
+def solve_on(client: distributed.Client, system: System, keys: Mapping[str, Keys], questions: Sequence[Question],
+             lab: Lab) -> Iterator[tuple[str, QuestionRecords]]:  # fmt: skip
     """The id and the records of each question that no other process solves."""
     computed = all(map(runs_here, model_names(system)))
     share = len(questions) / max(1, sum(client.nthreads().values()))
@@ -55,8 +43,7 @@ def solve_on(
             about = [question for question in mine.values() if question.db_id == db_id]
             for part in (about[n : n + size] for n in range(0, len(about), size)):
                 chunks[f"{system.name}, {db_id} {' '.join(q.id for q in part)}"] = part
-        solve = partial(solve_chunk, system=system, keys=keys)
-        for _, found in each(client, solve, chunks, lab):
+        for _, found in each(client, partial(solve_chunk, system=system, keys=keys), chunks, lab):
             for id_, records in found.items():
                 yield id_, records
                 locks.release(lock_name(mine[id_]))

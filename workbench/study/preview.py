@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from functools import lru_cache
+from functools import partial
 from pathlib import Path
 
 import orjson
@@ -30,64 +30,46 @@ from workbench.store import Store, home
 from workbench.study.experiment import Experiment
 from workbench.types import Request
 
-EMBEDDED_PARSER = "embedded/parser"
+_PARSER = "embedded/parser"
 _ASKED = "asked.jsonl"  # in the home of a preview: a line for each call
 _TOKEN = 4  # letters, about, for a language model
 
 
-def client_of(
-    experiment: Experiment, store: Cache, budget: Budget | None = None, weight: float = 0.0
-) -> Client:
-    """A client that calls the experiment's models, or in a preview a stand-in.
-
-    In a preview, each question stands for `weight` questions.
-    """
-    if experiment.preview:
-        # The address is part of a call's key, so the parser's replies do not pass for the models'.
-        send = StandIn(str(experiment.cache or ""), weight)
-        return Client(store, send=send, api_base="http://stand-in.invalid")
-    return Client(store, budget=budget, batch=experiment.batch, offline=experiment.offline)
+def client_of(experiment: Experiment, store: Cache, budget: Budget, asked: int) -> Client:
+    """A client that calls the experiment's models, or in a preview of so many questions a stand-in."""
+    if not experiment.preview:
+        return Client(store, budget=budget, batch=experiment.batch, offline=experiment.offline)
+    known, weight = experiment.cache, experiment.stands_for / max(1, asked)
+    users = Client(Cache(known), offline=True) if known and known.is_file() else None
+    # The address is part of a call's key, so the parser's replies do not pass for the models'.
+    return Client(store, send=partial(_noted, users, weight), api_base="http://stand-in.invalid")
 
 
-class StandIn:
-    """A client's `send` that answers from the user's cache, else as the embedded parser does, and notes each call."""
-
-    def __init__(self, cache: str, weight: float) -> None:
-        self._cache, self._weight, self._asked = cache, weight, home() / _ASKED
-
-    def __call__(self, request: Request, url: str, seconds: float) -> Reply:
-        del url, seconds
-        known = _users(self._cache).cached(request) if Path(self._cache).is_file() else None
-        reply = stand_in(request)
-        if known:
-            tokens = (known.input_tokens, known.output_tokens)
-            reply = reply_with(known.text, known.finish_reason, *tokens)
-        line = {"prompt": request.prompt, "model": request.model,
-                "cached": self._weight if known else 0, "calls": 0 if known else self._weight,
-                "input": reply["usage"]["prompt_tokens"], "limit": longest(request),
-                "tier": str(request.parameters.get("service_tier") or "")}  # fmt: skip
-        with self._asked.open("ab") as file:
-            file.write(orjson.dumps(line) + b"\n")
-        return reply
-
-
-@lru_cache(maxsize=1)
-def _users(path: str) -> Client:
-    return Client(Cache(path), offline=True)
+def _noted(users: Client | None, weight: float, request: Request, *_: object) -> Reply:
+    """The reply from the user's cache, else the stand-in's; the call is noted."""
+    reply, known = stand_in(request), users and users.cached(request)
+    if known:
+        tokens = (known.input_tokens, known.output_tokens)
+        reply = reply_with(known.text, known.finish_reason, *tokens)
+    line = {"prompt": request.prompt, "model": request.model, "tier": request.parameters.get("service_tier") or "",
+            "cached": weight if known else 0, "calls": 0 if known else weight,
+            "input": reply["usage"]["prompt_tokens"], "limit": longest(request)}  # fmt: skip
+    with (home() / _ASKED).open("ab") as file:
+        file.write(orjson.dumps(line) + b"\n")
+    return reply
 
 
 def stand_in(request: Request) -> Reply:
     """The embedded parser's reply in place of the requested model's; for an embedding, a text's counts of letters."""
-    if request.model == EMBEDDED_PARSER:
+    if request.model == _PARSER:
         return answer_here(request)
-    if request.parameters.get(EMBEDDING):
-        text = str(request.messages[0]["content"])
-        counts = Counter(text.lower().encode())
-        vector = array("f", [counts[letter] for letter in range(256)])
-        return reply_with(b64encode(vector.tobytes()).decode(), "stop", len(text) // _TOKEN, 0)
-    plain = {"temperature": request.parameters.get("temperature", 1.0)}
-    reply = answer_here(replace(request, model=EMBEDDED_PARSER, parameters=plain))
     read = sum(len(str(message["content"])) for message in request.messages)
+    if request.parameters.get(EMBEDDING):
+        counts = Counter(str(request.messages[0]["content"]).lower().encode())
+        vector = array("f", [counts[letter] for letter in range(256)])
+        return reply_with(b64encode(vector.tobytes()).decode(), "stop", read // _TOKEN, 0)
+    plain = {"temperature": request.parameters.get("temperature", 1.0)}
+    reply = answer_here(replace(request, model=_PARSER, parameters=plain))
     written = len(reply["choices"][0]["message"]["content"])
     tokens = {"prompt_tokens": read // _TOKEN, "completion_tokens": written // _TOKEN}
     return {**reply, "usage": tokens}
@@ -95,11 +77,9 @@ def stand_in(request: Request) -> Reply:
 
 @contextmanager
 def preview_home() -> Iterator[Path]:
-    """A home for a preview, in which the bundled databases that are built already are found."""
+    """A home for a preview, which is deleted at its end."""
     before = home()
     with tempfile.TemporaryDirectory(prefix="preview") as folder:
-        if (built := before / "bundled").is_dir():
-            Path(folder, built.name).symlink_to(built.absolute())
         os.environ["WORKBENCH_HOME"] = folder
         try:
             yield Path(folder)

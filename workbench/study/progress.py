@@ -1,46 +1,35 @@
-"""The progress of a run: a bar while it works, and one line when it has ended."""
+"""The progress of a run: a bar while it works, and in a notebook one line when it has ended."""
 
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Self
+from typing import Any
+
+from tqdm import tqdm
 
 from workbench.llm.money import Tally, dollars
 from workbench.terminal import bar_stream
 
-if TYPE_CHECKING:
-    from tqdm import tqdm
 
-
-class Progress:
+class Progress(tqdm):  # type: ignore[misc]
     """Shows the questions that are done, calls asked and cached, and dollars. `solve_all` calls it."""
 
-    def __init__(self, name: str) -> None:
-        self._name, self._said = name, ""
-        self._bar: tqdm[None] | None = None
-
-    def __call__(self, done: int, total: int, tally: Tally) -> None:
-        spent = f"{tally.calls:,} calls asked, {tally.hits:,} cached, {dollars(tally.cost, tally.unpriced)}"
-        self._said = f"{self._name}: {done:,} of {total:,} questions, {spent}"
+    def __init__(self, name: str, total: int) -> None:
         # A notebook shows stderr on red, even the empty line that a closed bar leaves.
         self._notebook = type(sys.stderr).__module__.startswith("ipykernel")
-        if self._bar is None:
-            from tqdm import tqdm  # noqa: PLC0415  a tenth of a second
+        self._name, self._number, self._said = name, total, ""
+        how: Any = {"file": sys.stdout, "disable": False} if self._notebook else {"file": bar_stream(), "disable": None}  # fmt: skip
+        super().__init__(total=total, desc=name, unit=" questions", delay=1, leave=False, **how)
 
-            file = sys.stdout if self._notebook else bar_stream()
-            shown = None if not self._notebook else False  # None: on a terminal
-            self._bar = tqdm(total=total, desc=self._name, unit=" questions", delay=1, leave=False,
-                             file=file, disable=shown)  # fmt: skip
-        self._bar.update(done - self._bar.n)
-        self._bar.set_postfix_str(spent, refresh=False)
+    def __call__(self, done: int, tally: Tally) -> None:
+        spent = f"{tally.calls:,} calls asked, {tally.hits:,} cached, {dollars(tally.cost, tally.unpriced)}"
+        self._said = f"{self._name}: {done:,} of {self._number:,} questions, {spent}"
+        self.update(done - self.n)
+        self.set_postfix_str(spent, refresh=False)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
-            if self._notebook:
-                print(self._said)
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        if self._notebook and self._said:
+            print(self._said)
 
 
 def report_failed_calls(system: str, failed: Mapping[str, int]) -> None:

@@ -238,7 +238,7 @@ def _shared_hash(experiment: Experiment) -> str:
         benchmark = open_benchmark(name, experiment.root if has_folder else None)
         databases = sorted({benchmark.database(question.db_id) for question in benchmark.questions})
         data.append([benchmark.fingerprint(), *map(file_state, databases)])
-    places = [experiment.prompts, experiment.codes, *experiment.predictions, *experiment.golds.values(),
+    places = [experiment.prompts, experiment.codes, *experiment.predictions,
               *sorted((home() / "labels").glob("*.sqlite"))]  # fmt: skip
     files = [file for place in places if place for file in (place, *sorted(place.rglob("*")))]
     data += [[file.name, _hash(file.read_bytes())] for file in files if file.is_file()]

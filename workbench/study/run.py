@@ -9,10 +9,9 @@ import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.predictions import COLUMNS
-from workbench.canonical import content_hash
 from workbench.evaluate.ex import ex_verdicts
 from workbench.evaluate.judge import difficulty
-from workbench.evaluate.stats import compare, mean_interval
+from workbench.evaluate.stats import mean_interval
 from workbench.llm.money import Tally
 from workbench.report import tables
 from workbench.report.display import group_numbers
@@ -22,13 +21,13 @@ from workbench.report.stamp import Stamp
 from workbench.report.stamp import runs as ids_of
 from workbench.report.style import Picture, ordered
 from workbench.sql.executor import Executor
-from workbench.study.solve import QuestionRecords, Record
+from workbench.study.solve import QuestionRecords
 from workbench.systems.system import System
 from workbench.types import Selection
 
-BY_GOLD, FAILED_BY_GOLD = "correct by ", "gold_failed by "  # the name of revised golds follows
 _COST = ("calls", "input_tokens", "output_tokens", "dollars", "unpriced")
 _TRIAL = ("generator", "sample", "sql", "status", "problem")
+_NO_ANSWER = {"sql": "", "status": "missing", "correct": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +85,12 @@ class Table(pd.DataFrame):
 
     def beside(self, paper: str, source: str, **options: Any) -> tables.ResultTable:
         """The table beside the paper's; `options` are those of `wb.tables.beside`: columns, title, note."""
-        given = published(paper, source)
         if self.empty:
             options["note"] = f"No rows of ours: this experiment is on {self.stamp.benchmark}."
         elif "change low" in self:
             options.setdefault("note", "The intervals of changes are over questions.")
-        label = str(self.columns[0])
-        return tables.beside(pd.DataFrame(self), given, self.stamp, label=label, **options)
+        options["label"] = str(self.columns[0])
+        return tables.beside(pd.DataFrame(self), published(paper, source), self.stamp, **options)
 
     def alone(self, title: str, note: str = "") -> tables.ResultTable:
         """The table of our numbers alone."""
@@ -118,11 +116,17 @@ class Runs(dict[str, Run]):
 
     def accuracy(self, against: str = "", by: str = "") -> Table:
         """EX of each run; its change `against` one of them, with the interval; or EX at each value `by` a column."""
-        if by:
-            tall = [accuracy(part, name) | {by: value} for name, run in self.items()
-                    for value, part in _parts(run.questions, by)]  # fmt: skip
-            return Table.of(across(pd.DataFrame(tall), by), self._stamp)
-        return self._compared(table_of(self, self._stamp, accuracy), against)
+        if not by:
+            return self._compared(table_of(self, self._stamp, accuracy), against)
+        asked = self.questions
+        levels = {level: [level] for level in ordered(filter(None, asked[by].unique()))}
+        levels |= {"all": [*asked[by].unique()]}
+        tall = [
+            accuracy(part[part[by].isin(own)], str(name)) | {by: level}
+            for name, part in asked.groupby("system", sort=False)
+            for level, own in levels.items()
+        ]
+        return Table.of(across(pd.DataFrame(tall), by), self._stamp)
 
     def costs(self, against: str = "") -> Table:
         """EX of each run, and the mean calls, tokens and dollars of a question, whether paid now or cached."""
@@ -157,44 +161,29 @@ def accuracy(frame: pd.DataFrame, label: str = "", column: str = "correct") -> d
     # `trace` has to know whether a verdict is about every candidate, and not about the chosen one.
     counts_all = "counted" in frame or ("chosen" in frame and not frame["chosen"].all())
     means = frame.groupby("question_id", sort=False).agg({column: "mean", "db_id": "first"})
-    interval = mean_interval(means[column].astype(float).tolist(), means["db_id"].tolist())
-    bounds = {"EX": interval.mean, "low": interval.low, "high": interval.high}
-    row = {"system": label, "n": len(means)} | {name: 100 * x for name, x in bounds.items()}
-    return row | {"run": ids_of(frame)} | ({"counted": "all"} if counts_all else {})
+    found = mean_interval(means[column].astype(float).tolist(), means["db_id"].tolist())
+    row = {"system": label, "n": len(means), "EX": 100 * found.mean}
+    row |= {"low": 100 * found.low, "high": 100 * found.high, "run": ids_of(frame)}
+    return row | ({"counted": "all"} if counts_all else {})
 
 
 def costs(questions: pd.DataFrame, label: str = "") -> dict[str, Any]:
     """The accuracy, and the mean calls, tokens and dollars of a question; NaN dollars are unknown."""
-    row = accuracy(questions, label) | {
+    return accuracy(questions, label) | {
         "calls": questions["calls"].mean(),
         "tokens": (questions["input_tokens"] + questions["output_tokens"]).mean(),
         "dollars": math.nan if questions["unpriced"].any() else questions["dollars"].mean(),
     }
-    for column in questions.columns[questions.columns.str.startswith(BY_GOLD)]:
-        judged = questions[questions[column].notna()]  # the questions that the golds revise
-        if not judged.empty:
-            name, keyed = column.removeprefix(BY_GOLD), judged.set_index("question_id")
-            paired = compare(*(dict(keyed[key]) for key in (column, "correct", "db_id")))
-            change = {"EX": paired.difference, "low": paired.low, "high": paired.high}
-            row |= cells(f"EX, {name}", accuracy(judged, column=column))
-            row |= cells(f"change, {name}", {end: 100 * x for end, x in change.items()})
-    return row
-
-
-def _parts(frame: pd.DataFrame, by: str) -> list[tuple[str, pd.DataFrame]]:
-    """The rows of each value of a column, the easiest first, and all of them."""
-    parts = {str(name): part for name, part in frame.groupby(by, sort=False) if name}
-    return [*((name, parts[name]) for name in ordered(parts)), ("all", frame)]
 
 
 def across(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     """Accuracies as a wide table: a row for each system, EX with its interval for each value of a column."""
     wide: list[dict[str, Any]] = []
-    for system, system_rows in rows.groupby("system", sort=False):
-        row: dict[str, Any] = {"system": system, "n": system_rows["n"].max()}
-        for found in system_rows.to_dict("records"):
+    for system, part in rows.groupby("system", sort=False):
+        row: dict[str, Any] = {"system": system, "n": part["n"].max()}
+        for found in part.to_dict("records"):
             row |= cells(str(found[column]), found)
-        wide.append(row | {"run": ids_of(system_rows)})
+        wide.append(row | {"run": ids_of(part)})
     return pd.DataFrame(wide)
 
 
@@ -203,75 +192,42 @@ def cells(name: str, row: Mapping[Any, Any]) -> dict[str, Any]:
     return {name: row["EX"], f"{name} low": row["low"], f"{name} high": row["high"]}
 
 
-def run_tables(run: str, benchmark: Benchmark, records: Mapping[str, QuestionRecords], executor: Executor,
-               golds: Mapping[str, Benchmark] | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
-    """The two tables of a run. Revised golds add their verdict, and whether their query fails, to the questions."""
-    asked = benchmark.questions
+def run_tables(benchmark: Benchmark, records: Mapping[str, QuestionRecords],
+               executor: Executor) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
+    """The candidates and the questions of a run, with verdicts."""
+    golds = {q.id: (q.id, benchmark.golds[q.id].sql) for q in benchmark.questions}
     known = {
-        (question.id, one["sql"]): one["fingerprint"]
-        for question in asked
-        for trial in records[question.id].candidates["trials"]
-        for one in (trial, _unfixed(trial))
+        (key, one["sql"]): one["fingerprint"]
+        for key in golds
+        for fixes in records[key].candidates["trials"]
+        for one in (fixes[0], fixes[-1])
     }
-    own = [(question.id, benchmark.golds[question.id].sql) for question in asked]
-    pairs = list(dict.fromkeys([*own, *known]))
+    pairs = list(dict.fromkeys([*golds.values(), *known]))
     right = dict(zip(pairs, ex_verdicts(benchmark, pairs, executor, known=known), strict=True))
     trials: list[dict[str, Any]] = []
     questions: list[dict[str, Any]] = []
-    for question, gold in zip(asked, own, strict=True):
-        key, solved = question.id, records[question.id]
-        about = {"run": run, "question_id": key, "db_id": question.db_id}
+    for question in benchmark.questions:
+        key, (_, made, choice) = question.id, records[question.id]
+        about = {"question_id": key, "db_id": question.db_id}
         about |= {"difficulty": difficulty(benchmark, question)}
-        found, chosen = solved.candidates["trials"], solved.selection["chosen"]
-        groups = group_numbers([trial["fingerprint"] for trial in found])
-        correct = [right[key, trial["sql"]] for trial in found]
-        for index, trial in enumerate(found):
-            row = about | {name: trial[name] for name in _TRIAL} | {"correct": correct[index]}
-            before = _unfixed(trial)
-            row |= {"first_sql": before["sql"], "first_status": before["status"]}
-            row |= {"correct_first": right[key, before["sql"]], "group": groups[index]}
-            trials.append(row | {"chosen": index == chosen})
-        answer = {"sql": "", "status": "missing"} if chosen is None else found[chosen]
-        row = about | {"sql": answer["sql"], "status": answer["status"]}
-        row |= {"correct": chosen is not None and correct[chosen], "oracle": any(correct)}
-        row |= {"adversary": bool(correct) and all(correct), "candidates": len(found)}
-        row |= {"groups": len({*groups} - {-1}), "gold_failed": not right[gold]}
-        spent = (solved.candidates["cost"], solved.selection["cost"])
-        questions.append(row | {name: sum(cost[name] for cost in spent) for name in _COST})
-    frame = pd.DataFrame(questions)
-    for name, revised in (golds or {}).items():
-        ids = {question.id for question in revised.questions}
-        answers = list(zip(frame["question_id"], frame["sql"], strict=True))
-        golden = {key: (key, revised.golds[key].sql) for key, _ in answers if key in ids}
-        pairs = [*golden.values(), *(one for one in answers if one[0] in ids)]
-        right = dict(zip(pairs, ex_verdicts(revised, pairs, executor), strict=True))
-        frame[BY_GOLD + name] = [float(right.get(one, math.nan)) for one in answers]
-        frame[FAILED_BY_GOLD + name] = [not right.get(golden.get(k, k), True) for k, _ in answers]
-    return pd.DataFrame(trials), frame
-
-
-def _unfixed(trial: Record) -> Record:
-    """The candidate before any fix."""
-    while trial["repaired_from"]:
-        trial = trial["repaired_from"]
-    return trial
-
-
-def run_id(input_hash: str, records: Mapping[str, QuestionRecords]) -> str:
-    """The input's hash, and a hash of the answers and their cost.
-
-    Changed code gives a run another id exactly if it gives other answers, so that a stored run is never replaced by
-    one with other content. The keys of calls are left out: they hold the version of the embedded model.
-    """
-
-    def keyless(record: Record) -> Record:
-        earlier = record.get("repaired_from")
-        return {**record, "call_keys": ()} | (
-            {"repaired_from": keyless(earlier)} if earlier else {}
+        groups = group_numbers([fixes[-1]["fingerprint"] for fixes in made["trials"]])
+        rows = [
+            about
+            | {name: last[name] for name in _TRIAL}
+            | {"correct": right[key, last["sql"]], "first_sql": first["sql"]}
+            | {"first_status": first["status"], "correct_first": right[key, first["sql"]]}
+            | {"group": groups[n], "chosen": n == choice["chosen"]}
+            for n, (first, *_, last) in enumerate([fixes[0], *fixes] for fixes in made["trials"])
+        ]
+        trials += rows
+        answer = next((row for row in rows if row["chosen"]), _NO_ANSWER)
+        correct = [row["correct"] for row in rows]
+        questions.append(
+            about
+            | {name: answer[name] for name in _NO_ANSWER}
+            | {"oracle": any(correct), "adversary": bool(correct) and all(correct)}
+            | {"candidates": len(rows), "groups": len({*groups} - {-1})}
+            | {"gold_failed": not right[golds[key]]}
+            | {name: made["cost"][name] + choice["cost"][name] for name in _COST}
         )
-
-    answers = {
-        key: [[*map(keyless, made.candidates["trials"])], made.candidates["cost"], keyless(made.selection)]
-        for key, made in records.items()
-    }  # fmt: skip
-    return f"{input_hash}-{content_hash('answers', answers).removeprefix('answers:')[:8]}"
+    return pd.DataFrame(trials), pd.DataFrame(questions)

@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 import pandas as pd
 from matplotlib.figure import Figure
-from pydantic import ValidationError
 
-from workbench.benchmarks.benchmark import Benchmark, size, some, with_golds
+from workbench.benchmarks.benchmark import Benchmark, size, some
 from workbench.benchmarks.load import BENCHMARKS, open_benchmark
 from workbench.canonical import canonical, content_hash
-from workbench.errors import BadInputError, BudgetError
 from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.llm.money import Budget, cautious
-from workbench.llm.parameters import check_model, left_out
+from workbench.llm.parameters import left_out
 from workbench.prompts.prompt import check_folder
 from workbench.report.display import Html, install
 from workbench.report.stamp import Stamp
@@ -30,15 +28,15 @@ from workbench.report.tables import ResultTable
 from workbench.retrieve.retrieval import by_letters, with_retrieval
 from workbench.sql.executor import Executor
 from workbench.study import solve
-from workbench.study.experiment import MODEL_ROLES, Experiment, experiment_of, told
-from workbench.study.preview import EMBEDDED_PARSER, client_of
+from workbench.study.experiment import MODEL_ROLES, Experiment, experiment_of, settled
+from workbench.study.preview import client_of
 from workbench.study.progress import Progress, report_failed_calls
-from workbench.study.run import Run, Runs, Table, accuracy, costs, run_id, run_tables, table_of
+from workbench.study.run import Run, Runs, Table, accuracy, costs, run_tables, table_of
 from workbench.study.saved import Claim, Saved
 from workbench.systems import baselines, chase_sql, chess, mac_sql
 from workbench.systems.cheaper import cheaper
 from workbench.systems.system import System, rebuilt, with_suspect
-from workbench.types import Context, Limits, Question, Selection, Suspect
+from workbench.types import Context, Limits, Question, Suspect
 
 if TYPE_CHECKING:
     import distributed
@@ -51,29 +49,24 @@ def open_study(experiment: str | Experiment, *, limit: float | None = None,
     """Open an experiment, by its name or path, or a benchmark by its name, to run systems on it.
 
     `limit` is a number of questions, spread evenly, or a share of each database's questions, such as 0.1. `settings`
-    replace the experiment's, such as model, root, prompts, dollars, golds or figures. `cluster` is a Dask client, a
-    scheduler's address or file, or "local:" and a number of workers.
+    replace the experiment's, such as model, root, prompts, dollars or figures. `cluster` is a Dask client, a scheduler's
+    address or file, or "local:" and a number of workers.
 
     Figures are saved to the folder `figures`, else to one named after the experiment and a given `limit`, so that figures
     of a few questions never replace those of all questions.
     """
     own = experiment_of(experiment) if isinstance(experiment, str) else experiment
-    given = {name: x for name, x in settings.items() if x or (x == 0 and x is not False)}
-    try:
-        own = replace(own, **given)
-    except ValidationError as error:
-        raise BadInputError(told(error)) from error
-    if "model" in given:
-        check_model(own.model)
+    given = {name: setting for name, setting in settings.items() if setting or setting == 0}
+    own = settled(partial(replace, own, **given))
     if own.prompts:
         check_folder(own.prompts)
     benchmark = open_benchmark(own.benchmark, own.root)
-    revised = {name: with_golds(benchmark, file) for name, file in own.golds.items()}
-    questions = some(some(benchmark.questions, own.limit), limit)
+    asked = some(some(benchmark.questions, own.limit), limit)
     name = own.name if limit is None else f"{own.name}-{limit}"
     folder = Path(own.figures or own.folder / own.output / name)
-    opened = some(questions, own.preview or None)
-    total = size(size(own.stands_for or len(benchmark.questions), own.limit), limit)
+    if own.preview:
+        number = size(size(own.stands_for or len(benchmark.questions), own.limit), limit)
+        own, asked = replace(own, stands_for=number), some(asked, own.preview)
     with ExitStack() as stack:
         store, solver = stack.enter_context(Cache()), None
         if (cluster := cluster or own.cluster) and not own.preview:
@@ -81,14 +74,12 @@ def open_study(experiment: str | Experiment, *, limit: float | None = None,
             from workbench.study.on_cluster import solve_on  # noqa: PLC0415
 
             solver = partial(solve_on, stack.enter_context(open_pool(cluster)))
-        executor = stack.enter_context(Executor(store))
         budget = cautious(own.dollars, own.calls, own.budget)
-        lab = Lab(client_of(own, store, budget), executor, benchmark.database, own.prompts,
-                  parameters=own.parameters, limits=Limits(seconds=own.sql_seconds))  # fmt: skip
+        lab = Lab(client_of(own, store, budget, len(asked)), stack.enter_context(Executor(store)), benchmark.database,
+                  own.prompts, parameters=own.parameters, limits=Limits(seconds=own.sql_seconds))  # fmt: skip
         own = own if limit is None else replace(own, limit=limit)
-        weight = total / len(opened) if own.preview else 0.0
-        study = Study(own, replace(benchmark, questions=tuple(opened)), lab, Saved(folder), budget,
-                      stack.pop_all(), solver, weight, revised)  # fmt: skip
+        study = Study(own, replace(benchmark, questions=tuple(asked)), lab, Saved(folder), budget, stack.pop_all(),
+                      solver)  # fmt: skip
     atexit.register(study.close)
     install()
     return study
@@ -108,9 +99,6 @@ class Study:
     _budget: Budget
     _resources: ExitStack
     _solver: solve.ClusterSolver | None = None  # solves questions on a cluster
-    _question_weight: float = 0.0  # in a preview: how many questions each question stands for
-    golds: Mapping[str, Benchmark] = field(default_factory=dict)
-    """Benchmarks with revised golds, by which runs are judged, too."""
     _asked: dict[str, tuple[tuple[str, ...], str]] = field(default_factory=dict)
     """The models that each run asked, and its similarity, by the run's id."""
 
@@ -157,12 +145,12 @@ class Study:
         `stamp.of(frame)` is the stamp of a frame, with the models that its runs called.
         """
         models = {self.model, *(model for models, _ in self._asked.values() for model in models)}
-        store = self.lab.client.cache
+        store, sense = self.lab.client.cache, self.benchmark.sense
         return Stamp(
             self.model,
             self.benchmark.name,
             len(self.benchmark.questions),
-            "EX (Spider)" if self.benchmark.sense == "spider" else "EX (BIRD)",
+            f"EX ({ {'spider': 'Spider', 'bird': 'BIRD'}[sense] })",
             dropped={model: given for model in models if (given := left_out(store, model))},
             models_by_run={run: models for run, (models, _) in self._asked.items()},
             similarity_by_run={run: similarity for run, (_, similarity) in self._asked.items()},
@@ -170,25 +158,24 @@ class Study:
 
     def sample(self, limit: float | str | None) -> "Study":
         """The study on some questions: their number, a share of each database's (0.1), or a benchmark that has them."""
+        if self.experiment.preview:
+            number = BENCHMARKS[limit].questions if isinstance(limit, str) else limit
+            fewer = size(self.experiment.stands_for, number)
+            return replace(self, experiment=replace(self.experiment, stands_for=fewer))
         questions = self.benchmark.questions
         if isinstance(limit, str):
-            if not self._question_weight:
-                part = open_benchmark(limit, self.experiment.root).questions
-                return self._on(tuple(some(part, min(len(part), len(questions)))))
-            limit = BENCHMARKS[limit].questions
-        if self._question_weight:
-            total = round(self._question_weight * len(questions))
-            return replace(self, _question_weight=size(total, limit) / len(questions))
-        return self._on(tuple(some(questions, limit)))
+            part = open_benchmark(limit, self.experiment.root).questions
+            return self._on(some(part, min(len(part), len(questions))))
+        return self._on(some(questions, limit))
 
     def spider(self, limit: float | None = None) -> "Study":
         """The study on Spider: of the experiment that `spider` names, else its own; without questions on BIRD."""
         if self.experiment.spider:
             return open_study(self.experiment.on_spider(), limit=limit, figures=self.saved.folder)
-        return self.sample(limit) if self.benchmark.sense == "spider" else self._on(())
+        return self.sample(limit) if self.benchmark.sense == "spider" else self._on([])
 
-    def _on(self, questions: tuple[Question, ...]) -> "Study":
-        return replace(self, benchmark=replace(self.benchmark, questions=questions))
+    def _on(self, questions: list[Question]) -> "Study":
+        return replace(self, benchmark=replace(self.benchmark, questions=tuple(questions)))
 
     def with_settings(self, system: System) -> System:
         """The system with the experiment's `retrieval`, `cheaper` and `suspect`, as `run` runs it.
@@ -209,51 +196,34 @@ class Study:
     def run(self, system: Mapping[str, System]) -> Runs: ...
     def run(self, system: System | Mapping[str, System], name: str = "") -> Run | Runs:
         """Run a system, or each of several by name, on every question; cached results are reused."""
+        asked = self.benchmark.questions
         if isinstance(system, Mapping):
-            asked = system if self.benchmark.questions else {}
-            return Runs({name: self.run(one, name) for name, one in asked.items()}, self.stamp)
-        name, given = name or system.name, system
-        system = self.with_settings(given)
+            systems = system if asked else {}
+            return Runs({name: self.run(one, name) for name, one in systems.items()}, self.stamp)
+        name, system = name or system.name, self.with_settings(system)
         lab = replace(self.lab, client=self._client(), system=name)
-        input_hash = self._input_hash(system)
-        try:
-            with Progress(name) as progress:
-                records = solve.solve_all(
-                    system, self.benchmark.questions, lab, progress, self._solver
-                )
-        except BudgetError as reached:
-            raise BudgetError(f"{reached}. {self._answered(given, name)}") from reached
+        with Progress(name, len(asked)) as progress:
+            records = solve.solve_all(system, asked, lab, progress, self._solver)
         report_failed_calls(name, lab.client.ledger.failed)
-        run = run_id(input_hash, records)
-        own_first = sorted(
-            solve.model_names(system), key=lambda model: (model != self.model, model)
-        )
-        self._asked[run] = tuple(own_first), "letters" if by_letters(system) else ""
-        trials, questions = run_tables(run, self.benchmark, records, lab.executor, self.golds)
+        trials, questions = run_tables(self.benchmark, records, lab.executor)
+        models = sorted(solve.model_names(system), key=lambda model: (model != self.model, model))
+        # Changed code gives a run another id exactly if it gives other answers.
+        answers = trials.to_csv(), questions.to_csv()
+        origin = [name, str(system), self.benchmark.name, *answers]
+        run = content_hash("run", origin).removeprefix("run:")[:20]
+        for frame in (trials, questions):
+            frame.insert(0, "run", run)
+        self._asked[run] = tuple(models), "letters" if by_letters(system) else ""
+        self.saved.names[run] = name
         about = questions[["question_id", "db_id", "difficulty"]].to_numpy().tolist()
         selections = canonical([(records[key].key, key, *more) for key, *more in about]).decode()
-        row = (run, name, self.benchmark.name, repr(system), selections, time.time())
-        self.saved.names.setdefault(run, name)
         if not lab.client.cache.read_only:
+            row = (run, name, self.benchmark.name, repr(system), selections, time.time())
             with lab.client.cache.write() as database:  # from which `trace` reads
                 database.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", row)
-        by_id = {question.id: question for question in self.benchmark.questions}
-
-        def selection(question: str) -> Selection:
-            return solve.selection_of(records[question], by_id[question], lab)
-
+        by_id = {question.id: question for question in asked}
+        selection = lambda key: solve.selection_of(records[key], by_id[key], lab)  # noqa: E731
         return Run(run, name, system, trials, questions, selection, lab.client.ledger.total())
-
-    def _answered(self, system: System, name: str) -> str:
-        """Print the table of the questions that are answered already; returns how many are left."""
-        asked = self.benchmark.questions
-        keys = solve.system_keys(self.with_settings(system), self.lab).of_questions(asked, self.lab)
-        done = solve.cached_records(self.lab.client.cache, keys)
-        if done:
-            part = self._on(tuple(one for one in asked if one.id in done))
-            table = part.costs({name: part.run(system, name)})
-            print(table.alone("The questions that are answered").to_markdown())
-        return f"{len(asked) - len(done):,} of {len(asked):,} questions are left"
 
     def accuracy(self, parts: Mapping[str, Run | pd.DataFrame]) -> Table:
         """A row for each run, or frame of its questions or trials: EX with its interval."""
@@ -269,12 +239,11 @@ class Study:
 
     def stages(self, system: System) -> Iterator[tuple[Question, list[Context]]]:
         """Each question with its context after retrieval and after each step of pruning."""
-        lab = replace(self.lab, client=self._client())
-        system = self.with_settings(system)
-        keys = solve.system_keys(system, lab)
+        system, lab = self.with_settings(system), replace(self.lab, client=self._client())
+        keys = solve.keys_of(system, self.benchmark.questions, lab)
         for question in self.benchmark.questions:
-            question_keys = keys.of_question(question, lab)
-            yield question, [*solve.prepare_once(system, question_keys, question, lab).contexts]
+            contexts, _ = solve.prepared(system, keys[question.id].context, question, lab)
+            yield question, [*contexts]
         report_failed_calls("", lab.client.ledger.failed)
 
     def save(self, name: str, shown: _Shown, data: pd.DataFrame | None = None, stamp: object = "") -> _Shown:  # fmt: skip
@@ -311,15 +280,5 @@ class Study:
 
     def _client(self) -> Client:
         """A client with a ledger of its own."""
-        store, weight = self.lab.client.cache, self._question_weight
-        return client_of(self.experiment, store, self._budget, weight)
-
-    def _input_hash(self, system: System) -> str:
-        """A hash of the system and of its input: models, parameters, prompts, questions and gold queries."""
-        model_endpoints = solve.endpoints(system, self.lab)
-        # The embedded model's version changes whenever its code does, but its answers rarely change.
-        model_endpoints.pop(EMBEDDED_PARSER, None)
-        inputs = [self.benchmark.name, self.benchmark.fingerprint(), model_endpoints, solve.identity_of(system)]  # fmt: skip
-        inputs += [self.lab.limits] if self.lab.limits != Limits() else []
-        inputs += [solve.prompts_hash(self.lab.prompts)] if self.lab.prompts else []
-        return content_hash("run", inputs).removeprefix("run:")[:12]
+        store, asked = self.lab.client.cache, len(self.benchmark.questions)
+        return client_of(self.experiment, store, self._budget, asked)

@@ -81,7 +81,7 @@ def candidates(run: str, store: Store) -> pd.DataFrame:
         raise BadInputError(f"{absent}: run the experiment here first, `workbench reproduce`")
     rows: list[list[Any]] = []
     for about, attempt, choice in answered(store, stored[0][0]):
-        for index, trial in enumerate(attempt["trials"]):
+        for index, (*_, trial) in enumerate(attempt["trials"]):
             chosen = index == choice["chosen"]
             calls = [*trial["call_keys"], *(choice["call_keys"] if chosen else ())]
             rows.append([run, *about, *(trial[name] for name in _TRIAL), chosen, calls])
