@@ -147,7 +147,7 @@ def solved(tmp_path):
 
                 solver = partial(solve_on, opened.enter_context(open_pool(str(cluster))))
             questions = some(benchmark.questions, limit)
-            records = solve_all(system, questions, lab, None, solver)
+            records = solve_all(system, questions, lab, solver=solver)
             selects = {name: f"SELECT {columns} FROM {name}" for name, columns in COLUMNS.items()}
             return records, {name: sorted(store.read(sql)) for name, sql in selects.items()}
 
