@@ -55,7 +55,7 @@ def test_the_questions_of_spider_are_the_experiments_own_on_spider(tiny, tmp_pat
     root = tiny.write_spider(tmp_path / "spider")
     spider = Experiment("s", benchmark="spider-dev", root=root, folder=tmp_path)
     with wb.open_study(spider) as study:
-        assert len(study.spider(3).benchmark.questions) == 3
+        assert len(study.spider().sample(3).benchmark.questions) == 3
         assert study.mac_sql().generate[0].prompt == "generate/decomposer_spider"
 
 

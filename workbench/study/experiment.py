@@ -6,7 +6,7 @@ variable, such as `$BIRD`.
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from string import Template
 from typing import Annotated, Any
@@ -25,7 +25,6 @@ from workbench.types import Limits, Suspect
 NO_MODEL = "none"
 MODEL_ROLES = (*ROLES, "small", "open", "tuned")  # the last three have rows of their own in tables
 _PACKAGE = Path(__file__).parents[1]
-_SHARED = ("batch", "cheaper", "cluster", "offline", "budget", "cache", "dollars", "calls", "figures")  # fmt: skip
 
 
 def _placed(given: Any, told: pydantic.ValidationInfo) -> Any:
@@ -80,7 +79,6 @@ class Experiment:
     )
     judges: tuple[str, ...] = ()  # further models for the rows of selectors
     train: BenchmarkName = ""  # whose questions are examples
-    spider: str = ""  # the experiment of a paper's Spider rows
     codes: Place | None = None  # a file of CodeS's examples
     predictions: Places = ()  # files of other systems' answers
     notebooks: Mapping[str, ByName] = Field(default_factory=dict)  # with their parameters
@@ -123,11 +121,6 @@ class Experiment:
         if isinstance(self.retrieval, Mapping):
             named.append(str(self.retrieval.get("similarity", "")))
         return sorted({*named} - {NO_MODEL, ""})
-
-    def on_spider(self) -> "Experiment":
-        """The experiment that `spider` names, with the limits, figures and machines of this one."""
-        own = {name: getattr(self, name) for name in _SHARED}
-        return replace(load_experiment(self.spider, self.preview), **own)
 
     def write(self, path: Path) -> Path:
         """Write the experiment, from which `load_experiment` reads the same one."""

@@ -1,7 +1,6 @@
 """Measures of runs that notebooks draw: VES and EM, a judge's duels, pools of candidates, and schemas to draw from."""
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -17,8 +16,7 @@ from workbench.report.stamp import question_ids
 from workbench.report.stamp import runs as runs_of
 from workbench.study.run import Run, Table, accuracy, cells
 from workbench.study.study import Study
-from workbench.systems.select import result_of
-from workbench.types import Candidate, Schema, lower_name
+from workbench.types import Candidate, Schema
 
 Candidates = dict[str, tuple[Candidate, ...]]
 
@@ -59,44 +57,28 @@ def prompt_tokens(study: Study, run: Run) -> float:
 def duels(run: Run) -> pd.DataFrame:
     """The comparisons of a right with a wrong query that a run's judge made (CHASE-SQL, table 5), one row each.
 
-    `first` says which of both was shown first, and `correct` whether the judge preferred the right one. `by_votes` is
-    true if the right query is in the larger group of equal results, or in the first of two of one size.
+    `first` says which of both was shown first, and `correct` whether the judge preferred the right one.
     """
     right = run.trials.groupby("question_id")["correct"].agg(list)
-    about: Any = run.questions.set_index("question_id")[["run", "db_id"]].to_dict("index")
-    rows: list[dict[str, Any]] = []
-    for selection in run.selections:
-        key, trials = selection.question_id, selection.trials
-        sizes = Counter(map(result_of, trials))
-        for met in selection.comparisons:
-            if right[key][met.first] == right[key][met.second]:
-                continue
-            first = right[key][met.first]
-            better, worse = (met.first, met.second) if first else (met.second, met.first)
-            good, bad = trials[better], trials[worse]
-            lead = sizes[result_of(good)] - sizes[result_of(bad)]
-            row = about[key] | {"question_id": key, "first": "right" if first else "wrong"}
-            row |= {"right": good.candidate.sql, "wrong": bad.candidate.sql}
-            rows.append(row | {"correct": met.winner == better, "by_votes": lead > -first})
-    columns = "run question_id db_id first right wrong correct by_votes"
-    return pd.DataFrame(rows, columns=columns.split())
+    rows = []
+    for asked, made in zip(run.questions.to_dict("records"), run.selections, strict=True):
+        own = {name: asked[name] for name in ("run", "question_id", "db_id")}
+        for met in made.comparisons:
+            first, second = (right[made.question_id][n] for n in (met.first, met.second))
+            if first != second:
+                better = met.first if first else met.second
+                shown = "right" if first else "wrong"
+                rows.append(own | {"first": shown, "correct": met.winner == better})
+    return pd.DataFrame(rows, columns=["run", "question_id", "db_id", "first", "correct"])
 
 
-def judged(duels: pd.DataFrame, label: str, column: str = "correct") -> dict[str, Any]:
-    """A row of a table: the percentage of duels that a judge decides correctly.
-
-    `steady` is the percentage of pairs in which the judge prefers the same query in both orders, and `first` the
-    percentage of duels in which it prefers the first query.
-    """
-    right, row = duels[column].astype(float), {"system": label, "duels": len(duels)}
+def judged(duels: pd.DataFrame, label: str) -> dict[str, Any]:
+    """A row of a table: the percentage of duels that a judge decides correctly, with its interval."""
     shares = dict.fromkeys(("accuracy", "low", "high"), math.nan)
     if len(duels):
-        found = mean_interval(right.tolist(), duels["db_id"].tolist())
+        found = mean_interval(duels["correct"].astype(float).tolist(), duels["db_id"].tolist())
         shares = {"accuracy": found.mean, "low": found.low, "high": found.high}
-    by_pair = right.groupby([duels[name] for name in ("question_id", "right", "wrong")])
-    shares["steady"] = (by_pair.min() == by_pair.max()).mean()
-    shares["first"] = (right.eq(1) == duels["first"].eq("right")).mean()
-    row |= {name: 100 * share for name, share in shares.items()}
+    row = {"system": label, "duels": len(duels)} | {name: 100 * x for name, x in shares.items()}
     return row | {"run": runs_of(duels), "question_ids": question_ids(duels), "counted": "all"}
 
 
@@ -133,49 +115,30 @@ def best_first(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def lost(run: Run, study: Study) -> pd.DataFrame:
-    """A row for each question with a right candidate that was not chosen.
-
-    A row has the chosen query, the right candidate with most votes, and the generators of right candidates. `votes`
-    and `right votes` count the candidates with the same result as the chosen and as the right query.
-    """
-    asked, trials = run.questions, run.trials
-    sizes = trials[trials["group"] >= 0].groupby(["question_id", "group"])["sql"].transform("size")
-    trials = trials.assign(votes=sizes.reindex(trials.index, fill_value=0))
+    """A row for each question with a right candidate that was not chosen: the answer, and who had it right."""
     texts = {question.id: question.text for question in study.benchmark.questions}
-    about = ["question_id", "db_id", "difficulty"]
-    rows = []
-    for row in asked[asked["oracle"] & ~asked["correct"]][about].to_dict("records"):
-        own = trials[trials["question_id"] == row["question_id"]]
-        right, chosen = own[own["correct"]], own[own["chosen"]]
-        best = right.loc[right["votes"].idxmax()]
-        row |= {"question": texts[row["question_id"]], "chosen": "".join(chosen["sql"])}
-        row |= {"votes": chosen["votes"].sum(), "right": best["sql"], "right votes": best["votes"]}
-        row |= {"right by": ", ".join(right["generator"].unique())}
-        rows.append(row | {"run": run.id, "counted": "all"})
-    names = [*about, "question", "chosen", "votes", "right", "right votes", "right by", "run"]
-    return pd.DataFrame(rows, columns=[*names, "counted"])
+    asked = run.questions[run.questions["oracle"] & ~run.questions["correct"]]
+    asked = asked.assign(question=asked["question_id"].map(texts)).rename(columns={"sql": "chosen"})
+    right = run.trials[run.trials["correct"]].groupby("question_id")
+    found = right.agg(
+        **{
+            "right": ("sql", "first"),
+            "right by": ("generator", lambda own: ", ".join(own.unique())),
+        }
+    )
+    names = ["question_id", "db_id", "difficulty", "question", "chosen", "run"]
+    return asked[names].join(found, on="question_id").assign(counted="all")
 
 
 def merged(study: Study) -> tuple[Schema, ...]:
     """The schemas of all databases of the benchmark, and of the one that the experiment names to `train`.
 
-    CHESS's synthetic industrial-scale schema (section 4.1.1) draws from BIRD's dev and train. Of several tables with the same name and columns, only the first is taken.
+    CHESS's synthetic industrial-scale schema (section 4.1.1) draws from BIRD's dev and train.
     """
-    seen: set[tuple[str, ...]] = set()
-    schemas: list[Schema] = []
-    for name in dict.fromkeys(filter(None, (study.experiment.benchmark, study.experiment.train))):
-        benchmark = open_benchmark(name, study.experiment.root)
-        lab = replace(study.lab, database=benchmark.database)
-        for path in sorted(benchmark.databases.glob("*/*.sqlite")):
-            schema = lab.schema(path.parent.name)
-            tables = {
-                tuple(map(lower_name, (table.name, *(one.name for one in table.columns)))): table
-                for table in schema.tables
-            }
-            fresh = tuple(table for key, table in tables.items() if key not in seen)
-            schemas.append(replace(schema, tables=fresh))
-            seen.update(tables)
-    return tuple(schemas)
+    names = filter(None, (study.experiment.benchmark, study.experiment.train))
+    folders = [open_benchmark(name, study.experiment.root).databases for name in names]
+    paths = {path.stem: path for folder in folders for path in sorted(folder.glob("*/*.sqlite"))}
+    return tuple(map(replace(study.lab, database=paths.__getitem__).schema, paths))
 
 
 def notes_on(runs: Iterable[Run]) -> str:

@@ -39,7 +39,7 @@ from workbench.llm.keys import address, endpoint
 from workbench.llm.money import dollars
 from workbench.sql.executor import file_state
 from workbench.store import Store, home
-from workbench.study.experiment import Experiment, load_experiment, shipped
+from workbench.study.experiment import Experiment, shipped
 from workbench.study.gallery import SAVED, write_executed
 from workbench.study.saved import read_index
 from workbench.study.trace import answered
@@ -104,9 +104,6 @@ def plan(experiment: Experiment, only: Sequence[str] = (), limit: float | None =
     figures = experiment.figures or experiment.folder / "figures" / folder.name
     shared = "" if experiment.preview else _shared_hash(experiment)
     resolved = replace(experiment, figures=figures)
-    if experiment.spider:
-        second = resolved.on_spider().write(folder / "spider" / f"{experiment.name}.yaml")
-        resolved = replace(resolved, spider=str(second))
     written = resolved.write(folder / f"{experiment.name}.yaml")
     given = {"experiment": str(written)} | ({} if limit is None else {"limit": limit})
     jobs = []
@@ -231,8 +228,6 @@ def _shared_hash(experiment: Experiment) -> str:
     """A hash of what all notebooks of an experiment depend on: code, data, labels, settings, servers, libraries."""
     names = [field.name for field in fields(experiment) if field.name not in _ASIDE]
     data: list[Any] = [[name, repr(getattr(experiment, name))] for name in names]
-    if experiment.spider:
-        data.append(_shared_hash(load_experiment(experiment.spider)))
     for name in filter(None, (experiment.benchmark, experiment.train)):
         has_folder = name not in BENCHMARKS or BENCHMARKS[name].url
         benchmark = open_benchmark(name, experiment.root if has_folder else None)

@@ -168,11 +168,9 @@ class Study:
             return self._on(some(part, min(len(part), len(questions))))
         return self._on(some(questions, limit))
 
-    def spider(self, limit: float | None = None) -> "Study":
-        """The study on Spider: of the experiment that `spider` names, else its own; without questions on BIRD."""
-        if self.experiment.spider:
-            return open_study(self.experiment.on_spider(), limit=limit, figures=self.saved.folder)
-        return self.sample(limit) if self.benchmark.sense == "spider" else self._on([])
+    def spider(self) -> "Study":
+        """The study if it is on Spider, else one without questions."""
+        return self if self.benchmark.sense == "spider" else self._on([])
 
     def _on(self, questions: list[Question]) -> "Study":
         return replace(self, benchmark=replace(self.benchmark, questions=tuple(questions)))
