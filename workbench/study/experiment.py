@@ -120,7 +120,7 @@ class Experiment:
         named = [self.model, *self.models.values(), *self.judges]
         if isinstance(self.retrieval, Mapping):
             named.append(str(self.retrieval.get("similarity", "")))
-        return sorted({*named} - {NO_MODEL, ""})
+        return sorted({*named} - {NO_MODEL, "letters", ""})
 
     def write(self, path: Path) -> Path:
         """Write the experiment, from which `load_experiment` reads the same one."""
