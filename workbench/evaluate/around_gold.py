@@ -7,7 +7,7 @@ would give a wrong result. EX is the same unless a fixer learns from the error.
 """
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -47,9 +47,12 @@ class AroundGold:
         if len(chosen) >= self.columns:
             return core
         chance = random.Random(content_hash("around", [self.seed, gold.question_id]))  # noqa: S311  no secret
+        others = [other for other in self.others if other.db_id != schema.db_id]
         tables: list[Table] = []
         for copy in count():
-            fresh = list(_copied(schema, self.others, copy, {lower_name(t.name) for t in tables}))
+            fresh = [] if copy else list(schema.tables)
+            for other in others:
+                fresh += _renamed(other, copy, {lower_name(t.name) for t in (*tables, *fresh)})
             rest = [x for t in fresh for c in t.columns if (x := (t.name, c.name)) not in chosen]
             if not rest or (copy and not self.repeated):
                 raise BadInputError(
@@ -66,42 +69,35 @@ class AroundGold:
         return replace(schema, tables=tuple(table for table in cut if table.columns))
 
 
-def _copied(
-    schema: Schema, others: Sequence[Schema], copy: int, taken: set[str]
-) -> Iterator[Table]:
-    """The tables of all schemas under unused names; the question's own tables are only in the first copy."""
-    if copy == 0:
-        yield from schema.tables
-        taken |= {lower_name(table.name) for table in schema.tables}
-    for other in others:
-        names: dict[str, str] = {}
-        for table in other.tables if other.db_id != schema.db_id else ():
-            name = f"{other.db_id}_{copy + 1}_{table.name}" if copy else table.name
-            while lower_name(name) in taken:
-                name = f"{other.db_id}_{name}"
-            taken.add(lower_name(name))
-            names[lower_name(table.name)] = name
-        # A foreign key may refer to a later table, so it is renamed after all tables have their names.
-        for table in other.tables if names else ():
-            targets = [names.get(lower_name(k.ref_table), k.ref_table) for k in table.foreign_keys]
-            pairs = zip(table.foreign_keys, targets, strict=True)
-            keys = tuple(replace(key, ref_table=target) for key, target in pairs)
-            yield replace(table, name=names[lower_name(table.name)], foreign_keys=keys)
+def _renamed(schema: Schema, copy: int, taken: set[str]) -> list[Table]:
+    """The tables of a schema under unused names, to which its foreign keys refer."""
+    names: dict[str, str] = {}
+    for table in schema.tables:
+        name = f"{schema.db_id}_{copy + 1}_{table.name}" if copy else table.name
+        while lower_name(name) in taken:
+            name = f"{schema.db_id}_{name}"
+        taken.add(lower_name(name))
+        names[lower_name(table.name)] = name
+    renamed = []
+    for table in schema.tables:
+        ends = [(k, names.get(lower_name(k.ref_table), k.ref_table)) for k in table.foreign_keys]
+        keys = tuple(replace(key, ref_table=end) for key, end in ends)
+        renamed.append(replace(table, name=names[lower_name(table.name)], foreign_keys=keys))
+    return renamed
 
 
 def _cut(table: Table, chosen: set[tuple[str, str]]) -> Table:
     """The table with the chosen columns, and with the keys whose columns are all chosen."""
 
-    def has(name: str, columns: Sequence[str]) -> bool:
+    def has(name: str, *columns: str) -> bool:
         return chosen.issuperset((name, column) for column in columns)
 
+    name, keys = table.name, table.foreign_keys
     return replace(
         table,
-        columns=tuple(column for column in table.columns if has(table.name, [column.name])),
-        primary_key=table.primary_key if has(table.name, table.primary_key) else (),
+        columns=tuple(column for column in table.columns if has(name, column.name)),
+        primary_key=table.primary_key if has(name, *table.primary_key) else (),
         foreign_keys=tuple(
-            key
-            for key in table.foreign_keys
-            if has(table.name, key.columns) and has(key.ref_table, key.ref_columns)
+            k for k in keys if has(name, *k.columns) and has(k.ref_table, *k.ref_columns)
         ),
     )

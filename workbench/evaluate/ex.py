@@ -9,6 +9,7 @@ query that fails has no result, so no query equals it; a result that was cut off
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from workbench.benchmarks.benchmark import Benchmark, Sense
@@ -36,16 +37,15 @@ def ex_verdicts(
     are read.
     """
     parts = by_database(benchmark, pairs)
-    paths = {db_id: benchmark.database(db_id) for db_id in parts}
     if (sense or benchmark.sense) == "spider":
-        right = _right_in_spider(benchmark, parts, paths, executor, limits)
+        right = _right_in_spider(benchmark, parts, executor, limits)
         return [right[pair] for pair in pairs]
     known = known or {}
     jobs: dict[Pair, tuple[Path, str]] = {}
     golds: dict[str, tuple[Path, str]] = {}
-    for db_id, part in parts.items():
-        golds |= {key: (paths[db_id], normalise_text(benchmark.golds[key].sql)) for key, _ in part}
-        jobs |= {p: (paths[db_id], normalise_text(p[1])) for p in part if p not in known}
+    for path, part in parts.items():
+        golds |= {key: (path, normalise_text(benchmark.golds[key].sql)) for key, _ in part}
+        jobs |= {pair: (path, normalise_text(pair[1])) for pair in part if pair not in known}
     distinct = list(dict.fromkeys([*golds.values(), *jobs.values()]))
     prints = dict(zip(distinct, executor.result_fingerprints(distinct, limits), strict=True))
     found = {**known, **{pair: prints[job] for pair, job in jobs.items()}}
@@ -57,23 +57,24 @@ def suite_verdicts(
 ) -> list[bool]:
     """Test-suite accuracy (Zhong et al., 2020): right in Spider's sense on every `DB/*.sqlite` of the suite's folder."""
     right = dict.fromkeys(pairs, True)
-    for db_id, part in by_database(benchmark, pairs).items():
-        files = sorted(Path(suite, db_id).glob("*.sqlite"))
+    for path, part in by_database(benchmark, pairs).items():
+        files = sorted(Path(suite, path.stem).glob("*.sqlite"))
         if not files:
-            raise BadInputError(f"{suite}: no {db_id}/*.sqlite; give the folder of the test suite")
+            wrong = f"{suite}: no {path.stem}/*.sqlite; give the folder of the test suite"
+            raise BadInputError(wrong)
         for file in files:
-            still = {db_id: [pair for pair in part if right[pair]]}
-            right |= _right_in_spider(benchmark, still, {db_id: file}, executor)
+            still = [pair for pair in part if right[pair]]
+            right |= _right_in_spider(benchmark, {file: still}, executor)
     return [right[pair] for pair in pairs]
 
 
-def by_database(benchmark: Benchmark, pairs: Iterable[Pair]) -> dict[str, list[Pair]]:
-    """The distinct pairs of each database."""
+def by_database(benchmark: Benchmark, pairs: Iterable[Pair]) -> dict[Path, list[Pair]]:
+    """The distinct pairs of each database file."""
     databases = {question.id: question.db_id for question in benchmark.questions}
     parts: dict[str, list[Pair]] = {}
     for pair in dict.fromkeys(pairs):
         parts.setdefault(databases[pair[0]], []).append(pair)
-    return parts
+    return {benchmark.database(db_id): part for db_id, part in parts.items()}
 
 
 def results(
@@ -81,36 +82,31 @@ def results(
 ) -> Iterator[dict[str, Execution]]:
     """The executions of each database's queries, by `normalise_text` of the query.
 
-    All of them run before the first are yielded; with a cache, the rows of one database at a time are in memory.
+    With a cache, all of them run side by side first, and the rows of one database at a time are in memory.
     """
-    texts = {path: dict.fromkeys(map(normalise_text, own)) for path, own in queries.items()}
-    jobs = [(path, text) for path, own in texts.items() for text in own]
-    ran: dict[tuple[Path, str], Execution] = {}
+    jobs = {
+        path: [(path, text) for text in dict.fromkeys(map(normalise_text, own))]
+        for path, own in queries.items()
+    }
     if executor.caches:
-        executor.result_fingerprints(jobs, limits)
-    else:
-        ran = dict(zip(jobs, executor.execute_many(jobs, limits), strict=True))
-    for path, own in texts.items():
-        asked = [(path, text) for text in own]
-        found = [ran[job] for job in asked] if ran else executor.execute_many(asked, limits)
-        yield dict(zip(own, found, strict=True))
+        executor.result_fingerprints(list(chain.from_iterable(jobs.values())), limits)
+    for own in jobs.values():
+        found = executor.execute_many(own, limits)
+        yield {text: ran for (_, text), ran in zip(own, found, strict=True)}
 
 
 def _right_in_spider(
     benchmark: Benchmark,
-    parts: Mapping[str, Sequence[Pair]],
-    databases: Mapping[str, Path],
+    parts: Mapping[Path, Sequence[Pair]],
     executor: Executor,
     limits: Limits = DEFAULT_LIMITS,
 ) -> dict[Pair, bool]:
     texts = {
-        pair: [spider_text(sql) for sql in (pair[1], benchmark.golds[pair[0]].sql)]
+        (key, sql): (spider_text(sql), spider_text(benchmark.golds[key].sql))
         for part in parts.values()
-        for pair in part
+        for key, sql in part
     }
-    queries = {
-        databases[db_id]: [x for pair in parts[db_id] for x in texts[pair]] for db_id in parts
-    }
+    queries = {path: [x for pair in part for x in texts[pair]] for path, part in parts.items()}
     right = {}
     for part, ran in zip(parts.values(), results(queries, executor, limits), strict=True):
         for pair in part:

@@ -4,13 +4,14 @@ A question whose gold query fails stays in the table, marked by `gold_status`; e
 """
 
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.evaluate.ex import Pair, by_database, results, soft_f1, spider_equal, spider_text
+from workbench.evaluate.ex import by_database, results, soft_f1, spider_equal, spider_text
 from workbench.evaluate.spider_em import exact_match, hardness
 from workbench.evaluate.stats import PairedComparison, compare, mean_interval
 from workbench.sql.executor import Executor
@@ -24,8 +25,6 @@ _SLICES = (
     "JOIN", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "DISTINCT", "aggregation", "nested query",
     "set operation", "CASE", "window", "arithmetic", "LIKE", "AND or OR",
 )  # fmt: skip
-_MISSING: dict[str, Any] = dict.fromkeys(METRICS, 0.0)
-_MISSING |= {"status": "missing", "error": "no prediction for this question"}
 
 
 def judge(benchmark: Benchmark, predictions: pd.DataFrame, executor: Executor) -> pd.DataFrame:
@@ -36,24 +35,24 @@ def judge(benchmark: Benchmark, predictions: pd.DataFrame, executor: Executor) -
     """
     asked = {question.id: question for question in benchmark.questions}
     names = ["question_id", "generator"]
-    generators = dict.fromkeys(predictions["generator"])
-    every = pd.DataFrame([(key, name) for key in asked for name in generators], columns=names)
+    every = pd.DataFrame(product(asked, predictions["generator"].unique()), columns=names)
     answers = every.merge(predictions[[*names, "sample", "sql"]], how="left", on=names)
     answers["sample"] = answers["sample"].fillna(0).astype(int)
     pairs = list(zip(answers["question_id"], answers["sql"].fillna(""), strict=True))
-    queries: dict[Path, list[str]] = {}
     parts = by_database(benchmark, pairs)
-    for db_id, part in parts.items():
+    queries: dict[Path, list[str]] = {}
+    for path, part in parts.items():
         own = [text for key, sql in part for text in (benchmark.golds[key].sql, sql)]
-        queries[benchmark.database(db_id)] = [x for text in own for x in (text, spider_text(text))]
-    verdicts: dict[Pair, dict[str, Any]] = {}
-    for part, executions in zip(parts.values(), results(queries, executor), strict=True):
-        for key, sql in part:
-            verdicts[key, sql] = _verdict(benchmark, asked[key], sql, executions)
-    missing = _MISSING if benchmark.schemas else _MISSING | {"em": None}
-    absent = answers["sql"].isna()
-    rows = [verdicts[p] | (missing if out else {}) for p, out in zip(pairs, absent, strict=True)]
-    frame: pd.DataFrame = answers.join(pd.DataFrame(rows, index=answers.index))
+        queries[path] = [*own, *map(spider_text, own)]
+    verdicts = {
+        (key, sql): _verdict(benchmark, asked[key], sql, ran)
+        for part, ran in zip(parts.values(), results(queries, executor), strict=True)
+        for key, sql in part
+    }
+    frame = answers.join(pd.DataFrame([verdicts[pair] for pair in pairs], index=answers.index))
+    measured = METRICS if benchmark.schemas else [name for name in METRICS if name != "em"]
+    missing = dict.fromkeys(measured, 0.0) | {"status": "missing", "error": "no prediction"}
+    frame.loc[frame["sql"].isna(), list(missing)] = list(missing.values())
     return frame
 
 
@@ -63,7 +62,6 @@ def _verdict(
     gold_sql, schema = benchmark.golds[question.id].sql, benchmark.schemas.get(question.db_id)
     texts = (sql, gold_sql, spider_text(sql), spider_text(gold_sql))
     ran, gold, spider_ran, spider_gold = (executions[normalise_text(text)] for text in texts)
-    complete = ran.is_complete and gold.is_complete
     return {
         "db_id": question.db_id,
         "difficulty": difficulty(benchmark, question),
@@ -73,7 +71,7 @@ def _verdict(
         "ex_bird": float(gold.fingerprint != "" and ran.fingerprint == gold.fingerprint),
         "ex_spider": float(spider_equal(spider_ran, spider_gold, gold_sql)),
         "em": float(exact_match(sql, gold_sql, schema)) if schema else None,
-        "soft_f1": soft_f1(ran.rows, gold.rows) if complete else 0.0,
+        "soft_f1": float(ran.is_complete and gold.is_complete and soft_f1(ran.rows, gold.rows)),
         "error": ran.error,
     }
 
