@@ -6,7 +6,6 @@ import pytest
 
 import workbench as wb
 from workbench.systems.baselines import Proposed
-from workbench.train.export import conversations
 from workbench.train.noisy_schema import NoisySchema
 from workbench.train.pairs import Pairs
 from workbench.types import Candidate
@@ -42,7 +41,7 @@ def test_a_judge_is_asked_byte_for_byte_what_it_was_tuned_on(study):
         for q in study.benchmark.questions
     }
     system = replace(wb.chase_sql(), generate=(Proposed(candidates),), fix=())
-    talks = list(conversations(study.lab, Pairs(system)(study.lab, study.benchmark, candidates)))
+    talks = list(Pairs(system)(study.lab, study.benchmark, candidates))
     assert len(talks) == 3
     for question, talk in zip(study.benchmark.questions, talks, strict=True):
         *tuned_on, _ = talk.messages

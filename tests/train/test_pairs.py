@@ -14,7 +14,7 @@ from workbench.errors import BadInputError
 from workbench.lab import Lab
 from workbench.sql.executor import Executor
 from workbench.systems.baselines import direct
-from workbench.train.export import conversations, write
+from workbench.train.export import write
 from workbench.train.pairs import Pairs
 from workbench.types import Candidate
 
@@ -42,28 +42,43 @@ def made(small, *generators, **settings):
     return list(Pairs(SIMPLE, **settings)(small.lab, small.benchmark, small.pool(*generators)))
 
 
-def right_of(pair):
-    return pair.first if pair.right == "A" else pair.second
+def shown(talk):
+    """The two queries of the judge's prompt."""
+    return re.findall(r"Query:\n```sql\n(.*?)\n```", talk.messages[1]["content"], re.DOTALL)
+
+
+def letters(talks):
+    return "".join(talk.messages[-1]["content"] for talk in talks)
+
+
+def right_of(talk):
+    return shown(talk)["AB".index(letters([talk]))]
 
 
 def test_the_right_group_meets_each_wrong_one_once(small):
-    pairs = made(small, "poor", "good", "poorer")
-    assert len(pairs) == 12
-    assert {right_of(pair).candidate.generator for pair in pairs} == {"good"}
-    assert all(pair.first.execution != pair.second.execution for pair in pairs)
+    talks = made(small, "poor", "good", "poorer")
+    assert len(talks) == 12
+    good, wrong = (answers(small.benchmark)[name] for name in ("good", "poor"))
+    for talk in talks:
+        assert talk.agent == "select/pairwise"
+        assert [one["role"] for one in talk.messages] == ["system", "user", "assistant"]
+        assert right_of(talk) == good[talk.question_id]
+        both = {good[talk.question_id].lower(), wrong[talk.question_id].lower()}
+        assert {sql.lower() for sql in shown(talk)} == both
 
 
 def test_the_order_in_a_pair_is_drawn_by_the_seed(small):
-    letters = "".join(pair.right for pair in made(small, "poor", "good"))
-    assert letters == "".join(pair.right for pair in made(small, "poor", "good"))
-    assert letters != "".join(pair.right for pair in made(small, "poor", "good", seed=1))
-    assert min(Counter(letters)["A"], Counter(letters)["B"]) > 1
+    drawn = letters(made(small, "poor", "good"))
+    assert drawn == letters(made(small, "poor", "good"))
+    assert drawn != letters(made(small, "poor", "good", seed=1))
+    assert min(Counter(drawn)["A"], Counter(drawn)["B"]) > 1
 
 
 def test_gold_is_the_right_candidate_where_there_is_no_other_and_it_is_asked_for(small):
-    pairs = made(small, "poor", hinted=False, gold=True)
-    assert len(pairs) == 12
-    assert {right_of(pair).candidate.generator for pair in pairs} == {"gold"}
+    talks = made(small, "poor", hinted=False, gold=True)
+    golds = small.benchmark.golds
+    assert [right_of(talk) for talk in talks] == [golds[talk.question_id].sql for talk in talks]
+    assert len(talks) == 12
     assert made(small, "poor", hinted=False) == []
 
 
@@ -71,41 +86,26 @@ def test_where_no_candidate_is_right_the_generators_get_gold_as_a_hint(small):
     def generate(lab, context):
         hint = r"hint .*A query that answers the question: (.*)"  # after the question's own
         hinted = re.search(hint, context.question.evidence)
-        return (Candidate(hinted[1], "guided"), Candidate("SELECT 'no'", "guided"))
+        return (Candidate(f"{hinted[1]} -- guided", "g"), Candidate("SELECT 'no'", "g"))
 
     system = replace(SIMPLE, generate=(generate, lambda *_: ()))
-    pairs = list(Pairs(system)(small.lab, small.benchmark, small.pool("poor")))
-    assert len(pairs) == 12
-    assert {right_of(pair).candidate.generator for pair in pairs} == {"guided"}
-    assert all("A query that answers" not in pair.context.question.evidence for pair in pairs)
+    talks = list(Pairs(system)(small.lab, small.benchmark, small.pool("poor")))
+    assert len(talks) == 12
+    assert all(right_of(talk).endswith("-- guided") for talk in talks)
+    assert not any("A query that answers" in talk.messages[1]["content"] for talk in talks)
     failing = replace(SIMPLE, generate=(lambda *_: (),))
     assert list(Pairs(failing)(small.lab, small.benchmark, small.pool("poor"))) == []
 
 
-def test_a_conversation_is_the_judges_prompt_and_its_answer(small):
-    pairs = made(small, "poor", "good")
-    for pair, talk in zip(pairs, conversations(small.lab, pairs), strict=True):
-        question = pair.context.question
-        about = (talk.question_id, talk.db_id, talk.agent)
-        assert about == (question.id, question.db_id, "select/pairwise")
-        system, asked, answer = talk.messages
-        assert [one["role"] for one in (system, asked, answer)] == ["system", "user", "assistant"]
-        assert answer["content"] == pair.right
-        shown = re.findall(r"Query:\n```sql\n(.*?)\n```", asked["content"], re.DOTALL)
-        assert shown == [pair.first.candidate.sql, pair.second.candidate.sql]
-
-
 def test_a_prompt_shows_the_union_of_the_schemas_that_the_two_queries_use(small):
-    pair = next(p for p in made(small, "poor", "good") if p.context.question.id == "5")
-    (talk,) = conversations(small.lab, [pair])
-    _, asked, _ = talk.messages
-    schema = re.search(r"```sql\n(CREATE.*?)```", asked["content"], re.DOTALL)[1]
+    (talk,) = (talk for talk in made(small, "poor", "good") if talk.question_id == "5")
+    schema = re.search(r"```sql\n(CREATE.*?)```", talk.messages[1]["content"], re.DOTALL)[1]
     assert "label" in schema
     assert "price" in schema
 
 
 def test_each_form_has_what_its_reader_takes(small, tmp_path):
-    talk = next(conversations(small.lab, made(small, "poor", "good")))
+    talk = made(small, "poor", "good")[0]
     system, asked, answer = talk.messages
     messages = {"messages": list(talk.messages)}
     named = {"question_id": talk.question_id, "db_id": talk.db_id, "agent": "select/pairwise"}

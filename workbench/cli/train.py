@@ -14,7 +14,7 @@ from workbench.cli import options
 from workbench.lab import Lab
 from workbench.systems.chess import chess_ir_ss_cg
 from workbench.train import instructions as agents
-from workbench.train.export import Conversation, Format, conversations, write
+from workbench.train.export import Conversation, Format, write
 from workbench.train.lora import Lora
 from workbench.train.noisy_schema import NoisySchema
 from workbench.train.pairs import Pairs
@@ -59,8 +59,7 @@ def pairs(benchmark: Benchmark, lab: Lab, files: tuple[str, ...], system: str, m
     is right; with --gold, the gold query itself is taken where there still is none. Use a training split.
     """
     found = candidates(read_predictions(benchmark, *files))
-    made = Pairs(options.make_system(system, model), **given)(lab, benchmark, found)
-    return conversations(lab, made), "pairs"
+    return Pairs(options.make_system(system, model), **given)(lab, benchmark, found), "pairs"
 
 
 @_exports(options.settings(NoisySchema))

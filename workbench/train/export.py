@@ -5,7 +5,7 @@ Gemini takes `contents` and the system prompt apart. Both refuse other keys, so 
 question a conversation is from.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -13,9 +13,6 @@ from typing import Any, Literal
 import orjson
 
 from workbench.errors import naming
-from workbench.lab import Lab
-from workbench.systems.chase_sql import Pairwise
-from workbench.train.pairs import JudgePair
 from workbench.types import Message, Question, Request
 
 Format = Literal["gemini", "openai", "huggingface"]
@@ -34,14 +31,6 @@ class Conversation:
 def conversation(question: Question, request: Request, reply: str) -> Conversation:
     messages = (*request.messages, {"role": "assistant", "content": reply})
     return Conversation(question.id, question.db_id, request.prompt, messages)
-
-
-def conversations(lab: Lab, pairs: Iterable[JudgePair]) -> Iterator[Conversation]:
-    """The judge's prompt for each pair, and the letter that it should answer."""
-    judge = Pairwise(model="")  # the model is no part of the prompt
-    for pair in pairs:
-        request = judge.request(lab, pair.context, pair.first, pair.second)
-        yield conversation(pair.context.question, request, pair.right)
 
 
 def write(conversations: Iterable[Conversation], path: Path, form: Format) -> int:

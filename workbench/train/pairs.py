@@ -1,4 +1,4 @@
-"""Labelled pairs to tune a judge on (CHASE-SQL, section 2.5).
+"""Pairs of candidates to tune a judge on (CHASE-SQL, section 2.5).
 
 The candidates of a question are grouped by result, and the right group is paired with each wrong one, each represented by
 the query that most of its members wrote. A seed draws which of the two comes first, so that no position can be learned.
@@ -14,29 +14,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
-from typing import Literal
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.evaluate.ex import ex_verdicts
 from workbench.lab import Lab
-from workbench.systems.chase_sql import chase_sql
+from workbench.systems.chase_sql import Pairwise, chase_sql
 from workbench.systems.system import System, prepare
-from workbench.types import Candidate, Context, Gold, Question, Trial
-
-
-@dataclass(frozen=True)
-class JudgePair:
-    """Two trials of a question in the order in which the judge sees them, and the letter of the right one."""
-
-    context: Context
-    first: Trial
-    second: Trial
-    right: Literal["A", "B"]
+from workbench.train.export import Conversation, conversation
+from workbench.types import Candidate, Question, Trial
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Makes the pairs of candidates, which are given by question id.
+    """Makes a conversation of each pair: the judge's prompt, and the letter that it should answer.
 
     system: the system whose judge is tuned; its retrieval and pruning make the contexts, and its generators get hints.
     hinted: whether the generators are asked again where no candidate is right.
@@ -50,7 +40,8 @@ class Pairs:
 
     def __call__(
         self, lab: Lab, benchmark: Benchmark, candidates: Mapping[str, Sequence[Candidate]]
-    ) -> Iterator[JudgePair]:
+    ) -> Iterator[Conversation]:
+        judge = Pairwise(model="")  # the model is no part of the prompt
         for question in benchmark.questions:
             gold = benchmark.golds[question.id]
             judged = partial(_right_and_wrong, lab, benchmark, question)
@@ -59,22 +50,15 @@ class Pairs:
                 continue
             context = prepare(self.system, question, lab)
             if not right and self.hinted:
-                right, _ = judged(hinted_candidates(lab, context, gold, self.system))
+                hint = f"{question.evidence} A query that answers the question: {gold.sql}".strip()
+                told = replace(context, question=replace(question, evidence=hint))
+                right, _ = judged([c for ask in self.system.generate for c in ask(lab, told)])
             if not right and self.gold:
                 right, _ = judged([Candidate(gold.sql, "gold")])
             rng = random.Random(f"{self.seed}{question.id}")  # noqa: S311  order, not secrecy
             for good, bad in product(right, wrong):
-                if rng.random() < 0.5:
-                    yield JudgePair(context, good, bad, "A")
-                else:
-                    yield JudgePair(context, bad, good, "B")
-
-
-def hinted_candidates(lab: Lab, context: Context, gold: Gold, system: System) -> list[Candidate]:
-    """Candidates of generators whose hint has the gold query. Only for training: it leaks the answer."""
-    hint = f"{context.question.evidence} A query that answers the question: {gold.sql}".strip()
-    told = replace(context, question=replace(context.question, evidence=hint))
-    return [one for generate in system.generate for one in generate(lab, told)]
+                letter, shown = ("A", (good, bad)) if rng.random() < 0.5 else ("B", (bad, good))
+                yield conversation(question, judge.request(lab, context, *shown), letter)
 
 
 def _right_and_wrong(
