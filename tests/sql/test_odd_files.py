@@ -153,7 +153,7 @@ def filled(path: Path) -> bytes:
 @pytest.mark.parametrize(
     ("damage", "error"),
     [
-        (lambda _: b"id,name\n1,one\n" * 1000, "not an SQLite database"),
+        (lambda _: b"id,name\n1,one\n" * 1000, "file is not a database"),
         (lambda whole: whole[:10_000], "the file is cut off: 10,000 of"),
         (lambda whole: whole[:100] + b"\xff" * 3996 + whole[4096:], "database disk image is mal"),
     ],

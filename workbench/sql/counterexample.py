@@ -48,13 +48,13 @@ def counterexample(
     answer = executor.ask(database, request | {"seconds": SECONDS})
     if not (found := values(answer["rows"])):
         return None
-    tables, results = found
+    columns, kept, results = found
+    rows = {name: tuple(tuple(row) for table, row in kept if table == name) for name in columns}
     for answer in results:
         own = tuple(map(tuple, answer["rows"]))
         answer |= {"columns": tuple(answer["columns"]), "rows": own, "row_count": len(own)}
     made = [Execution(**answer) for answer in results]
-    rows = {name: tuple(map(tuple, own)) for name, _, own in tables}
-    return Counterexample(rows, {name: tuple(columns) for name, columns, _ in tables}, *made)
+    return Counterexample(rows, {name: tuple(names) for name, names in columns.items()}, *made)
 
 
 def _probes(sql: str, schema: Schema) -> Iterator[tuple[str, str]]:

@@ -20,7 +20,7 @@ import orjson
 
 from workbench.canonical import canonical, content_hash
 from workbench.errors import UnreadableDatabaseError
-from workbench.sql.sandbox import BLANK, Answer, Sandbox
+from workbench.sql.sandbox import Answer, Sandbox
 from workbench.store import Store
 from workbench.types import Execution, Limits
 
@@ -72,15 +72,14 @@ class Executor:
         read: Callable[[Answer], T],
     ) -> list[T]:
         """The value read from every job's answer; of a cached one, from these fields."""
-        states = {path: file_state(path) for path in {path for path, _ in jobs}}
+        states = {path: file_state(path) for path in dict(jobs)}
         # Without a store, keys are used in this call only, so a path can stand for the database's content.
         contents = self.fingerprints(states) if self.store else {path: str(path) for path in states}
-        common = {p: sha256(canonical([FORMAT, contents[p], limits])) for p in states}
+        common = {path: canonical([FORMAT, contents[path], limits]) for path in states}
         todo: dict[str, Job] = {}
         keys = []
         for path, sql in jobs:
-            digest = common[path].copy()
-            digest.update(sql.encode("utf-8", "surrogatepass"))
+            digest = sha256(common[path] + sql.encode("utf-8", "surrogatepass"))
             keys.append(f"execution:{digest.hexdigest()}")
             todo[keys[-1]] = path, sql
         results = {}
@@ -89,8 +88,8 @@ class Executor:
             for key, *found in self.store.read_keys(select, list(todo)):
                 results[key] = read(dict(zip(fields, found, strict=True)))
                 del todo[key]
-        fixed = {"do": "run", "seconds": limits.seconds, "max_rows": limits.rows}
-        fixed["max_bytes"] = limits.bytes
+        fixed = {"do": "run", "seconds": limits.seconds}
+        fixed |= {"max_rows": limits.rows, "max_bytes": limits.bytes}
         real = {path: os.path.realpath(path) for path in states}
         waiting = list(todo.items())
         requests = [fixed | {"path": real[path], "sql": sql} for path, sql in todo.values()]
@@ -99,10 +98,10 @@ class Executor:
             new: dict[Path, list[tuple[Any, ...]]] = {}
             for index, answer in answers:
                 key, (path, sql) = waiting[index]
+                answer["columns"] = orjson.dumps(answer["columns"]).decode()
                 results[key] = read(answer)
                 if not answer["transient"]:
                     text = sql.encode("utf-8", "backslashreplace").decode()
-                    answer["columns"] = orjson.dumps(answer["columns"]).decode()
                     row = key, contents[path], text, about, *map(answer.get, STORED)
                     new.setdefault(path, []).append(row)
             names = f"key, database, sql, limits, {', '.join(STORED)}"
@@ -113,7 +112,7 @@ class Executor:
         return [results[key] for key in keys]
 
     def _write(self, into: str, rows: list[tuple[Any, ...]]) -> None:
-        if self.store and self.caches and rows:
+        if self.store and self.caches:
             with self.store.write(durable=False) as connection:
                 marks = ", ".join("?" * len(rows[0]))
                 connection.executemany(f"INSERT OR {into} VALUES ({marks})", rows)
@@ -125,10 +124,10 @@ class Executor:
         select = "SELECT place, state, fingerprint FROM databases WHERE place IN"
         rows = self.store.read_keys(select, list(places.values())) if self.store else []
         stored = {row[:2]: row[2] for row in rows}
-        found = {p: stored.get((places[p], state), "") for p, state in states.items()}
+        found = {path: stored.get((places[path], state)) for path, state in states.items()}
         for path in [path for path, known in found.items() if not known]:
             answer = self.ask(path, {"do": "digest", "seconds": HASHING})
-            if "digest" not in answer:
+            if answer["error"]:
                 raise UnreadableDatabaseError(f"{path.name}: {answer['error']}")
             found[path] = f"db:{answer['digest']}"
             if path.stat().st_ctime_ns < time.time_ns() - SETTLED:
@@ -141,7 +140,7 @@ class Executor:
         """The seconds of each query's runs in turn, and its number of SQLite opcodes; None if a query fails."""
         request = {"do": "times", "queries": list(queries), "repeats": repeats, "seconds": seconds}
         answer = self.ask(database, request)
-        return (answer["times"], answer["opcodes"]) if "times" in answer else None
+        return None if answer["error"] else (answer["times"], answer["opcodes"])
 
     def texts(self, database: Path, table: str, column: str, longest: int) -> list[str]:
         """The distinct texts of a column in code point order, without longer ones and those that are not UTF-8."""
@@ -149,8 +148,7 @@ class Executor:
         answer = self.ask(database, request | {"seconds": 600.0})
         if answer["error"]:
             raise UnreadableDatabaseError(f"{database.name}, {table}.{column}: {answer['error']}")
-        texts: list[str] = orjson.loads(answer["rows"])
-        return texts
+        return list(orjson.loads(answer["rows"]))
 
     def ask(self, database: Path, request: Answer) -> Answer:
         """A worker's answer to one of its other requests; the cache is not read."""
@@ -190,19 +188,16 @@ def file_state(path: Path) -> str:
     if why:
         name = path.name.encode("utf-8", "backslashreplace").decode()
         raise UnreadableDatabaseError(f"{name}: {why}")
-    state = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-    return " ".join(map(str, state))
+    return f"{found.st_dev} {found.st_ino} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
 
 
 def execution(answer: Answer) -> Execution:
     """An answer of a worker, or a row of the cache, as an `Execution`."""
-    answer = BLANK | answer
-    fields = {name: answer[name] for name in (*STORED, "transient")}
-    fields["rows"] = tuple(map(tuple, values(fields["rows"])))
-    if isinstance(fields["columns"], str):
-        fields["columns"] = orjson.loads(fields["columns"])
-    fields |= {"columns": tuple(fields["columns"]), "truncated": bool(fields["truncated"])}
-    return Execution(**fields)
+    fields = {name: answer[name] for name in STORED}
+    fields["rows"] = tuple(map(tuple, values(answer["rows"])))
+    fields["columns"] = tuple(orjson.loads(answer["columns"]))
+    fields["truncated"] = bool(answer["truncated"])
+    return Execution(**fields, transient=answer.get("transient", False))
 
 
 def values(text: str) -> Any:

@@ -13,9 +13,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ WORKER = str(Path(__file__).with_name("worker.py"))
 GRACE = 0.5  # seconds past the deadline in which a worker may stop a query by itself
 TOGETHER = 0.1  # seconds whose answers come together, to be stored in one transaction
 PART = 32  # requests of one thread at a time
-PIPE = 4096  # bytes sent ahead, so that a worker need not wait: more than a pipe holds would make both ends wait
+PIPE = 4096  # bytes sent at once: more than a pipe holds would make both ends wait
 START = 60.0  # seconds in which a worker must have started
 
 
@@ -53,17 +52,15 @@ class Worker:
         if not self.ready:  # the deadline begins when the process has started
             self.ready = bool(self._read(START))
         lines = [json.dumps(request).encode() + b"\n" for request in requests]
-        sent = ahead = 0
+        sent = 0
         for number, request in enumerate(requests):
-            data = b""
-            while sent < len(lines) and (sent == number or ahead + len(lines[sent]) <= PIPE):
-                data += lines[sent]
-                ahead += len(lines[sent])
-                sent += 1
-            while data and self.process.stdin:  # a signal may interrupt a write
-                data = data[self.process.stdin.write(data) or 0 :]
+            if number == sent:  # the pipe is empty; with several, the worker need not wait
+                data, sent = lines[number], number + 1
+                while sent < len(lines) and len(data) + len(lines[sent]) <= PIPE:
+                    data, sent = data + lines[sent], sent + 1
+                while data and self.process.stdin:  # a signal may interrupt a write
+                    data = data[self.process.stdin.write(data) or 0 :]
             yield self._read(request["seconds"] + GRACE)
-            ahead -= len(lines[number])
 
     def _read(self, seconds: float) -> Answer:
         assert self.process.stdout is not None  # noqa: S101  for the type checker: it is a pipe
@@ -87,20 +84,6 @@ class Worker:
             process.kill()
 
 
-class Call:
-    """The requests of one caller; `busy` are the workers that answer them."""
-
-    def __init__(self) -> None:
-        self.busy: set[Worker] = set()
-        self.stopped = False
-
-    def stop(self) -> None:
-        """End the workers; a thread that waits for one's answer gets a BrokenPipeError."""
-        self.stopped = True
-        for worker in list(self.busy):
-            worker.process.kill()
-
-
 class Sandbox:
     """At most `size` workers, which threads may share."""
 
@@ -111,9 +94,8 @@ class Sandbox:
     def _begin(self) -> None:
         self._process = os.getpid()
         self._pool = ThreadPoolExecutor(self._size, "sql")
-        self._own = threading.local()  # each thread's worker
-        self._workers: set[Worker] = set()
-        self._calls: set[Call] = set()
+        self._workers: dict[int, Worker] = {}  # of each thread of the pool
+        self._calls: set[threading.Event] = set()  # each is set when its caller has left
 
     def ask(self, request: Answer) -> Answer:
         """The answer to one request."""
@@ -127,70 +109,66 @@ class Sandbox:
         """
         if self._process != os.getpid():  # a forked process must not use its parent's workers
             self._begin()
-        call = Call()
-        self._calls.add(call)
+        self._calls.add(left := threading.Event())
         size = max(1, min(PART, len(requests) // (4 * self._size)))
         futures: dict[Future[list[Answer]], int] = {}
         try:
             for start in range(0, len(requests), size):
                 part = requests[start : start + size]
-                futures[self._pool.submit(self._answers, part, call)] = start
+                futures[self._pool.submit(self._answers, part, left)] = start
             while futures:
                 done, _ = wait(futures, TOGETHER)
                 if done:
                     parts = [(futures.pop(future), future.result()) for future in done]
                     yield [(start + n, a) for start, part in parts for n, a in enumerate(part)]
         finally:
-            self._calls.discard(call)
+            self._calls.discard(left)
             for future in futures:
                 future.cancel()
             if futures:
-                call.stop()
+                self._stop([left])
 
-    def _answers(self, requests: Sequence[Answer], call: Call) -> list[Answer]:
+    def _answers(self, requests: Sequence[Answer], left: threading.Event) -> list[Answer]:
         """The answers of this thread's worker, and of those that take its place."""
         answers: list[Answer] = []
-        deaths: Counter[int] = Counter()  # of workers, by the request that they were at
+        died = -1  # the request at which the last worker died
+        thread = threading.get_ident()
         while len(answers) < len(requests):
-            worker: Worker | None = getattr(self._own, "worker", None)
-            if worker is None or worker.process.poll() is not None:
-                worker = self._own.worker = Worker()
-                self._workers.add(worker)
-            call.busy.add(worker)
-            if call.stopped:
-                return [*answers, *[_failed("it was stopped")] * (len(requests) - len(answers))]
+            if thread not in self._workers:
+                self._workers[thread] = Worker()
+            if left.is_set():
+                raise CancelledError("the caller has left, or the sandbox was closed")
             try:
-                for answer in worker.ask(requests[len(answers) :]):
+                for answer in self._workers[thread].ask(requests[len(answers) :]):
                     answers.append(answer)  # noqa: PERF402  those before an error count
+                break
             except TimeoutError:
                 seconds = requests[len(answers)]["seconds"]
                 late = {"status": "timeout", "error": f"no answer within {seconds:g} s"}
                 answers.append(BLANK | late | {"seconds": seconds})
             except OSError:
-                deaths[len(answers)] += 1
-                if deaths[len(answers)] == 2:
-                    answers.append(_failed("the worker process was killed twice; is there too little memory?"))  # fmt: skip
-            else:
-                call.busy.discard(worker)
-                break
-            call.busy.discard(worker)
-            worker.end()
-            self._workers.discard(worker)
+                if died == len(answers):
+                    why = "the worker process was killed twice; is there too little memory?"
+                    answers.append(BLANK | {"status": "error", "error": why, "transient": True})
+                died = len(answers)
+            self._workers.pop(thread).end()
         return answers
+
+    def _stop(self, calls: Iterable[threading.Event]) -> None:
+        """End these calls. All workers end; a request of another call is run once more."""
+        for call in calls:
+            call.set()
+        for worker in list(self._workers.values()):
+            worker.process.kill()
 
     def close(self) -> None:
         """End the workers, and the requests under way. The sandbox can be used again."""
         if self._process == os.getpid():
-            for call in list(self._calls):
-                call.stop()
+            self._stop(list(self._calls))
             self._pool.shutdown()
-            for worker in self._workers:
+            for worker in self._workers.values():
                 worker.end()
         self._begin()
-
-
-def _failed(why: str) -> Answer:
-    return BLANK | {"status": "error", "error": why, "transient": True}
 
 
 @cache

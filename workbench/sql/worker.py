@@ -25,6 +25,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -43,14 +44,14 @@ ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, 
 FUNCTIONS = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"}
 TABLES = {"dbstat", "sqlite_dbpage", "sqlite_dbdata", "sqlite_stmt", "bytecode", "fsdir"}
 TRANSIENT = {  # failures that the next attempt may not have
-    sqlite3.SQLITE_BUSY: "the database is locked by another program",
-    sqlite3.SQLITE_LOCKED: "the database is locked by another program",
-    sqlite3.SQLITE_IOERR: "the disk gave an error",
-    sqlite3.SQLITE_CANTOPEN: "the database file cannot be opened",
-    sqlite3.SQLITE_READONLY: "a program that ended while it wrote left a journal: open it once to write",
-}
+    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
+}  # fmt: skip
+# TEXT as str; a byte that is not UTF-8 becomes a backslash escape such as `\xff`.
+lenient = partial(str, encoding="utf-8", errors="backslashreplace")
 
-deadline = 0.0  # of the request under way
+deadline = patience = (
+    0.0  # of the request under way: when it ends, and the seconds to wait for a lock
+)
 kept: tuple[Any, sqlite3.Connection] | None = None  # the last one, as opening outlasts a query
 
 
@@ -63,59 +64,23 @@ def authorize(action: int, first: str | None, second: str | None, *_: str | None
     return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
 
+def tagged(blob: bytes) -> Answer:
+    return {"blob": base64.b64encode(blob).decode()}
+
+
 def late() -> bool:
     return time.monotonic() > deadline
 
 
-def guarded(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """The connection, which only SELECTs can use from now on."""
-    connection.executescript(PRAGMAS)
-    for limit, most in LIMITS.items():
-        connection.setlimit(limit, most)
-    connection.set_progress_handler(late, OPCODES)
-    # Virtual tables are set up before the authorizer, which would deny their own statements. LIMIT 0 reads no row, as
-    # their rows may come from an endless query.
-    sql = "SELECT CAST(name AS BLOB) FROM sqlite_schema WHERE rootpage = 0 AND type = 'table'"
-    names = [lenient(name) for (name,) in connection.execute(sql) if name]
-    for name in (*names, "json_each", "json_tree"):
-        try:
-            connection.execute(f"SELECT * FROM {quoted(name)} LIMIT 0")
-        except sqlite3.Error:
-            continue  # of an unknown module: a query of it fails with the same error
-    connection.set_authorizer(authorize)
-    return connection
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
-def opened(path: str, seconds: float) -> sqlite3.Connection:
-    """A connection for the next query: the kept one if its file is as it was."""
-    global kept
-    stat = os.stat(path)
-    state = stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
-    may_change = stat.st_ctime_ns > time.time_ns() - SETTLED or os.path.exists(f"{path}-wal")
-    if may_change or kept is None or kept[0] != (path, seconds, state):
-        forget()
-        kept = (path, seconds, state), guarded(connect(path, seconds))
-    connection = kept[1]
-    connection.set_progress_handler(late, OPCODES)
-    connection.set_authorizer(authorize)
-    connection.text_factory = str  # decodes fastest
-    return connection
-
-
-def forget() -> None:
-    global kept
-    if kept:
-        kept[1].close()
-    kept = None
-
-
-def connect(path: str, seconds: float) -> sqlite3.Connection:
+def connect(path: str) -> sqlite3.Connection:
     """Open a database file for reading only. No file is created or changed: one in WAL mode is opened as immutable."""
     with open(path, "rb") as file:
         header = file.read(100)
         size = os.fstat(file.fileno()).st_size
-    if header and not header.startswith(b"SQLite format 3\0"):
-        raise sqlite3.DatabaseError("not an SQLite database")
     parts = ((16, 18), (24, 28), (28, 32), (92, 96))
     page, changes, pages, checked = (int.from_bytes(header[at:end], "big") for at, end in parts)
     whole = pages * (65_536 if page == 1 else page)
@@ -125,20 +90,46 @@ def connect(path: str, seconds: float) -> sqlite3.Connection:
     if os.path.exists(log) and os.path.getsize(log):
         raise OSError(0, "its write-ahead log (-wal) holds changes: end the program that writes it")
     options = "mode=ro" if header[18:19] == b"\1" else "mode=ro&immutable=1"
-    uri, patience = f"file:{quote(path)}?{options}", min(5.0, seconds / 2)
+    uri = f"file:{quote(path)}?{options}"
     return sqlite3.connect(uri, patience, isolation_level=None, uri=True, cached_statements=0)
 
 
-def run(path: str, sql: str, seconds: float, max_rows: int, max_bytes: int) -> Answer:
-    """Run a query; returns the fields of its `Execution` as JSON values."""
-    connection = opened(path, seconds)
-    try:
-        return fetch(connection, sql, max_rows, max_bytes)
-    except sqlite3.OperationalError as error:
-        if not str(error).startswith("Could not decode"):
-            raise
+def guarded(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """The connection, which only SELECTs can use from now on."""
+    connection.executescript(PRAGMAS)
+    for limit, most in LIMITS.items():
+        connection.setlimit(limit, most)
+    connection.set_progress_handler(late, OPCODES)
     connection.text_factory = lenient
-    return fetch(connection, sql, max_rows, max_bytes)
+    # Virtual tables are set up before the authorizer, which would deny their own statements. LIMIT 0 reads no row, as
+    # their rows may come from an endless query.
+    sql = "SELECT name FROM sqlite_schema WHERE rootpage = 0 AND type = 'table'"
+    for name in (*(name for (name,) in connection.execute(sql) if name), "json_each", "json_tree"):
+        try:
+            connection.execute(f"SELECT * FROM {quoted(name)} LIMIT 0")
+        except sqlite3.Error:
+            continue  # of an unknown module: a query of it fails with the same error
+    connection.set_authorizer(authorize)
+    return connection
+
+
+def opened(path: str) -> sqlite3.Connection:
+    """A connection for the next query: the kept one if its file is as it was."""
+    global kept
+    stat = os.stat(path)
+    times = stat.st_mtime_ns, stat.st_ctime_ns
+    state = path, patience, stat.st_dev, stat.st_ino, stat.st_size, times
+    may_change = stat.st_ctime_ns > time.time_ns() - SETTLED or os.path.exists(f"{path}-wal")
+    if may_change or kept is None or kept[0] != state:
+        kept = state, guarded(connect(path))
+    kept[1].set_progress_handler(late, OPCODES)
+    kept[1].text_factory = lenient
+    return kept[1]
+
+
+def run(path: str, sql: str, max_rows: int, max_bytes: int) -> Answer:
+    """The fields of a query's `Execution`, as JSON values."""
+    return fetch(opened(path), sql, max_rows, max_bytes)
 
 
 def fetch(connection: sqlite3.Connection, sql: str, max_rows: int, max_bytes: int) -> Answer:
@@ -179,33 +170,26 @@ def fingerprint(rows: list[Row]) -> str:
 def failure(error: Exception, seconds: float) -> Answer:
     """The answer for an error. It shows no folder."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    text = "text that is not UTF-8" if isinstance(error, UnicodeError) else str(error)
+    text = error.strerror if isinstance(error, OSError) else str(error)
+    status = "error"
     if isinstance(error, MemoryError) or code in {sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM}:
-        return {"status": "too_large", "error": "a value or a step is larger than it may be"}
-    if code == sqlite3.SQLITE_INTERRUPT:
-        return {"status": "timeout", "error": f"no answer within {seconds:g} s"}
-    if code == sqlite3.SQLITE_AUTH or text.startswith("not authorized"):
-        return {"status": "denied", "error": f"{text}: only a SELECT from tables runs here"}
-    if isinstance(error, OSError):
-        return {"status": "error", "error": error.strerror, "transient": True}
-    return {"status": "error", "error": TRANSIENT.get(code, text), "transient": code in TRANSIENT}
+        status, text = "too_large", "a value or a step is larger than it may be"
+    elif code == sqlite3.SQLITE_INTERRUPT:
+        status, text = "timeout", f"no answer within {seconds:g} s"
+    elif code == sqlite3.SQLITE_AUTH or text.startswith("not authorized"):
+        status, text = "denied", f"{text}: only a SELECT from tables runs here"
+    elif code == sqlite3.SQLITE_READONLY:
+        text = "a program that ended while it wrote left a journal: open it once to write"
+    passing = code in TRANSIENT or isinstance(error, OSError)
+    return {"status": status, "error": text, "transient": passing}
 
 
-def lenient(raw: bytes) -> str:
-    r"""TEXT as str; a byte that is not UTF-8 becomes a backslash escape such as `\xff`."""
-    return raw.decode("utf-8", "backslashreplace")
-
-
-def quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def times(path: str, queries: list[str], repeats: int, seconds: float) -> Answer:
+def times(path: str, queries: list[str], repeats: int) -> Answer:
     """The seconds of each query's runs, in turn on one connection, and its number of SQLite opcodes.
 
     The number of opcodes is a multiple of ten, and the same on every machine and under every load.
     """
-    connection = opened(path, seconds)
+    connection = opened(path)
     opcodes: list[int] = []
 
     def tick() -> bool:
@@ -227,17 +211,16 @@ def times(path: str, queries: list[str], repeats: int, seconds: float) -> Answer
     return {"status": "ok", "times": list(zip(*series, strict=True)), "opcodes": opcodes}
 
 
-def digest(path: str, seconds: float) -> Answer:
+def digest(path: str) -> Answer:
     """A hash of a file's bytes. The parent reads no database: closing one there would drop its own locks."""
-    del seconds
     with open(path, "rb") as file:
         return {"status": "ok", "digest": hashlib.file_digest(file, "sha256").hexdigest()}
 
 
-def texts(path: str, table: str, column: str, longest: int, seconds: float) -> Answer:
+def texts(path: str, table: str, column: str, longest: int) -> Answer:
     """The distinct texts of a column, sorted; neither long ones nor those that are not UTF-8."""
-    connection = opened(path, seconds)
-    connection.text_factory = lambda raw: raw.decode(errors="replace")
+    connection = opened(path)
+    connection.text_factory = partial(str, encoding="utf-8", errors="replace")
     name = quoted(column)
     sql = f"SELECT {name} FROM main.{quoted(table)} WHERE typeof({name}) = 'text'"
     rows = connection.execute(f"{sql} AND length({name}) <= {longest}")  # which stops at a NUL
@@ -245,19 +228,19 @@ def texts(path: str, table: str, column: str, longest: int, seconds: float) -> A
     return {"status": "ok", "rows": sorted(found)}
 
 
-def schema(path: str, views: bool, seconds: float) -> Answer:
+def schema(path: str, views: bool) -> Answer:
     """The columns and keys of each table (and view) by SQLite's pragmas, in order of creation; or the error for one."""
-    connection = connect(path, seconds)
+    connection = connect(path)
     connection.executescript(f"{PRAGMAS} PRAGMA trusted_schema=ON")  # nothing of it runs
     connection.text_factory = lenient
     # This pragma works out the columns of all views. Without it, shadow tables count as tables.
-    listed = connection.execute("PRAGMA main.table_list").fetchall() if views else []
-    kinds = {row[1]: row[2] for row in listed}
-    sql = "SELECT name, iif(rootpage OR type = 'view', type, 'virtual') FROM sqlite_schema WHERE"
-    sql += " type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid"
+    listed = connection.execute("PRAGMA main.table_list") if views else ()
+    kinds = {name: kind for _, name, kind, *_ in listed}
+    sql = "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view')"
+    sql += " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid"
     tables: list[Answer] = []
-    for name, found in connection.execute(sql).fetchall():
-        kind = kinds.get(name, found)
+    for name, type_ in connection.execute(sql).fetchall():
+        kind = kinds.get(name, type_)
         if kind == "shadow" or (kind == "view" and not views):
             continue
         tables.append(table := {"name": name, "kind": kind})
@@ -269,9 +252,8 @@ def schema(path: str, views: bool, seconds: float) -> Answer:
     return {"status": "ok", "tables": tables}
 
 
-def used(ddl: str, sql: str, seconds: float) -> Answer:
+def used(ddl: str, sql: str) -> Answer:
     """The columns that SQLite reads, as it tells the authorizer while it prepares the query on an empty database."""
-    del seconds
     reads = set()
 
     def note(action: int, first: str | None, second: str | None, *_: str | None) -> int:
@@ -287,65 +269,63 @@ def used(ddl: str, sql: str, seconds: float) -> Answer:
 
 
 def counterexample(
-    path: str, queries: list[str], probes: dict[str, list[str]], most: int, seconds: float
+    path: str, queries: list[str], probes: dict[str, list[str]], most: int
 ) -> Answer:
     """The smallest part of the tables' own rows on which two queries still differ, by delta debugging.
 
-    `probes` has for each table queries for row ids. These rows and the table's first rows are left out by halves,
+    It begins with the rows that the queries' own joins and conditions find, then leaves out one half of a table's, then
     quarters and so on, as long as the results differ in either order of the rows. An answer without rows did not tell
     the queries apart; two results of different width do so by themselves.
     """
-    plain, real = connect(path, seconds), opened(path, seconds)
-    small = sqlite3.connect(":memory:", isolation_level=None)
-    plain.text_factory = real.text_factory = small.text_factory = lenient
-    rows: dict[str, list[Row]] = {}
+    uri = "file:small?mode=memory&cache=shared"
+    make, small = (sqlite3.connect(uri, uri=True, isolation_level=None) for _ in range(2))
     names: dict[str, list[str]] = {}
-    for table, own in probes.items():
-        ddl = "SELECT sql FROM sqlite_schema WHERE name = ? AND type = 'table'"
-        small.execute(*plain.execute(ddl, [table]).fetchone())
-        info = plain.execute(f"PRAGMA main.table_xinfo({quoted(table)})")
-        names[table] = [name for _, name, *_, hidden in info if not hidden]
-        rows[table] = sample(real, table, names[table], own, most)
-    guarded(small)
+    inserts: dict[str, str] = {}
+    rows: list[tuple[str, Row]] = []
 
-    def told_apart(rows: dict[str, list[Row]]) -> list[Answer]:
+    def told_apart(rows: list[tuple[str, Row]]) -> list[Answer]:
         pair: list[Answer] = []
         for turn in (-1, 1):
-            small.set_authorizer(None)
-            small.execute("PRAGMA query_only=OFF")
-            for table, own in rows.items():
-                columns, marks = ", ".join(map(quoted, names[table])), ", ?" * len(names[table])
-                small.execute(f"DELETE FROM {quoted(table)}")
-                insert = f"INSERT INTO {quoted(table)} ({columns}) VALUES ({marks[2:]})"
-                small.executemany(insert, own[::turn])
-            small.set_authorizer(authorize)
+            for table in probes:
+                make.execute(f"DELETE FROM {quoted(table)}")
+            for table, row in rows[::turn]:
+                make.execute(inserts[table], row)
             try:
                 pair = [fetch(small, query, 100_000, MB) for query in queries]
             except sqlite3.Error:
                 return []
-            first, second = ((len(a["columns"]), a.get("fingerprint", "")) for a in pair)
-            if first[0] != second[0] or first[1] == second[1] or "" in {first[1], second[1]}:
+            (width, first), (other, second) = (
+                (len(answer["columns"]), answer.get("fingerprint")) for answer in pair
+            )
+            if width != other or first == second or None in {first, second}:
                 return []
         return pair
 
-    found, part, checks = told_apart(rows), max(map(len, rows.values())), 0
-    while found and part:
-        for table in list(rows):
+    with closing(connect(path)) as plain, closing(make), closing(guarded(small)):
+        for table, own in probes.items():
+            ddl = "SELECT sql FROM sqlite_schema WHERE name = ? AND type = 'table'"
+            make.execute(*plain.execute(ddl, [table]).fetchone())
+            info = plain.execute(f"PRAGMA main.table_xinfo({quoted(table)})")
+            names[table] = [name for _, name, *_, hidden in info if not hidden]
+            columns, marks = ", ".join(map(quoted, names[table])), ", ?" * len(names[table])
+            inserts[table] = f"INSERT INTO {quoted(table)} ({columns}) VALUES ({marks[2:]})"
+            rows += [(table, row) for row in sample(opened(path), table, columns, own, most)]
+        found, part, checks = told_apart(rows), len(rows), 0
+        while found and part:
             at = 0
-            while at < len(rows[table]) and checks < 400 and not late():
+            while at < len(rows) and checks < 400 and not late():
                 checks += 1
-                fewer = rows | {table: rows[table][:at] + rows[table][at + part :]}
+                fewer = rows[:at] + rows[at + part :]
                 if apart := told_apart(fewer):
                     rows, found = fewer, apart
                 else:
                     at += part
-        part //= 2
-    kept = [[(table, names[table], own) for table, own in rows.items()], found]
-    return {"status": "ok", "rows": kept if found else []}
+            part //= 2
+    return {"status": "ok", "rows": [names, rows, found] if found else []}
 
 
 def sample(
-    real: sqlite3.Connection, table: str, columns: list[str], probes: list[str], most: int
+    real: sqlite3.Connection, table: str, columns: str, probes: list[str], most: int
 ) -> list[Row]:
     """A table's first rows and those that its probes name, in its own order."""
     global deadline
@@ -360,7 +340,7 @@ def sample(
             continue  # it is slow, names a column of an outer query, or the table has no row ids
     deadline = end
     rows = f"WHERE rowid IN ({', '.join(map(str, ids))})" if ids else f"LIMIT {most}"
-    return real.execute(f"SELECT {', '.join(map(quoted, columns))} {source} {rows}").fetchall()
+    return real.execute(f"SELECT {columns} {source} {rows}").fetchall()
 
 
 REQUESTS: dict[str, Callable[..., Answer]] = {
@@ -369,16 +349,16 @@ REQUESTS: dict[str, Callable[..., Answer]] = {
 }
 
 
-def answered(do: str, request: dict[str, Any]) -> Answer:
-    global deadline
+def answered(do: str, seconds: float, **request: Any) -> Answer:
+    global deadline, patience, kept
     started = time.monotonic()
-    deadline = started + request["seconds"]
+    deadline, patience = started + seconds, min(5.0, seconds / 2)
     try:
         answer = REQUESTS[do](**request)
     except (MemoryError, sqlite3.Error, sqlite3.Warning, OSError, ValueError) as error:
-        answer = failure(error, request["seconds"])
+        answer = failure(error, seconds)
     if answer["status"] not in {"ok", "empty", "error"} or answer.get("transient"):
-        forget()
+        kept = None
     return answer | {"seconds": time.monotonic() - started}
 
 
@@ -393,23 +373,17 @@ def main(parent: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (4 * MB, 4 * MB))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     gc.disable()  # no code here makes reference cycles, and the search for them costs 10% of a short query
-    encode = json.JSONEncoder(
-        ensure_ascii=False,
-        check_circular=False,
-        separators=(",", ":"),
-        default=lambda blob: {"blob": base64.b64encode(blob).decode()},
-    ).encode
-    answer: Answer = {}  # says that the process is ready
-    line = b"{}"
-    while line:
+    encode = partial(json.dumps, ensure_ascii=False, separators=(",", ":"), default=tagged)
+
+    def send(answer: Answer) -> None:
         rows = answer.pop("rows", [])  # on a line of their own: the parent often only stores them
-        answer["row_count"] = len(rows)
-        sys.stdout.buffer.write(f"{encode(answer)}\n{encode(rows)}\n".encode())
+        head = encode(answer | {"row_count": len(rows)})
+        sys.stdout.buffer.write(f"{head}\n{encode(rows)}\n".encode())
         sys.stdout.buffer.flush()
-        del answer, rows
-        line = sys.stdin.buffer.readline()
-        request = json.loads(line or b"{}")
-        answer = answered(request.pop("do"), request) if request else {}
+
+    send({})  # says that the process is ready
+    for line in sys.stdin.buffer:
+        send(answered(**json.loads(line)))
 
 
 if __name__ == "__main__":
