@@ -1,15 +1,19 @@
-"""Facts of a query: the counts by which NL2SQL360 groups queries, and its comparisons with literals."""
+"""Facts of a query: the counts by which NL2SQL360 groups queries, its functions, its comparisons with literals."""
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 
 from workbench.sql.reading import ColumnName, parse, resolved
 from workbench.types import Schema
+
+_SIGNS: dict[type[exp.Expr], str] = {exp.Div: "/", exp.DPipe: "||", exp.Case: "CASE"}
+_OPERATORS: dict[type[exp.Expr], str] = {
+    exp.EQ: "=", exp.NEQ: "<>", exp.Is: "=", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<=", exp.Like: "like",
+}  # fmt: skip
 
 
 def features(sql: str) -> dict[str, int] | None:
@@ -27,17 +31,19 @@ def features(sql: str) -> dict[str, int] | None:
         return sum(isinstance(node, kinds) for node in nodes)
 
     compounds = count(exp.SetOperation)
-    orders = [node for node in nodes if isinstance(node, exp.Order)]
-    calls = [n for n in nodes if _is_scalar_call(n) and not isinstance(n, exp.Case | exp.If)]
+    calls = [node for node in nodes if not _has_over(node)]
+    scalar = filter(_is_scalar_call, calls)
     return {
         "JOIN": count(exp.Join),  # also by a comma
         "GROUP BY": count(exp.Group),
         "HAVING": count(exp.Having),
-        "ORDER BY": sum(isinstance(order.parent, exp.Query) for order in orders),
+        "ORDER BY": sum(
+            isinstance(n, exp.Order) and isinstance(n.parent, exp.Query) for n in nodes
+        ),
         "LIMIT": count(exp.Limit),
         "DISTINCT": count(exp.Distinct),  # of a SELECT or inside an aggregate
-        "aggregation": sum(map(_is_aggregate, nodes)),  # without OVER
-        "scalar function": sum(not _has_over(call) for call in calls),  # CAST included, IIF not
+        "aggregation": sum(map(_is_aggregate, calls)),
+        "scalar function": sum(not isinstance(n, exp.Case | exp.If) for n in scalar),  # with CAST
         "arithmetic": count(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod),
         "AND or OR": count(exp.And, exp.Or),  # that of BETWEEN apart
         "LIKE": count(exp.Like),
@@ -49,29 +55,26 @@ def features(sql: str) -> dict[str, int] | None:
     }
 
 
-_SIGNS: dict[type[exp.Expr], str] = {exp.Div: "/", exp.DPipe: "||", exp.Case: "CASE"}
-
-
 def functions(sql: str) -> frozenset[str]:
-    """The names of the scalar functions that a query calls, with CAST, CASE and the operators || and /."""
+    """The names of the functions that a query calls, with CAST, CASE and the operators || and /."""
     tree = parse(sql)
     nodes = [] if isinstance(tree, str) else list(tree.walk())
-    calls = (re.match(r"\w+(?=\()", n.sql("sqlite")) for n in nodes if _is_scalar_call(n))
+    calls = [node for node in nodes if _is_scalar_call(node) or _is_aggregate(node)]
+    names = (re.match(r"\w+(?=\()", call.sql("sqlite")) for call in calls)
     signs = {_SIGNS[type(node)] for node in nodes if type(node) in _SIGNS}
-    return frozenset({call[0].upper() for call in calls if call} | signs)
+    return frozenset({name[0].upper() for name in names if name} | signs)
 
 
 def _is_scalar_call(node: exp.Expr) -> bool:
     """Whether this calls a scalar function. sqlglot has AND, OR, comparisons and the WHEN of CASE as functions, too."""
     is_when = isinstance(node, exp.If) and isinstance(node.parent, exp.Case)
-    is_other = isinstance(node, exp.Connector | exp.Predicate | exp.AggFunc) or _is_aggregate(node)
+    is_other = isinstance(node, exp.Connector | exp.Predicate) or _is_aggregate(node)
     return isinstance(node, exp.Func) and not is_when and not is_other
 
 
 def _is_aggregate(node: exp.Expr) -> bool:
-    """Whether this is an aggregate call without OVER."""
     is_total = isinstance(node, exp.Anonymous) and node.name.lower() == "total"
-    return (is_total or isinstance(node, exp.AggFunc)) and not _has_over(node)
+    return is_total or isinstance(node, exp.AggFunc)
 
 
 def _has_over(call: exp.Expr) -> bool:
@@ -82,14 +85,7 @@ def _has_over(call: exp.Expr) -> bool:
     return isinstance(parent, exp.Window)
 
 
-_OPERATORS: dict[type[exp.Expr], str] = {
-    exp.EQ: "=", exp.NEQ: "<>", exp.Is: "=", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<=", exp.Like: "like",
-}  # fmt: skip
-_OPERATIONS = {"count", "sum", "avg", "min", "max", "group"}
-
-
-@dataclass(frozen=True, slots=True)
-class LiteralComparison:
+class Comparison(NamedTuple):
     """A comparison with a literal; `column` is None where another expression is compared, as a function's value."""
 
     column: ColumnName | None
@@ -97,41 +93,18 @@ class LiteralComparison:
     value: str | int | float
 
 
-@dataclass(frozen=True, slots=True)
-class QueryFacts:
-    """The tables and columns of a query, its comparisons with literals, and its aggregates (and "group")."""
-
-    tables: frozenset[str]
-    columns: frozenset[ColumnName]
-    comparisons: tuple[LiteralComparison, ...]
-    operations: frozenset[str]
-
-
-def query_facts(sql: str, schema: Schema) -> QueryFacts | None:
-    """The facts of a query; None if it cannot be read."""
+def comparisons(sql: str, schema: Schema) -> list[Comparison]:
+    """The query's comparisons with literals; none if it cannot be read."""
     found = resolved(sql, schema)
-    if found is None:
-        return None
-    nodes = list(found.tree.walk())
-    ctes = {node.alias for node in nodes if isinstance(node, exp.CTE)}
-    read = {n.name for n in nodes if isinstance(n, exp.Table) and n.name not in ctes}
-    operations = {node.key for node in nodes} & _OPERATIONS
-    if any(isinstance(node, exp.Count) and isinstance(node.this, exp.Distinct) for node in nodes):
-        operations.add("distinct count")
-    return QueryFacts(
-        frozenset(table.name for name in read if (table := schema.table(name))),
-        frozenset(found.columns.values()),
-        tuple(
-            LiteralComparison(found.column(left), operator, value)
-            for node in nodes
-            for left, operator, right in _comparisons(node)
-            if (value := _literal(right)) is not None
-        ),
-        frozenset(operations),
-    )
+    return [
+        Comparison(found.column(left), operator, value)
+        for node in (found.tree.walk() if found else ())
+        for left, operator, right in _compared(node)
+        if found and (value := _literal(right)) is not None
+    ]
 
 
-def _comparisons(node: exp.Expr) -> Iterator[tuple[exp.Expr, str, exp.Expr]]:
+def _compared(node: exp.Expr) -> Iterator[tuple[exp.Expr, str, exp.Expr]]:
     """The left side, operator and right side of each comparison; a literal is on the right."""
     if operator := _OPERATORS.get(type(node)):
         left, right = node.this, node.args["expression"]

@@ -9,7 +9,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.optimizer.qualify import qualify
-from sqlglot.optimizer.scope import Scope, traverse_scope
+from sqlglot.optimizer.scope import traverse_scope
 from sqlglot.schema import MappingSchema
 
 from workbench.sql.sandbox import shared
@@ -77,20 +77,16 @@ def normal_form(sql: str) -> str:
     return the same rows, but not the other way round. Unreadable text is returned with single spaces, and so is a
     query with a CAST to a type whose name sqlglot would change into one that SQLite understands otherwise.
     """
-    plain = " ".join(sql.split())
-    tree = parse(sql)
-    if isinstance(tree, str):
+    plain, tree = " ".join(sql.split()), parse(sql)
+    if isinstance(tree, str) or len([*tree.find_all(exp.Cast)]) != len(_CAST.findall(sql)):
         return plain
     tree = tree.copy()
-    if len(list(tree.find_all(exp.Cast))) != len(_CAST.findall(sql)):
-        return plain
-    for name in list(tree.find_all(exp.Identifier)):
-        if not _may_be_string(name, sql):
-            name.set("this", name.name.lower())
-            name.set("quoted", name.args["quoted"] and quote(name.name) != name.name)
-    for join in tree.find_all(exp.Join):
-        if join.kind in {"INNER", "OUTER"}:
-            join.set("kind", None)
+    for node in list(tree.walk()):
+        if isinstance(node, exp.Identifier) and not _may_be_string(node, sql):
+            node.set("this", node.name.lower())
+            node.set("quoted", node.args["quoted"] and quote(node.name) != node.name)
+        elif isinstance(node, exp.Join) and node.kind in {"INNER", "OUTER"}:
+            node.set("kind", None)
     try:
         return tree.sql("sqlite", comments=False, unsupported_level=ErrorLevel.IGNORE)
     except (SqlglotError, RecursionError):
@@ -122,7 +118,11 @@ def used(sql: str, schema: Schema) -> Used:
     """
     if len(sql) > _LONGEST:
         return Used(error=f"longer than {_LONGEST} characters")
-    answer = shared().ask({"do": "used", "ddl": _ddl(schema), "sql": sql, "seconds": _PREPARING})
+    empty = ";".join(
+        f"CREATE TABLE {quote(t.name)} ({', '.join(quote(c.name) for c in t.columns)})"
+        for t in schema.tables
+    )
+    answer = shared().ask({"do": "used", "ddl": empty, "sql": sql, "seconds": _PREPARING})
     if answer["error"]:
         return Used(error=answer["error"])
     named = [(schema.table(t or ""), schema.column(t or "", c or "")) for t, c in answer["reads"]]
@@ -132,14 +132,6 @@ def used(sql: str, schema: Schema) -> Used:
         columns |= {*found.columns.values()}
     tables = {table.name for table, _ in named if table} | {table for table, _ in columns}
     return Used(frozenset(tables), frozenset(columns))
-
-
-@lru_cache(maxsize=64)
-def _ddl(schema: Schema) -> str:
-    return ";".join(
-        f"CREATE TABLE {quote(t.name)} ({', '.join(quote(c.name) for c in t.columns)})"
-        for t in schema.tables
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -179,7 +171,6 @@ def resolved(sql: str, schema: Schema) -> Resolved | None:
             if _may_be_string(name, sql) and lower_name(name.name) not in known:
                 name.parent.replace(exp.Literal.string(name.name))  # type: ignore[union-attr]
         read = frozenset(lower_name(node.name) for node in tree.find_all(exp.Table))
-        ctes = {lower_name(cte.alias) for cte in tree.find_all(exp.CTE)}
         qualified = qualify(
             tree.copy(),
             dialect="sqlite",
@@ -188,19 +179,23 @@ def resolved(sql: str, schema: Schema) -> Resolved | None:
             allow_partial_qualification=True,
             quote_identifiers=False,
             identify=False,
-            expand_stars=all(map(schema.table, read - ctes)),
             expand_alias_refs=False,
         )
         for scope in traverse_scope(qualified):
-            named = {a: schema.table(s.name) for a, s in scope.sources.items() if isinstance(s, exp.Table)}  # fmt: skip
+            tables = {a: s.name for a, s in scope.sources.items() if isinstance(s, exp.Table)}
             having = [c for node in scope.find_all(exp.Having) for c in node.find_all(exp.Column)]
-            for column in having:  # of which qualify leaves some
-                for alias, table in named.items():
-                    if table and not column.table and schema.column(table.name, column.name):
-                        column.set("table", exp.to_identifier(alias))
-            for column in scope.columns:
-                if found := _behind(column, scope, schema):
-                    columns[place(column)] = found
+            for column in (
+                *scope.columns,
+                *having,
+            ):  # qualify leaves some of HAVING without a table
+                found = [
+                    (table.name, own.name)
+                    for alias, name in tables.items()
+                    if (table := schema.table(name)) and column.table in {alias, ""}
+                    if (own := schema.column(name, column.name))
+                ]
+                if len(found) == 1:
+                    columns[place(column)] = found[0]
     except (SqlglotError, RecursionError, ValueError):
         return None
     return Resolved(tree, columns)
@@ -213,22 +208,3 @@ def _mapping(schema: Schema, read: frozenset[str]) -> MappingSchema:
     for t in schema.tables:
         tables[lower_name(t.name)] = {lower_name(c.name): "TEXT" for c in t.columns}
     return MappingSchema(tables, dialect="sqlite", normalize=False)
-
-
-def _behind(column: exp.Column, scope: Scope, schema: Schema) -> ColumnName | None:
-    """The schema's column that a column of a scope stands for, through subqueries and common table expressions."""
-    for _ in range(20):
-        source: Any = scope.sources.get(column.table)
-        if isinstance(source, exp.Table):
-            table, found = schema.table(source.name), schema.column(source.name, column.name)
-            return (table.name, found.name) if table and found else None
-        while getattr(source, "union_scopes", None):  # a compound has the names of its first query
-            source = source.union_scopes[0]
-        parts = source.expression.expressions if source else ()
-        inner: Any = next((p.unalias() for p in parts if p.alias_or_name == column.name), None)
-        while isinstance(inner, _WRAPPERS):
-            inner = inner.this
-        if not isinstance(inner, exp.Column):
-            break
-        column, scope = inner, source
-    return None
