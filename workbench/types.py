@@ -17,7 +17,7 @@ _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 @lru_cache(maxsize=65536)  # every step compares the names of a few schemas
 def lower_name(name: str) -> str:
     """The name in the form in which SQLite compares names: only ASCII letters lose their case."""
-    return name.translate(_LOWER)
+    return name.lower() if name.isascii() else name.translate(_LOWER)
 
 
 @dataclass(frozen=True, slots=True)

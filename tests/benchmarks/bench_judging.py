@@ -68,8 +68,9 @@ def birds_way(runs, seconds, _cache):
 def our_way(runs, seconds, cache):
     items = [item for run in runs for item in run]
     root = Path(items[0][0]).parents[1]
-    questions = {key: wb.Question(key, Path(path).stem, "") for path, _, _, key in items}
-    golds = {key: wb.Gold(key, gold) for _, gold, _, key in items}
+    asked = {key: (path, gold) for path, gold, _, key in items}
+    questions = {key: wb.Question(key, Path(path).stem, "") for key, (path, _) in asked.items()}
+    golds = {key: wb.Gold(key, gold) for key, (_, gold) in asked.items()}
     benchmark = wb.Benchmark("bench", "bird", root, tuple(questions.values()), golds)
     predictions = [(key, predicted) for *_, predicted, key in items]
     with wb.Store(cache) as store, wb.Executor(store, PROCESSES) as executor:

@@ -96,7 +96,7 @@ def sent(monkeypatch):
     ask = Worker.ask
 
     def record(worker, given):
-        requests.extend(given)
+        requests.append(given)
         return ask(worker, given)
 
     monkeypatch.setattr(Worker, "ask", record)

@@ -4,13 +4,14 @@ The files differ in encoding, in the case of names, in their headers and in whet
 rows are used; each row or file that does not fit the database adds a line to `Schema.skipped`.
 """
 
+import csv
+import io
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 
-from workbench.spreadsheet import csv_lines
 from workbench.sql.schema_text import one_line
 from workbench.types import Column, Schema, Table
 
@@ -18,29 +19,23 @@ from workbench.types import Column, Schema, Table
 def describe(schema: Schema, folder: Path) -> Schema:
     """The schema with `description` and `value_description` filled from the folder's CSV files.
 
-    A `description` joins the CSV's expanded column name and its description, unless one repeats the other.
+    A `description` joins the CSV's expanded column name and its description, unless one repeats the other. Of two
+    files for one table the one with the table's own spelling counts.
     """
     notes: list[str] = []
     tables = {table.name: table for table in schema.tables}
-    described: dict[str, str] = {}
     files = [file for file in folder.glob("[!.]*") if file.suffix.lower() == ".csv"]
     if not files:
         notes.append(f"{folder.name}: no such folder, or no CSV file in it")
-    for path in sorted(files, key=lambda file: (file.stem not in tables, file.name)):
-        name = _find(path.stem, tables)
-        if name is None:
-            notes.append(f"{path.name}: the database has no such table")
-        elif name in described:
-            notes.append(f"{path.name}: {described[name]} describes the table {name} already")
-        else:
-            described[name] = path.name
+    for path in sorted(files, key=lambda file: (file.stem in tables, file.name)):
+        found = ["the database has no such table"]
+        if name := _find(path.stem, tables):
             try:
                 tables[name], found = _described(tables[name], list(_rows(path)))
-                notes += [f"{path.name}: {note}" for note in found]
             except OSError as error:
-                notes.append(f"{path.name}: {error.strerror}")
-    skipped = schema.skipped + tuple(map(one_line, notes))
-    return replace(schema, tables=tuple(tables.values()), skipped=skipped)
+                found = [str(error.strerror)]
+        notes += [one_line(f"{path.name}: {note}") for note in found]
+    return replace(schema, tables=tuple(tables.values()), skipped=(*schema.skipped, *notes))
 
 
 def _described(table: Table, rows: list[dict[str, str]]) -> tuple[Table, list[str]]:
@@ -49,30 +44,29 @@ def _described(table: Table, rows: list[dict[str, str]]) -> tuple[Table, list[st
     if rows and "original_column_name" not in rows[0]:
         return table, [f"no column original_column_name among {', '.join(rows[0])}"]
     columns = {column.name: column for column in table.columns}
-    seen: set[str] = set()
+    seen: dict[str, Column] = {}
     for row in rows:
-        original = row["original_column_name"]
-        name = _find(original, columns)
+        name = _find(row["original_column_name"], columns)
         if name is None:
-            notes.append(f"table {table.name} has no column {original!r}")
+            notes.append(f"table {table.name} has no column {row['original_column_name']!r}")
         elif name in seen:
             notes.append(f"column {name} is described twice; the first is kept")
         else:
-            seen.add(name)
-            columns[name] = _column(columns[name], row)
+            expanded, text = row.get("column_name", ""), row.get("column_description", "")
+            if _key(expanded) == _key(name):
+                expanded = ""
+            joined = (
+                text if _key(expanded) in _key(text) else ": ".join(filter(None, [expanded, text]))
+            )
+            seen[name] = replace(
+                columns[name],
+                description=joined,
+                expanded=expanded,
+                value_description=row.get("value_description", ""),
+            )
     if seen and (missing := [name for name in columns if name not in seen]):
         notes.append(f"no row describes {', '.join(missing)}")
-    return replace(table, columns=tuple(columns.values())), notes
-
-
-def _column(column: Column, row: dict[str, str]) -> Column:
-    """The column with the row's texts; an expanded name that only repeats the column's name is left out."""
-    expanded, text = row.get("column_name", ""), row.get("column_description", "")
-    if _key(expanded) == _key(column.name):
-        expanded = ""
-    joined = text if _key(expanded) in _key(text) else ": ".join(filter(None, [expanded, text]))
-    values = row.get("value_description", "")
-    return replace(column, description=joined, expanded=expanded, value_description=values)
+    return replace(table, columns=tuple((columns | seen).values())), notes
 
 
 def _rows(path: Path) -> Iterator[dict[str, str]]:
@@ -82,7 +76,9 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
         text = raw.decode("utf-16" if raw[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig")
     except UnicodeDecodeError:
         text = raw.decode("cp1252", "replace")
-    filled = (cells for cells in csv_lines(text.replace("\0", "")) if any(map(str.strip, cells)))
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
+    lines = csv.reader(io.StringIO(text.replace("\0", ""), newline=""))
+    filled = (cells for cells in lines if any(map(str.strip, cells)))
     header = [re.sub(r"\W+", "_", name.strip().lower()) for name in next(filled, [])]
     for cells in filled:
         row = dict(zip_longest(header, cells[: len(header)], fillvalue=""))

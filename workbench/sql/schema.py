@@ -53,7 +53,6 @@ def read_schema(path: Path) -> Schema:
             skipped.append(one_line(f"{found['name']}: {why}"))
     if not answer["tables"]:
         skipped.append(f"{path.name} has no tables")
-
     schema = Schema(path.stem, tuple(tables), tuple(skipped))
 
     def spelt(key: ForeignKey) -> ForeignKey:
@@ -68,6 +67,22 @@ def read_schema(path: Path) -> Schema:
 
     named = [replace(t, foreign_keys=tuple(map(spelt, t.foreign_keys))) for t in tables]
     return replace(schema, tables=tuple(named))
+
+
+def _table(found: Answer) -> Table:
+    info = found["table_xinfo"]
+    # 1 marks a hidden column, 2 and 3 generated ones, which SELECT * shows.
+    columns = tuple(Column(name, type_) for _, name, type_, *_, hidden in info if hidden != 1)
+    primary = tuple(name for _, name in sorted((at, name) for _, name, *_, at, _ in info if at))
+    keys: dict[int, list[Any]] = {}
+    for id_, _, *parts in found["foreign_key_list"]:
+        keys.setdefault(id_, []).append(parts[:3])
+    foreign = []
+    for _, parts in sorted(keys.items(), reverse=True):  # numbered from the last declared
+        targets, own, refs = zip(*parts, strict=True)
+        foreign.append(ForeignKey(own, targets[0], tuple(ref for ref in refs if ref is not None)))
+    kind: Any = found["kind"] if found["kind"] in {"view", "virtual"} else "table"
+    return Table(found["name"], columns, primary, tuple(foreign), kind)
 
 
 def with_examples(
@@ -136,19 +151,3 @@ def union_schema(schema: Schema, queries: Iterable[str]) -> Schema:
                 pairs.add((name, (*table.primary_key, table.columns[0].name)[0]))
         pairs |= names.columns
     return schema.only(pairs) if pairs else schema
-
-
-def _table(found: Answer) -> Table:
-    info = found["table_xinfo"]
-    # 1 marks a hidden column, 2 and 3 generated ones, which SELECT * shows.
-    columns = tuple(Column(name, type_) for _, name, type_, *_, hidden in info if hidden != 1)
-    primary = tuple(name for _, name in sorted((at, name) for _, name, *_, at, _ in info if at))
-    keys: dict[int, list[tuple[str, str, str | None]]] = {}
-    for id_, _, target, column, ref_column, *_ in found["foreign_key_list"]:
-        keys.setdefault(id_, []).append((target, column, ref_column))
-    foreign = []
-    for _, parts in sorted(keys.items(), reverse=True):  # numbered from the last declared
-        targets, own, refs = zip(*parts, strict=True)
-        foreign.append(ForeignKey(own, targets[0], tuple(ref for ref in refs if ref is not None)))
-    kind: Any = found["kind"] if found["kind"] in {"view", "virtual"} else "table"
-    return Table(found["name"], columns, primary, tuple(foreign), kind)

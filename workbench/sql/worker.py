@@ -271,27 +271,43 @@ def used(ddl: str, sql: str) -> Answer:
 def counterexample(
     path: str, queries: list[str], probes: dict[str, list[str]], most: int
 ) -> Answer:
-    """The smallest part of the tables' own rows on which two queries still differ, by delta debugging.
+    """The fewest rows of the tables on which two queries still differ, by delta debugging; no rows: not told apart.
 
-    It begins with the rows that the queries' own joins and conditions find, then leaves out one half of a table's, then
-    quarters and so on, as long as the results differ in either order of the rows. An answer without rows did not tell
-    the queries apart; two results of different width do so by themselves.
+    A query, which lacks its WITH, reads some rows of a table by a common table expression of the table's name. The
+    search begins with the rows that `probes` find, then leaves out one half of them, then quarters and so on, as long
+    as the results differ in either order of the rows. Two results of different width do so by themselves.
     """
-    uri = "file:small?mode=memory&cache=shared"
-    make, small = (sqlite3.connect(uri, uri=True, isolation_level=None) for _ in range(2))
-    names: dict[str, list[str]] = {}
-    inserts: dict[str, str] = {}
-    rows: list[tuple[str, Row]] = []
-
-    def told_apart(rows: list[tuple[str, Row]]) -> list[Answer]:
-        pair: list[Answer] = []
-        for turn in (-1, 1):
-            for table in probes:
-                make.execute(f"DELETE FROM {quoted(table)}")
-            for table, row in rows[::turn]:
-                make.execute(inserts[table], row)
+    global deadline
+    connection, end = opened(path), deadline
+    rows: list[tuple[str, int]] = []
+    for table, own in probes.items():
+        ids: set[int] = set()
+        for probe in own:
+            deadline = min(end, time.monotonic() + 0.1)
             try:
-                pair = [fetch(small, query, 100_000, MB) for query in queries]
+                found = connection.execute(probe).fetchmany(most)
+                ids.update(
+                    id_ for (id_,) in found if isinstance(id_, int)
+                )  # no NULL of an outer join
+            except sqlite3.OperationalError:
+                continue  # it is slow, names a column of an outer query, or the table has no row ids
+        rows += [(table, id_) for id_ in sorted(ids)]
+    deadline = end
+
+    def part(table: str, order: str) -> str:
+        ids = ", ".join(str(id_) for name, id_ in rows if name == table)
+        source = f"main.{quoted(table)} WHERE rowid IN ({ids})"
+        return f"SELECT * FROM {source} ORDER BY rowid {order} LIMIT -1"  # which keeps the order
+
+    def told_apart() -> list[Answer]:
+        pair: list[Answer] = []
+        for order in ("DESC", "ASC"):
+            tables = ", ".join(f"{quoted(table)} AS ({part(table, order)})" for table in probes)
+            try:
+                pair = [
+                    fetch(connection, f"WITH RECURSIVE {tables} {query}", 100_000, MB)
+                    for query in queries
+                ]
             except sqlite3.Error:
                 return []
             (width, first), (other, second) = (
@@ -301,46 +317,19 @@ def counterexample(
                 return []
         return pair
 
-    with closing(connect(path)) as plain, closing(make), closing(guarded(small)):
-        for table, own in probes.items():
-            ddl = "SELECT sql FROM sqlite_schema WHERE name = ? AND type = 'table'"
-            make.execute(*plain.execute(ddl, [table]).fetchone())
-            info = plain.execute(f"PRAGMA main.table_xinfo({quoted(table)})")
-            names[table] = [name for _, name, *_, hidden in info if not hidden]
-            columns, marks = ", ".join(map(quoted, names[table])), ", ?" * len(names[table])
-            inserts[table] = f"INSERT INTO {quoted(table)} ({columns}) VALUES ({marks[2:]})"
-            rows += [(table, row) for row in sample(opened(path), table, columns, own, most)]
-        found, part, checks = told_apart(rows), len(rows), 0
-        while found and part:
-            at = 0
-            while at < len(rows) and checks < 400 and not late():
-                checks += 1
-                fewer = rows[:at] + rows[at + part :]
-                if apart := told_apart(fewer):
-                    rows, found = fewer, apart
-                else:
-                    at += part
-            part //= 2
-    return {"status": "ok", "rows": [names, rows, found] if found else []}
-
-
-def sample(
-    real: sqlite3.Connection, table: str, columns: str, probes: list[str], most: int
-) -> list[Row]:
-    """A table's first rows and those that its probes name, in its own order."""
-    global deadline
-    end, source = deadline, f"FROM main.{quoted(table)}"
-    ids: set[int] = set()
-    for probe in (f"SELECT rowid {source}", *probes):
-        deadline = min(end, time.monotonic() + 0.1)
-        try:
-            found = real.execute(probe).fetchmany(most)  # with NULL for no row of an outer join
-            ids.update(id_ for (id_,) in found if isinstance(id_, int))
-        except sqlite3.OperationalError:
-            continue  # it is slow, names a column of an outer query, or the table has no row ids
-    deadline = end
-    rows = f"WHERE rowid IN ({', '.join(map(str, ids))})" if ids else f"LIMIT {most}"
-    return real.execute(f"SELECT {columns} {source} {rows}").fetchall()
+    pair, size, checks = told_apart(), len(rows), 0
+    while pair and size:
+        at = 0
+        while at < len(rows) and checks < 400 and not late():
+            checks += 1
+            whole, rows = rows, rows[:at] + rows[at + size :]
+            if apart := told_apart():
+                pair = apart
+            else:
+                rows, at = whole, at + size
+        size //= 2
+    kept = [fetch(connection, part(table, "ASC"), len(rows), MB) for table in probes if pair]
+    return {"status": "ok", "rows": [*pair, *kept]}
 
 
 REQUESTS: dict[str, Callable[..., Answer]] = {
