@@ -78,7 +78,7 @@ def test_what_only_one_query_has_stands_alone_in_its_clause(make_case):
         "SELECT vname FROM vessel WHERE imo > 1 GROUP BY imo HAVING COUNT(*) > 4 ORDER BY imo",
         make_case().schema,
     )
-    assert [(a and "".join(a.words), b and "".join(b.words), same) for a, b, same in rows] == [
+    assert [(a and a.text, b and b.text, same) for a, b, same in rows] == [
         ("SELECT vname,", "SELECT vname", True),
         ("imo", None, False),
         ("FROM vessel", "FROM vessel", True),

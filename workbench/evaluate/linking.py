@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.sql.facts import query_facts
+from workbench.sql.facts import comparisons
 from workbench.sql.reading import used
 from workbench.types import Context, Gold, Schema, lower_name
 
@@ -70,12 +70,11 @@ def literals(
     rows = []
     for question in benchmark.questions:
         gold, matches = benchmark.golds[question.id], contexts[question.id].values  # noqa: PD011
-        facts = query_facts(gold.sql, schema(question.db_id))
         asked = lower_name(f"{question.text} {question.evidence}")
         values = {(match.table, match.column, match.value) for match in matches}
         texts = {value for _, _, value in values}
         # A query may compare a column with the same literal twice; it counts once.
-        for literal in dict.fromkeys(facts.comparisons if facts else ()):
+        for literal in dict.fromkeys(comparisons(gold.sql, schema(question.db_id))):
             value, column = literal.value, literal.column
             if column and literal.operator == "=" and isinstance(value, str) and value:
                 about = (question.id, question.db_id, gold.difficulty, *column, value)

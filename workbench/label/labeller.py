@@ -19,7 +19,7 @@ from workbench.sql.reading import used
 from workbench.study.run import Run
 from workbench.study.study import Study
 from workbench.systems.system import prepare
-from workbench.widgets.data import pair, result, shown, table
+from workbench.widgets.data import pair, result, shown
 from workbench.widgets.desk import Desk, script
 
 AHEAD = 5  # cases that are sent before they are shown
@@ -117,10 +117,7 @@ class Labeller(Desk):
         found = counterexample(lab.executor, path, case.gold, case.predicted, case.schema)
         if not found:
             return {}
-        tables = [
-            {"name": shown(one), **table(found.columns[one], rows, len(rows))}
-            for one, rows in found.tables.items()
-        ]
+        tables = [{"name": shown(one), **result(rows)} for one, rows in found.tables.items()]
         return {"tables": tables, "gold": result(found.first), "predicted": result(found.second)}
 
     def _case(self, key: str) -> Case:

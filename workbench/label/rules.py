@@ -10,12 +10,14 @@ from collections.abc import Iterator, Mapping
 from workbench.benchmarks.load import Flaw
 from workbench.label.cases import Case
 from workbench.label.taxonomy import Taxonomy
-from workbench.sql.aligned import differences
-from workbench.sql.facts import functions, query_facts
+from workbench.sql.aligned import parts
+from workbench.sql.facts import comparisons, functions
+from workbench.sql.reading import resolved
 from workbench.types import Execution, lower_name
 
 _COUNT = re.compile(r"COUNT\((?!DISTINCT)[^()]*\)")  # COUNT(column) mostly equals COUNT(*)
 _DISTINCT = re.compile(r"\bDISTINCT\b|\bIS (NOT )?NULL\b")
+_AGGREGATES = {"COUNT", "SUM", "AVG", "MIN", "MAX"}
 _FAILS = "the prediction does not run"
 _ERRORS: dict[str, str] = {  # messages of SQLite
     "no such column": "other column",
@@ -72,21 +74,21 @@ def suggest(case: Case) -> Iterator[tuple[str, str]]:
 
 def _only(case: Case) -> Mapping[str, tuple[list[str], list[str]]]:
     """What gold alone has, and what the prediction alone has, by clause and by kind of fact."""
-    queries = (case.gold, case.predicted)
     found: dict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
-    for clause in differences(*queries, case.schema):
-        for n, texts in enumerate((clause.only_first, clause.only_second)):
-            same = {_COUNT.sub("COUNT(*)", text) for text in texts}
-            found["DISTINCT"][n].update(filter(_DISTINCT.search, same))
-            if not (clause.nested and clause.name == "SELECT"):
-                found[clause.name][n].update(same)
-    facts = [one for sql in queries if (one := query_facts(sql, case.schema))]
-    for n, one in enumerate(facts if len(facts) == 2 else ()):
-        found["columns"][n].update(map(".".join, one.columns))
-        found["operations"][n].update(name.upper() for name in one.operations if " " not in name)
-        found["literals"][n].update(str(each.value) for each in one.comparisons)
-    for n, sql in enumerate(queries):
-        found["functions"][n].update(functions(sql))
+    queries = [(sql, resolved(sql, case.schema)) for sql in (case.gold, case.predicted)]
+    for n, (sql, tree) in enumerate(queries):
+        found["functions"][n].update(functions(sql) - _AGGREGATES)
+        if not tree or not all(other for _, other in queries):
+            continue
+        found["operations"][n].update(functions(sql) & _AGGREGATES)
+        found["columns"][n].update(map(".".join, tree.columns.values()))
+        found["literals"][n].update(str(one.value) for one in comparisons(sql, case.schema))
+        for part in parts(sql, case.schema):
+            found["operations"][n].update({"GROUP"} if part.clause == "GROUP BY" else ())
+            for clause, text in part.says:
+                same = _COUNT.sub("COUNT(*)", text)
+                found["DISTINCT"][n].update({same} if _DISTINCT.search(same) else ())
+                found[clause][n].update({same} if clause != "SELECT" or not part.depth else ())
     only = {name: (sorted(a - b), sorted(b - a)) for name, (a, b) in found.items()}
     return defaultdict(lambda: ([], []), only)
 

@@ -3,6 +3,7 @@
 Names and values are written as in SQL, so that a model can copy them; each stays on one line.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -53,10 +54,10 @@ def context_data(
 
 
 def _by_column(schema: Schema, texts: Iterable[tuple[Match, str]], separator: str) -> str:
-    known = {(lower_name(t), lower_name(c)) for t, c in schema.columns()}
+    known = {_name(*column) for column in schema.columns()}
     tables: dict[str, dict[str, dict[str, None]]] = {}
     for match, text in texts:
-        if _name(match) in known:
+        if _name(match.table, match.column) in known:
             tables.setdefault(match.table, {}).setdefault(match.column, {})[text] = None
     return "\n".join(
         f"{_whole_line(f'{quote(table)}.{quote(column)}')}: {separator.join(shown)}"
@@ -82,7 +83,7 @@ def result_text(execution: Execution) -> str:
 
     Cells are SQL literals, so that '1' and 1, and '' and NULL, look different.
     """
-    if execution.status in _FAILURES:
+    if not execution.is_complete:
         return f"{_FAILURES[execution.status]}: {one_line(execution.error)}"
     count = execution.row_count
     head = "No rows" if count == 0 else "1 row" if count == 1 else f"{count:,} rows"
@@ -146,26 +147,22 @@ def with_descriptions(schema: Schema, descriptions: Iterable[DescriptionMatch]) 
 
 def _with_columns(
     schema: Schema,
-    pairs: Iterable[tuple[Match, str]],
+    found: Iterable[tuple[Match, str]],
     change: Callable[[Column, list[str]], Column],
 ) -> Schema:
     """The schema with every column changed by its texts in their order."""
-    texts: dict[tuple[str, str], list[str]] = {}
-    for match, text in pairs:
-        texts.setdefault(_name(match), []).append(text)
-
-    def own(table: str, column: Column) -> list[str]:
-        return texts.get((lower_name(table), lower_name(column.name)), [])
-
+    texts = defaultdict[tuple[str, str], list[str]](list)
+    for match, text in found:
+        texts[_name(match.table, match.column)].append(text)
     tables = (
-        replace(t, columns=tuple(change(c, own(t.name, c)) for c in t.columns))
+        replace(t, columns=tuple(change(c, texts[_name(t.name, c.name)]) for c in t.columns))
         for t in schema.tables
     )
     return replace(schema, tables=tuple(tables))
 
 
-def _name(match: Match) -> tuple[str, str]:
-    return lower_name(match.table), lower_name(match.column)
+def _name(table: str, column: str) -> tuple[str, str]:
+    return lower_name(table), lower_name(column)
 
 
 def _whole_line(text: str) -> str:

@@ -124,7 +124,7 @@ class Executor:
         select = "SELECT place, state, fingerprint FROM databases WHERE place IN"
         rows = self.store.read_keys(select, list(places.values())) if self.store else []
         stored = {row[:2]: row[2] for row in rows}
-        found = {path: stored.get((places[path], state)) for path, state in states.items()}
+        found = {p: stored.get((places[p], state), "") for p, state in states.items()}
         for path in [path for path, known in found.items() if not known]:
             answer = self.ask(path, {"do": "digest", "seconds": HASHING})
             if answer["error"]:

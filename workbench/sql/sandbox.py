@@ -54,7 +54,8 @@ class Worker:
         while data:  # a signal may interrupt a write
             data = data[self.process.stdin.write(data) or 0 :]
         head, rows, _ = self._read(request["seconds"] + GRACE)
-        return BLANK | orjson.loads(head) | {"rows": rows.decode()}
+        answer: Answer = BLANK | orjson.loads(head) | {"rows": rows.decode()}
+        return answer
 
     def _read(self, seconds: float) -> list[bytes]:
         """The two lines of an answer, the second with the rows."""

@@ -170,7 +170,7 @@ def fingerprint(rows: list[Row]) -> str:
 def failure(error: Exception, seconds: float) -> Answer:
     """The answer for an error. It shows no folder."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    text = error.strerror if isinstance(error, OSError) else str(error)
+    text = str(error.strerror if isinstance(error, OSError) else error)
     status = "error"
     if isinstance(error, MemoryError) or code in {sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM}:
         status, text = "too_large", "a value or a step is larger than it may be"

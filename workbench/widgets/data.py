@@ -1,14 +1,16 @@
 """Results and queries as JSON, as the helpers of `desk.js` show them."""
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.sql.aligned import Line, aligned
+from workbench.sql.aligned import Part, aligned
 from workbench.terminal import visible
 from workbench.types import Execution, Row, Schema, Value
 
 ROWS = 30  # of a result, that are sent
+_WORDS = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|\w+|\s+|.""")
 _EXACT = 2**53  # JavaScript's numbers are exact below
 
 
@@ -47,8 +49,8 @@ def pair(gold: str, predicted: str, schema: Schema) -> list[dict[str, Any]]:
     ]
 
 
-def _line(line: Line | None) -> Mapping[str, Any] | None:
-    if line is None:
+def _line(part: Part | None) -> Mapping[str, Any] | None:
+    if part is None:
         return None
-    words = [shown(word) for word in line.words]
-    return {"clause": line.clause, "depth": line.depth, "indent": line.indent, "words": words}
+    words = [shown(word) for word in _WORDS.findall(part.text)]
+    return {"clause": part.clause, "depth": part.depth, "indent": part.indent, "words": words}
