@@ -216,7 +216,7 @@ def test_hostile_text_stays_text(page, tmp_path, monkeypatch):
             with other.context.new_page() as another:
                 mount(another, labeller(tmp_path / str(n), [case(text)], "MAC-SQL", who))
                 another.locator("details").last.evaluate("e => { e.open = true; }")
-                another.locator("details table").first.wait_for()
+                another.locator("details pre").first.wait_for()
                 seen[text] += another.evaluate(shapes)
             assert alarms == []
     tags = {text: set(re.findall(r'"([A-Z0-9]+)"', shape)) for text, shape in seen.items()}

@@ -10,7 +10,6 @@ from typing import Any
 
 import yaml
 
-from workbench.benchmarks.benchmark import Benchmark
 from workbench.canonical import content_hash
 from workbench.errors import BadInputError
 from workbench.evaluate.ex import ex_verdicts
@@ -42,17 +41,14 @@ STEPS = ("retrieve", "prune", "generate", "fix", "select")
 _LONG = 200_000  # characters of a part of a prompt that are sent
 
 
-def explore(
-    study: Study, *systems: System | Run, benchmarks: Sequence[Benchmark] = ()
-) -> "Explorer":
+def explore(study: Study, *systems: System | Run) -> "Explorer":
     """A widget that shows what systems send for a question, and compares what becomes of edited prompts.
 
-    Questions come from the study, and from more `benchmarks`. What is cached costs nothing, and the buttons say what
-    the rest costs.
+    What is cached costs nothing, and the buttons say what the rest costs.
     """
     if not systems:
         raise BadInputError("no system is given: name one, as in wb.explore(study, wb.direct())")
-    return Explorer(study, systems, benchmarks)
+    return Explorer(study, systems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,27 +63,20 @@ class Kept:
 class Explorer(Grid):
     """`rows` has the questions with their outcomes, `detail` the chosen one with its calls, `grid` the comparison."""
 
-    def __init__(
-        self, study: Study, systems: Sequence[System | Run], benchmarks: Sequence[Benchmark] = ()
-    ) -> None:
-        self._studies = {
-            one.name: replace(study, benchmark=one, lab=replace(study.lab, database=one.database))
-            for one in (study.benchmark, *benchmarks)
-        }
-        self._systems: dict[str, System] = {}
+    def __init__(self, study: Study, systems: Sequence[System | Run]) -> None:
+        self.study, self._systems = study, dict[str, System]()
         for one in systems:
             name = unused(one.name, self._systems)
             self._systems[name] = one.system if isinstance(one, Run) else one
+        self._questions = {one.id: one for one in study.benchmark.questions}
         self._columns: dict[str, Kept] = {}
         self._prompt = ""  # of the call that is shown: the next question opens at the same one
         super().__init__()
-        self.do_list(study.benchmark.name, next(iter(self._systems)))
+        self.do_list(next(iter(self._systems)))
 
-    def do_list(self, benchmark: str, system: str) -> None:
-        """List a benchmark's questions with what is known of a system's answers, and show one."""
-        self.study, self.name = self._studies[benchmark], system
-        self.system = self.study.with_settings(self._systems[system])
-        self._questions = {one.id: one for one in self.study.benchmark.questions}
+    def do_list(self, system: str) -> None:
+        """List the questions with what is known of a system's answers, and show one."""
+        self.name, self.system = system, self.study.with_settings(self._systems[system])
         known, golds = self._cached_outcomes(), self.study.benchmark.golds
         self.rows = [
             {"id": key, "db": shown(one.db_id), "difficulty": shown(golds[key].difficulty)}
@@ -95,25 +84,26 @@ class Explorer(Grid):
             for key, one in self._questions.items()
         ]
         models = {*model_names(self.system), *self.study.models.values(), self.study.model}
-        self.setup = {"systems": [*self._systems], "benchmarks": [*self._studies]} | {
-            "system": system, "benchmark": benchmark, "models": sorted(models)}  # fmt: skip
+        self.setup = {"systems": [*self._systems], "system": system} | {
+            "benchmark": self.study.benchmark.name, "models": sorted(models)}  # fmt: skip
         self.do_choose(next(iter(self._questions)))
 
     def do_choose(self, key: str, *, pay: bool = False) -> None:
         """Show a question; with `pay`, make the calls that are missing."""
-        question, lab, benchmark = self._questions[key], self.study.lab, self.study.benchmark
+        question, lab = self._questions[key], self.study.lab
         self._recorded = found = record(self.system, question, lab, pay=pay)
         sql = found.selection.sql if found.selection else ""
         self._right: dict[str, bool] = {}
         self._judge({sql, *found.queries.values()} - {""})
         first = next((n for n, call in enumerate(found.calls) if call.verb == "generate"), 0)
         same = (n for n, call in enumerate(found.calls) if call.request.prompt == self._prompt)
-        gold, status = benchmark.golds[key], self._status(sql) if found.selection else "none"
+        gold, own = self.study.benchmark.golds[key], self._answer(sql)
+        own |= {"status": "wrong"} if found.selection and not sql else {}
         self.detail = {
             "id": key, "db": shown(question.db_id), "difficulty": shown(gold.difficulty),
             "question": shown(question.text, 4_000), "hint": shown(question.evidence, 4_000),
             "gold": shown(gold.sql, 20_000), "goldResult": result(lab.run(question, gold.sql)),
-            "answer": self._answer(sql) | {"status": status}, "steps": self._steps(),
+            "answer": own, "steps": self._steps(),
             "calls": self._calls(), "found": self._found(), "pool": self._pool(),
             "call": self._told(next(same, first)) if found.calls else None,
         }  # fmt: skip
@@ -140,11 +130,10 @@ class Explorer(Grid):
         first = min(k for k, one in enumerate(calls) if one.request.prompt == name)
         anew = [call if one.request.prompt == name else one for one in calls[first:]]
         count = min(COUNTS[0], len(self._questions))
-        client, told = self.study.lab.client, parts(call.request)
-        sizes = [round(len(body) * was.rate) for _, _, body in told]
+        client = self.study.lab.client
         return {
-            "parts": [[role, shown(title), shown(body, _LONG), size]
-                      for (role, title, body), size in zip(told, sizes, strict=True)],
+            "parts": [[role, shown(title), shown(body, _LONG), round(len(body) * was.rate)]
+                      for role, title, body in parts(call.request)],
             "tokens": round(len(text(call.request)) * was.rate), "price": cost(client, [call]),
             "count": count, "many": cost(client, anew, count),
         }  # fmt: skip
@@ -180,7 +169,9 @@ class Explorer(Grid):
             was = template(self.system, prompt, lab)
             now = Prompt(edit.get("source", was.source), prompt)
             system = system if prompt in names() else changed(system, prompt, {"prompt": now})
-            _write(folder / f"{prompt}.md", now.source)
+            file = folder / f"{prompt}.md"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(now.source, encoding="utf-8")
             given = {part: edit[part] for part in ("model", "temperature") if part in edit}
             before, system = system, changed(system, prompt, given)
             if given and before == system:
@@ -219,7 +210,8 @@ class Explorer(Grid):
             settings = {"about": f"{one.system.name}, {variant}: {one.note}", "prompts": variant}
             settings |= {"benchmark": experiment.benchmark, "model": self.study.model}
             settings |= {"root": str(experiment.root)} if experiment.root else {}
-            _write(folder / f"{variant}.yaml", yaml.safe_dump(settings, sort_keys=False))
+            said = yaml.safe_dump(settings, sort_keys=False)
+            (folder / f"{variant}.yaml").write_text(said, encoding="utf-8")
         return f"{folder}: {', '.join(kept)}, each a folder of prompts with an experiment"
 
     def _call(self, key: str, n: int) -> Call:
@@ -233,17 +225,20 @@ class Explorer(Grid):
 
     def _replied(self, call: Call, sql: str | None = None) -> dict[str, Any]:
         """A call's reply, the query in it with its result, and the verdict."""
+        said = call.reply
         if sql is None:
-            sql = self._recorded.queries.get(call.reply.key, "") if call.reply else ""
-        said, status = call.reply, self._status(sql) if sql else "none"
-        about = {"status": status, "cached": said is not None}
-        about |= {"reply": shown(said.text, _LONG) if said else ""}
-        return self._answer(sql) | about | {"replyTokens": said.output_tokens if said else 0}
+            sql = self._recorded.queries.get(said.key, "") if said else ""
+        return self._answer(sql) | {
+            "cached": said is not None, "reply": shown(said.text, _LONG) if said else "",
+            "replyTokens": said.output_tokens if said else 0,
+        }  # fmt: skip
 
     def _answer(self, sql: str) -> dict[str, Any]:
+        """A query beside gold with its result and verdict."""
         question = self._recorded.question
         gold = self.study.benchmark.golds[question.id].sql
-        return answer(self.study.lab, question, gold, sql)
+        status = self._status(sql) if sql else "none"
+        return answer(self.study.lab, question, gold, sql) | {"status": status}
 
     def _judge(self, queries: Iterable[str]) -> None:
         pairs, lab = [(self._recorded.question.id, one) for one in queries], self.study.lab
@@ -331,8 +326,3 @@ def _apart(calls: Sequence[Call]) -> list[str]:
         if len(set(lines)) == len(calls) > 1:
             return lines
     return [str(n) for n in range(1, len(calls) + 1)]
-
-
-def _write(path: Path, content: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content, encoding="utf-8")

@@ -1,6 +1,6 @@
 // The explorer and the comparison. The kernel records, renders, runs and judges; this page holds what is typed, and draws.
 // Without a list of systems it is the comparison alone, in a cell of its own.
-const { h, fill, mark, badge, diff, line, align, sqlUnified, sql, table, count, keys, kernel, seg, select } = desk;
+const { h, div, span, h3, fill, mark, badge, diff, line, align, sqlUnified, sql, table, many, count, keys, kernel, seg, select } = desk;
 const HIGH = 56, NEAR = 3, GROW = 60;  // pixels of a row of the list; equal lines around a change; rows of the grid that are added
 const FILTERS = [['all', 'All'], ['right', 'Right'], ['wrong', 'Wrong'], ['lost', 'Lost', 'a right candidate was there and another was picked']];
 const KEYS = [['/', 'search'], ['↑ ↓', 'question before, next'], ['1 2 3', 'template, rendered, diff'], ['Ctrl ↵', 'run'], ['p c', 'prompt, compare'],
@@ -13,7 +13,7 @@ const gist = text => text.replace(/ AS T\d+/g, '').replace(/ ON \S+ = \S+/g, '')
 function render({ model, el }) {
   const alone = !model.get('setup').systems;
   const state = { view: alone ? 'compare' : 'prompt', id: '', filter: 'all', find: '', tab: 'template', edits: {}, call: null, rendered: null, fault: '',
-    ran: null, busy: '', error: '', against: 'gold', pop: null, reply: false, folded: new Set(), open: null, opened: {}, disputed: false, many: GROW, said: '' };
+    ran: null, busy: '', error: '', against: 'gold', pop: null, reply: false, folded: new Set(), open: null, opened: {}, disputed: false, most: GROW, said: '' };
   let all = model.get('rows'), hits = all, detail = model.get('detail'), timer = 0, picking = 0;
   const { ask, stop } = kernel(model);
 
@@ -58,42 +58,46 @@ function render({ model, el }) {
     if (!alone) work('compare', { do: 'compare', count: to, add }, () => { state.opened = {}; state.open = null; });
   }
   const pay = () => work('pay', { do: 'choose', key: state.id, pay: true }, () => {});
-  const list = (benchmark, system) => { state.edits = {}; work('list', { do: 'list', benchmark, system }, () => {}); };
+  const list = system => { state.edits = {}; work('list', { do: 'list', system }, () => {}); };
   function choose(id) {
     Object.assign(state, { id, pop: null });
     drawRows(); drawPop();
     clearTimeout(picking);
     picking = setTimeout(() => { if (detail.id !== id) ask({ do: 'choose', key: id }).catch(error => { state.error = error.message; drawResult(); }); }, 40);
   }
-  function show(n) { state.pop = null; ask({ do: 'call', key: detail.id, n }).then(found => { state.call = found; state.ran = null; state.error = ''; draw(); later(0); }).catch(error => { state.error = error.message; drawResult(); }); }
+  function show(n) { state.pop = null; ask({ do: 'call', key: detail.id, n }).then(found => { state.call = found; state.ran = null; state.error = ''; draw(); later(0); })
+    .catch(error => { state.error = error.message; drawResult(); }); }
   function open(key) {
     state.open = state.open === key ? null : key; drawCompare();
-    if (state.open && !state.opened[key]) ask({ do: 'open', key }).then(found => { state.opened[key] = found; drawCompare(); }).catch(error => { state.opened[key] = { error: error.message }; drawCompare(); });
+    if (state.open && !state.opened[key]) ask({ do: 'open', key }).then(found => { state.opened[key] = found; drawCompare(); })
+      .catch(error => { state.opened[key] = { error: error.message }; drawCompare(); });
   }
-  function save(name) { ask({ do: 'save', name }).then(said => { state.pop = null; state.said = `Saved in ${said}.`; drawPop(); drawCompare(); }).catch(error => { state.said = error.message; drawPop(); }); }
+  function save(name) { ask({ do: 'save', name }).then(said => { state.pop = null; state.said = `Saved in ${said}.`; drawPop(); drawCompare(); })
+    .catch(error => { state.said = error.message; drawPop(); }); }
 
   // ---- parts that stay: built once, so that focus, scroll and caret stay where they are
   const root = h('div', { class: 'wb', style: alone ? 'height:auto;max-height:620px' : null });
   const box = {
-    top: h('div', { class: 'bar', role: 'toolbar' }), body: h('div', { class: 'body' }), space: h('div'),
+    top: h('div', { class: 'bar', role: 'toolbar' }), body: div('body'), space: div(''),
     list: h('div', { class: 'list scroll', role: 'listbox', tabindex: '0', 'aria-label': 'questions', onscroll: () => drawRows() }),
-    ask: h('div', { class: 'ask' }), trace: h('div', { class: 'trace', role: 'toolbar', 'aria-label': 'steps' }),
-    tabs: h('div', { class: 'bar' }), page: h('div', { class: 'scroll' }), foot: h('div', { class: 'under' }), head: h('div', { class: 'bar' }),
+    ask: div('ask'), trace: h('div', { class: 'trace', role: 'toolbar', 'aria-label': 'steps' }),
+    tabs: div('bar'), page: div('scroll'), foot: div('under'), head: div('bar'),
     result: h('div', { class: 'scroll', tabindex: '0', 'aria-label': 'result' }), compare: h('div', { class: 'main', style: 'flex:1' }),
-    pop: h('div', { class: 'pop scroll', hidden: true, role: 'dialog' }), choices: h('span', { class: 'choices' }), filters: h('span', { class: 'choices' }), views: h('span'),
-    find: h('input', { type: 'search', placeholder: 'Search', 'aria-label': 'search questions', oninput: event => { state.find = event.target.value; search(); box.list.scrollTop = 0; drawTop(); drawRows(); } }),
+    pop: h('div', { class: 'pop scroll', hidden: true, role: 'dialog' }), choices: span('choices'), filters: span('choices'), views: span(''),
+    find: h('input', { type: 'search', placeholder: 'Search', 'aria-label': 'search questions', oninput: event => { state.find = event.target.value; search();
+      box.list.scrollTop = 0; drawTop(); drawRows(); } }),
     text: h('textarea', { spellcheck: 'false', 'aria-label': 'template', oninput: event => { change('source', event.target.value, call().source); drawPaint(); } }),
-    paint: h('pre', { 'aria-hidden': 'true' }), bar: h('div', { class: 'bar' }),
+    paint: h('pre', { 'aria-hidden': 'true' }), bar: div('bar'),
     grid: h('div', { class: 'scroll grow', tabindex: '0', style: 'min-height:0', 'aria-label': 'comparison', onscroll: event => {
       const { scrollTop, clientHeight, scrollHeight } = event.target;
-      if (scrollTop + clientHeight > scrollHeight - 400 && state.many < (model.get('grid').rows ?? []).length) { state.many += GROW; drawCompare(); } } }),
+      if (scrollTop + clientHeight > scrollHeight - 400 && state.most < (model.get('grid').rows ?? []).length) { state.most += GROW; drawCompare(); } } }),
   };
-  box.finder = h('span', { class: 'find' }, box.find, h('kbd', {}, '/'));
-  box.editor = h('div', { class: 'edit' }, box.paint, box.text);
-  box.main = h('div', { class: 'main' }, box.ask, box.trace, h('div', { class: 'panes' },
+  box.finder = span('find', box.find, h('kbd', {}, '/'));
+  box.editor = div('edit', box.paint, box.text);
+  box.main = div('main', box.ask, box.trace, h('div', { class: 'panes' },
     h('section', { class: 'pane', 'aria-label': 'prompt' }, box.tabs, box.page, box.foot), h('section', { class: 'pane', 'aria-label': 'reply' }, box.head, box.result)));
   box.list.append(box.space); box.body.append(box.list, box.main); box.compare.append(box.bar, box.grid);
-  box.top.append(box.choices, box.finder, box.filters, h('span', { class: 'grow' }), box.views,
+  box.top.append(box.choices, box.finder, box.filters, span('grow'), box.views,
     h('button', { class: 'plain', 'aria-label': 'keys', title: 'Keys (?)', onclick: () => pop('keys') }, '?'));
   root.append(...(alone ? [box.compare] : [box.top, box.body, box.compare, box.pop]));
   el.append(root);
@@ -101,7 +105,8 @@ function render({ model, el }) {
   // ---- the list
   function search() {
     const words = state.find.toLowerCase().split(/\s+/).filter(Boolean);
-    hits = all.filter(row => (state.filter === 'all' || row.status === state.filter) && words.every(word => `${row.id} ${row.db} ${row.question}`.toLowerCase().includes(word)));
+    hits = all.filter(row => (state.filter === 'all' || row.status === state.filter)
+      && words.every(word => `${row.id} ${row.db} ${row.question}`.toLowerCase().includes(word)));
   }
   function clear() { state.find = box.find.value = ''; state.filter = 'all'; search(); drawTop(); drawRows(); }
   function move(by) {
@@ -116,10 +121,9 @@ function render({ model, el }) {
   }
   function drawTop() {
     if (alone) return;
-    const { systems, system, benchmarks, benchmark } = model.get('setup'), off = state.view !== 'prompt';
+    const { systems, system, benchmark } = model.get('setup'), off = state.view !== 'prompt';
     box.finder.hidden = box.filters.hidden = off;
-    fill(box.choices, systems.length > 1 ? select(systems, system, to => list(benchmark, to), 'system') : h('b', {}, system),
-      benchmarks.length > 1 ? select(benchmarks, benchmark, to => list(to, system), 'benchmark') : h('span', { class: 'dim' }, benchmark));
+    fill(box.choices, systems.length > 1 ? select(systems, system, list, 'system') : h('b', {}, system), span('dim', benchmark));
     fill(box.filters, seg(FILTERS, state.filter, to => { state.filter = to; search(); box.list.scrollTop = 0; drawTop(); drawRows(); }, 'outcome'),
       h('span', { class: 'dim', 'aria-live': 'polite', 'data-part': 'hits' }, number(hits.length)));
     fill(box.views, seg([['prompt', 'Prompt', 'p'], ['compare', 'Compare', 'c']], state.view, view, 'view'));
@@ -131,15 +135,15 @@ function render({ model, el }) {
     box.list.setAttribute('aria-activedescendant', `q${state.id}`);
     fill(box.space, hits.slice(from, from + 20).map((row, k) => h('div', { class: 'row', role: 'option', id: `q${row.id}`, 'aria-selected': String(row.id === state.id),
       style: `top:${(from + k) * HIGH}px`, title: `${row.db}, ${row.difficulty}`, onclick: () => choose(row.id) },
-    h('span', { class: 'dim' }, mark(row.status), row.id), h('span', { class: 'two' }, row.question))),
-    !hits.length && h('div', { class: 'empty' }, h('p', {}, state.find ? `No question has “${state.find}”.` : 'No question of this kind is known yet.'),
+    span('dim', mark(row.status), row.id), span('two', row.question))),
+    !hits.length && div('empty', h('p', {}, state.find ? `No question has “${state.find}”.` : 'No question of this kind is known yet.'),
       h('button', { style: 'margin-top:12px', onclick: clear }, 'Show all', h('kbd', {}, 'Esc'))));
   }
 
   // ---- the question, its steps, and the call
   function drawAsk() {
-    fill(box.ask, h('div', { style: 'display:flex;gap:12px;align-items:baseline' }, h('b', { class: 'grow one', title: detail.question, 'data-part': 'question' }, detail.question),
-      h('span', { class: 'dim', style: 'white-space:nowrap' }, [detail.id, detail.db, detail.difficulty].filter(Boolean).join(' · '))),
+    fill(box.ask, div('flex', h('b', { class: 'grow one', title: detail.question, 'data-part': 'question' }, detail.question),
+      span('dim nowrap', [detail.id, detail.db, detail.difficulty].filter(Boolean).join(' · '))),
     h('div', { class: 'dim one', title: detail.hint }, detail.hint ? `Hint: ${detail.hint}` : 'No hint'));
   }
   function drawTrace() {
@@ -147,36 +151,41 @@ function render({ model, el }) {
     fill(box.trace, detail.steps.flatMap((step, i) => {
       const status = step.name === 'select' && step.reached && !step.missing ? detail.answer.status : step.reached ? 'done' : 'none';
       return [i > 0 && h('span', { class: 'dim', 'aria-hidden': 'true' }, '›'),
-        h('button', { class: `chip ${step.missing ? 'missing' : ''} ${step.name === verb ? 'on' : ''}`, 'data-step': step.name, 'aria-expanded': String(state.pop === step.name),
+        h('button', { class: `chip ${step.missing ? 'missing' : ''} ${step.name === verb ? 'on' : ''}`, 'data-step': step.name,
+          'aria-expanded': String(state.pop === step.name),
           onclick: () => pop(step.name) }, step.missing ? h('span', { class: 'none', 'aria-hidden': 'true' }, '○') : mark(status), step.name,
-        step.missing ? h('span', { class: 'dim' }, `${step.missing} missing · ${step.price}`) : step.calls > 0 && h('span', { class: 'dim' }, `×${step.calls}`))];
-    }), h('span', { class: 'grow' }), h('span', { class: 'dim ext one' }, `${number(detail.calls.length)} call${detail.calls.length === 1 ? '' : 's'}, ${lacking ? `${lacking} missing` : 'all cached'}`));
+        step.missing ? span('dim', `${step.missing} missing · ${step.price}`) : step.calls > 0 && span('dim', `×${step.calls}`))];
+    }), span('grow'), span('dim ext one', `${many(detail.calls.length, 'call')}, ${lacking ? `${lacking} missing` : 'all cached'}`));
   }
   /** The calls of the same prompt as the one that is shown. */
   const samples = () => detail.calls.map((one, n) => n).filter(n => detail.calls[n][0] === call().prompt);
   function drawTabs() {
-    if (!call()) return fill(box.tabs, h('span', { class: 'dim' }, 'No call is made for this question.'));
+    if (!call()) return fill(box.tabs, span('dim', 'No call is made for this question.'));
     const of = samples(), at = of.indexOf(call().n), dirty = source() !== call().source;
-    const step = (by, sign, name) => h('button', { class: 'plain', style: 'padding:0 4px', 'aria-label': name, disabled: !of[at + by] && of[at + by] !== 0, onclick: () => show(of[at + by]) }, sign);
-    fill(box.tabs, seg([['template', 'Template', '1'], ['rendered', 'Rendered', '2'], ['diff', dirty ? 'Diff •' : 'Diff', '3']], state.tab, tab => { state.tab = tab; drawTabs(); drawPage(); }, 'prompt'),
-      h('span', { class: 'grow' }), h('span', { class: 'dim one', title: call().prompt, 'data-part': 'prompt' }, call().prompt.split('/').pop()),
-      of.length > 1 && [step(-1, '‹', 'call before'), h('span', { class: 'dim' }, `${at + 1}/${of.length}`), step(1, '›', 'next call')]);
+    const step = (by, sign, name) => h('button', { class: 'plain', style: 'padding:0 4px', 'aria-label': name, disabled: !of[at + by] && of[at + by] !== 0,
+      onclick: () => show(of[at + by]) }, sign);
+    fill(box.tabs, seg([['template', 'Template', '1'], ['rendered', 'Rendered', '2'], ['diff', dirty ? 'Diff •' : 'Diff', '3']], state.tab,
+      tab => { state.tab = tab; drawTabs(); drawPage(); }, 'prompt'),
+      span('grow'), h('span', { class: 'dim one', title: call().prompt, 'data-part': 'prompt' }, call().prompt.split('/').pop()),
+      of.length > 1 && [step(-1, '‹', 'call before'), span('dim', `${at + 1}/${of.length}`), step(1, '›', 'next call')]);
   }
   /** The template with headings, tags and comments told apart, what each variable weighs, and a bar at changed lines. */
   function drawPaint() {
     const size = Object.fromEntries(call().data.map(([name, text]) => [name, Math.round(text.length * call().rate)])), own = new Set();
     let comment = false, at = -1;
-    if (source() !== call().source) for (const [op] of diff(call().source.split('\n'), source().split('\n'))) { if (op !== '-') at++; if (op === '+') own.add(at); else if (op === '-') own.add(at + .5); }
+    if (source() !== call().source) for (const [op] of diff(call().source.split('\n'), source().split('\n'))) { if (op !== '-') at++; if (op === '+') own.add(at);
+      else if (op === '-') own.add(at + .5); }
     fill(box.paint, source().split('\n').map((text, n) => {
       if (text.startsWith('{#')) comment = true;
       const cls = comment ? 'c' : /^#{1,3} /.test(text) ? 't' : '', name = !comment && text.match(/\{\{ (\w+)/)?.[1];
       if (text.endsWith('#}')) comment = false;
-      return h('span', { class: `at ${cls} ${own.has(n) ? 'new' : own.has(n - .5) ? 'cut' : ''}` }, name in size && h('i', { class: 'gut', title: `${name}: ${size[name]} tokens` }, number(size[name])),
-        cls ? text : text.split(/(\{[{%].*?[}%]\})/).map(part => /^\{[{%]/.test(part) ? h('span', { class: 'j' }, part) : part));
+      return span(`at ${cls} ${own.has(n) ? 'new' : own.has(n - .5) ? 'cut' : ''}`, name in size && h('i', { class: 'gut', title: `${name}: ${size[name]} tokens` },
+        number(size[name])),
+        cls ? text : text.split(/(\{[{%].*?[}%]\})/).map(part => /^\{[{%]/.test(part) ? span('j', part) : part));
     }));
   }
   function drawPage() {
-    if (!call()) return fill(box.page, h('div', { class: 'empty' }, 'There is no prompt to show.'));
+    if (!call()) return fill(box.page, div('empty', 'There is no prompt to show.'));
     if (state.tab === 'template') {
       if (box.text.value !== source()) box.text.value = source();
       drawPaint();
@@ -188,31 +197,39 @@ function render({ model, el }) {
       if (state.fault) return fill(box.page, h('div', { class: 'note', role: 'alert' }, mark('wrong'), state.fault));
       let role = '';
       return fill(box.page, (state.rendered?.parts ?? []).flatMap(([who, title, text, size], n) => {
-        const name = title || who, folded = state.folded.has(name), first = who !== role && h('div', { class: 'sec role' }, h('button', { tabindex: '-1' }, h('span'), h('span', {}, who)));
+        const name = title || who, folded = state.folded.has(name), first = who !== role && div('sec role', h('button', { tabindex: '-1' }, span(''), span('', who)));
         role = who;
-        return [first, h('div', { class: 'sec code', 'data-section': name }, title && h('button', { 'aria-expanded': String(!folded), onclick: () => { folded ? state.folded.delete(name) : state.folded.add(name); drawPage(); } },
-          h('span', { title: `${size} tokens` }, number(size)), h('span', {}, `${folded ? '▸' : '▾'} ${title}`)), !folded && h('pre', { class: 'code' }, text))];
-      }), !state.rendered && h('div', { class: 'empty' }, 'Rendering…'));
+        return [first, h('div', { class: 'sec code', 'data-section': name },
+          title && h('button', { 'aria-expanded': String(!folded), onclick: () => { folded ? state.folded.delete(name) : state.folded.add(name); drawPage(); } },
+          h('span', { title: `${size} tokens` }, number(size)), span('', `${folded ? '▸' : '▾'} ${title}`)), !folded && h('pre', { class: 'code' }, text))];
+      }), !state.rendered && div('empty', 'Rendering…'));
     }
     const ops = diff(call().source.split('\n'), source().split('\n')), near = ops.map((_, i) => ops.slice(Math.max(0, i - NEAR), i + NEAR + 1).some(op => op[0] !== '='));
-    fill(box.page, source() === call().source ? h('div', { class: 'empty' }, 'The template is as it was. Edit it to see here what changed.') : h('div', { class: 'code', style: 'padding:8px 0' },
-      ops.map(([op, a, b], i) => near[i] ? h('div', { class: `dline ${op === '-' ? 'g own' : op === '+' ? 'p own' : ''}` }, h('span', {}, op === '-' ? '−' : op === '+' ? '+' : ''), h('span', {}, a ?? b))
-        : near[i - 1] && h('div', { class: 'dline dim' }, h('span', {}, '⋯'), h('span')))));
+    fill(box.page, source() === call().source ? div('empty', 'The template is as it was. Edit it to see here what changed.')
+      : h('div', { class: 'code', style: 'padding:8px 0' },
+      ops.map(([op, a, b], i) => near[i] ? div(`dline ${op === '-' ? 'g own' : op === '+' ? 'p own' : ''}`, span('', op === '-' ? '−' : op === '+' ? '+' : ''),
+        span('', a ?? b))
+        : near[i - 1] && div('dline dim', span('', '⋯'), span('')))));
   }
   function drawFoot() {
     if (!call()) return fill(box.foot);
     const found = state.rendered, models = [...new Set([...model.get('setup').models, edit().model ?? call().model])], heat = edit().temperature ?? call().temperature;
     const price = state.fault || !found ? '' : found.price, dirty = Object.keys(state.edits).length > 0;
-    fill(box.foot, state.fault && h('div', { class: 'note', role: 'alert' }, mark('wrong'), h('span', { class: 'one', title: state.fault, style: 'white-space:normal' }, state.fault)),
-      h('div', {}, select([...models, 'another model…'], edit().model ?? call().model, to => to === 'another model…' ? pop('model') : change('model', to, call().model), 'model'),
-        h('label', { class: 'dim', title: 'temperature' }, 'T ', h('input', { value: heat ?? '', style: 'width:44px;padding:0 6px', 'aria-label': 'temperature', onchange: event => {
+    fill(box.foot, state.fault && h('div', { class: 'note', role: 'alert' }, mark('wrong'), h('span', { class: 'one', title: state.fault, style: 'white-space:normal' },
+      state.fault)),
+      div('', select([...models, 'another model…'], edit().model ?? call().model, to => to === 'another model…' ? pop('model') : change('model', to, call().model), 'model'),
+        h('label', { class: 'dim', title: 'temperature' }, 'T ', h('input', { value: heat ?? '', style: 'width:44px;padding:0 6px', 'aria-label': 'temperature',
+          onchange: event => {
           const to = event.target.value.trim() === '' ? call().temperature : Number(event.target.value);
           if (Number.isFinite(to)) change('temperature', to, call().temperature); else drawFoot(); } })),
-        h('button', { 'data-step': 'variables', 'aria-expanded': String(state.pop === 'variables'), onclick: () => pop('variables') }, 'Variables', h('span', { class: 'dim' }, String(call().data.filter(one => one[2] && one[1]).length))),
-        h('span', { class: 'grow' }), h('span', { class: 'dim', 'aria-live': 'polite', 'data-part': 'tokens' }, found ? `${number(found.tokens)} tokens` : '…')),
-      h('div', {}, h('button', { class: 'plain', style: 'margin-left:-10px', disabled: !changed(), title: 'Back to the prompt as it is (r)', onclick: reset }, 'Reset'), h('span', { class: 'grow' }),
-        h('button', { title: 'Keep the edits as a variant, run it on more questions, and compare it', disabled: !dirty || !!state.busy || !!state.fault, onclick: keep, 'data-part': 'many' },
-          found ? `Run on ${found.count}` : 'Run on 20', found && h('span', { class: 'dim' }, found.many)),
+        h('button', { 'data-step': 'variables', 'aria-expanded': String(state.pop === 'variables'), onclick: () => pop('variables') }, 'Variables',
+          span('dim', String(call().data.filter(one => one[2] && one[1]).length))),
+        span('grow'), h('span', { class: 'dim', 'aria-live': 'polite', 'data-part': 'tokens' }, found ? `${number(found.tokens)} tokens` : '…')),
+      div('', h('button', { class: 'plain', style: 'margin-left:-10px', disabled: !changed(), title: 'Back to the prompt as it is (r)', onclick: reset }, 'Reset'),
+        span('grow'),
+        h('button', { title: 'Keep the edits as a variant, run it on more questions, and compare it', disabled: !dirty || !!state.busy || !!state.fault, onclick: keep,
+          'data-part': 'many' },
+          found ? `Run on ${found.count}` : 'Run on 20', found && span('dim', found.many)),
         h('button', { class: 'primary go', onclick: run, disabled: !!state.busy || !!state.fault, title: 'Ctrl+Enter', 'data-part': 'run' },
           state.busy === 'run' ? 'Running…' : ['Run', h('span', { style: 'font-weight:400' }, price), h('kbd', { class: 'ext' }, 'Ctrl ↵')])));
   }
@@ -220,80 +237,98 @@ function render({ model, el }) {
   // ---- the reply, its query, and both results
   function drawResult() {
     const now = state.ran ?? (call()?.sql ? call() : detail.answer), own = state.ran || call()?.sql, silent = call() && !(state.ran ?? call()).sql;
-    const before = state.against === 'before' && state.ran?.pairBefore.length ? call() : null, turned = state.ran && state.ran.was !== state.ran.status && state.ran.was !== 'none';
-    const other = before ? 'before' : 'gold', base = before ? { sql: before.sql, result: before.result, pair: state.ran.pairBefore } : { sql: detail.gold, result: detail.goldResult, pair: now.pair };
+    const before = state.against === 'before' && state.ran?.pairBefore.length ? call() : null, turned = state.ran && state.ran.was !== state.ran.status
+      && state.ran.was !== 'none';
+    const other = before ? 'before' : 'gold', base = before ? { sql: before.sql, result: before.result, pair: state.ran.pairBefore }
+      : { sql: detail.gold, result: detail.goldResult, pair: now.pair };
     const same = !before && now.status === 'right', who = own ? state.ran ? 'now' : 'reply' : 'answer';
     box.result.parentNode.classList.toggle('busy', !!state.busy);
-    fill(box.head, h('span', { 'data-part': 'verdict', style: 'display:flex;gap:8px;align-items:center;white-space:nowrap' }, now.status !== 'none' && badge(now.status, now.status.toUpperCase()),
-      state.ran ? turned ? h('span', {}, 'was ', mark(state.ran.was), ` ${state.ran.was.toUpperCase()}`) : h('span', { class: 'dim' }, now.status === 'none' ? 'the new reply' : 'as before')
-        : h('span', { class: 'dim' }, own ? changed() ? 'before the edit' : 'this reply' : now.sql ? 'the system’s answer' : 'no answer yet')),
-      h('span', { class: 'grow' }), h('span', { class: 'dim ext' }, state.ran?.paid));
-    const alert = state.error && h('div', { class: 'note', role: 'alert', style: 'overflow-wrap:anywhere' }, mark('wrong'), h('span', { class: 'grow' }, state.error));
-    const pair = now.sql && h('div', { class: 'block' }, h('div', { class: 'hd' }, h('h3', { class: 'grow' }, 'SQL'), h('span', { class: 'dim' }, state.ran?.pairBefore.length ? 'against' : 'against gold'),
-      state.ran?.pairBefore.length > 0 && seg([['gold', 'gold'], ['before', 'before', 'the reply before the edit']], other, to => { state.against = to; drawResult(); }, 'compared with')),
+    fill(box.head, h('span', { class: 'flex nowrap', 'data-part': 'verdict' }, now.status !== 'none' && badge(now.status, now.status.toUpperCase()),
+      state.ran ? turned ? span('', 'was ', mark(state.ran.was), ` ${state.ran.was.toUpperCase()}`) : span('dim', now.status === 'none' ? 'the new reply' : 'as before')
+        : span('dim', own ? changed() ? 'before the edit' : 'this reply' : now.sql ? 'the system’s answer' : 'no answer yet')),
+      span('grow'), span('dim ext', state.ran?.paid));
+    const alert = state.error && h('div', { class: 'note', role: 'alert', style: 'overflow-wrap:anywhere' }, mark('wrong'), span('grow', state.error));
+    const pair = now.sql && div('block', div('hd', h3('grow', 'SQL'), span('dim', state.ran?.pairBefore.length ? 'against' : 'against gold'),
+      state.ran?.pairBefore.length > 0 && seg([['gold', 'gold'], ['before', 'before', 'the reply before the edit']], other, to => { state.against = to; drawResult(); },
+        'compared with')),
     h('div', { class: same ? 'calm' : '' }, sqlUnified(base.sql, now.sql, base.pair, [other, who])));
-    const results = now.sql && [h('div', { class: 'block' }, h('div', { class: 'hd' }, h('h3', {}, 'Result'), h('span', { class: 'dim' }, count(now.result)), h('span', { class: same ? 'right' : 'wrong' }, same ? 'as gold’s' : '')),
-      h('div', { class: 'wide' }, table(now.result, same ? null : base.result, 'p', `only ${who}`)))];
-    const gold = h('div', { class: 'block' }, h('div', { class: 'hd' }, h('h3', {}, before ? 'Result before' : now.sql ? 'Result of gold' : 'Gold'), h('span', { class: 'dim' }, count(base.result))),
-      !now.sql && sql(detail.gold), h('div', { class: 'wide' }, table(base.result, same || !now.sql ? null : now.result, 'g', `only ${other}`)));
+    const results = now.sql && [div('block', div('hd', h3('', 'Result'), span('dim', count(now.result)), h('span', { class: same ? 'right' : 'wrong' }, same ? 'as gold’s'
+      : '')),
+      div('wide', table(now.result, same ? null : base.result, 'p', `only ${who}`)))];
+    const gold = div('block', div('hd', h3('', before ? 'Result before' : now.sql ? 'Result of gold' : 'Gold'), span('dim', count(base.result))),
+      !now.sql && sql(detail.gold), div('wide', table(base.result, same || !now.sql ? null : now.result, 'g', `only ${other}`)));
     const said = state.ran ?? call(), shown = state.reply || silent;
-    const reply = said && h('div', { class: 'block', 'data-part': 'reply' }, said.cached ? h('button', { class: 'link', style: 'margin-left:-4px', 'aria-expanded': String(!!shown), onclick: () => { state.reply = !state.reply; drawResult(); } },
-      `${shown ? '▾' : '▸'} Reply${said.replyTokens ? `, ${number(said.replyTokens)} tokens` : ''}`) : h('p', { class: 'dim' }, 'This call is not in the cache.'), shown && said.cached && h('pre', { class: 'code said' },
-      silent && state.ran && call().cached ? diff(call().reply.split('\n'), said.reply.split('\n')).map(([op, a, b]) => h('div', { class: op === '-' ? 'g own' : op === '+' ? 'p own' : '' }, (a ?? b) || '\u00a0')) : said.reply));
+    const reply = said && h('div', { class: 'block', 'data-part': 'reply' },
+      said.cached ? h('button', { class: 'link', style: 'margin-left:-4px', 'aria-expanded': String(!!shown), onclick: () => { state.reply = !state.reply; drawResult(); } },
+      `${shown ? '▾' : '▸'} Reply${said.replyTokens ? `, ${number(said.replyTokens)} tokens` : ''}`) : h('p', { class: 'dim' }, 'This call is not in the cache.'),
+        shown && said.cached && h('pre', { class: 'code said' },
+      silent && state.ran && call().cached ? diff(call().reply.split('\n'), said.reply.split('\n')).map(([op, a, b]) => h('div',
+        { class: op === '-' ? 'g own' : op === '+' ? 'p own' : '' }, (a ?? b) || '\u00a0')) : said.reply));
     fill(box.result, alert, silent && reply, pair, results, gold, !silent && reply);
   }
 
   // ---- what opens above the page
-  function pop(what) { if (!what && box.pop.contains(document.activeElement)) (state.view === 'prompt' ? box.list : box.grid).focus({ preventScroll: true }); state.pop = state.pop === what ? null : what; state.said = ''; drawTrace(); drawPop(); if (state.pop) (box.pop.querySelector('input, [data-first]') ?? box.pop.querySelector('button'))?.focus({ preventScroll: true }); }
+  function pop(what) { if (!what && box.pop.contains(document.activeElement)) (state.view === 'prompt' ? box.list : box.grid).focus({ preventScroll: true });
+    state.pop = state.pop === what ? null : what; state.said = ''; drawTrace(); drawPop();
+      if (state.pop) (box.pop.querySelector('input, [data-first]') ?? box.pop.querySelector('button'))?.focus({ preventScroll: true }); }
   function drawPop() {
     const what = state.pop, step = detail.steps?.find(one => one.name === what);
     box.pop.hidden = !what || alone;
     if (box.pop.hidden) return;
-    const at = root.querySelector(`[data-step=${what}]`)?.getBoundingClientRect(), frame = root.getBoundingClientRect(), wide = Math.min(frame.width - 24, step ? 616 : what === 'save' ? 320 : 480);
+    const at = root.querySelector(`[data-step=${what}]`)?.getBoundingClientRect(), frame = root.getBoundingClientRect(),
+      wide = Math.min(frame.width - 24, step ? 616 : what === 'save' ? 320 : 480);
     const left = at && `${Math.max(8, Math.min(at.left - frame.left, frame.width - wide - 12))}px`, below = (step || what === 'save') && at;
     Object.assign(box.pop.style, { width: `${at ? wide : 320}px`, left: left ?? '', right: left ? '' : '8px', top: below ? `${at.bottom - frame.top + 4}px` : at ? '' : '40px',
       bottom: at && !below ? `${frame.bottom - at.top + 4}px` : '', maxHeight: `${below ? frame.bottom - at.bottom - 16 : 480}px` });
-    const head = (title, more) => h('div', { class: 'popped' }, h('b', {}, title), h('span', { class: 'dim grow one' }, more), h('button', { class: 'plain', 'aria-label': 'close', onclick: () => pop(null) }, '×'));
-    const field = (label, value, done, hint) => [h('form', { onsubmit: event => { event.preventDefault(); done(event.target.elements[0].value.trim()); }, style: 'display:flex;gap:8px' },
-      h('input', { value, 'aria-label': label, style: 'flex:1;min-width:0' }), h('button', { class: 'primary' }, 'OK')), h('p', { class: 'dim', style: 'margin-top:8px' }, hint), state.said && h('p', { class: 'wrong', role: 'alert' }, state.said)];
-    if (what === 'keys') return fill(box.pop, head('Keys', ''), KEYS.map(([key, does]) => h('div', { class: 'two-up' }, h('span', {}, key.split(' ').map(one => h('kbd', { style: 'margin-right:4px' }, one))), does)));
-    if (what === 'save') return fill(box.pop, head('Save variants', ''), field('name', 'mine', save, 'A folder in the workbench’s home: for each variant its prompts, and an experiment that uses them.'));
-    if (what === 'model') return fill(box.pop, head('Another model', ''), field('model', edit().model ?? call().model, to => { if (to) { pop(null); change('model', to, call().model); } }, 'PROVIDER/NAME, such as openai/gpt-4o-mini'));
+    const head = (title, more) => div('popped', h('b', {}, title), span('dim grow one', more), h('button', { class: 'plain', 'aria-label': 'close', onclick: () => pop(null) },
+      '×'));
+    const field = (label, value, done, hint) => [h('form', { onsubmit: event => { event.preventDefault(); done(event.target.elements[0].value.trim()); },
+      style: 'display:flex;gap:8px' },
+      h('input', { value, 'aria-label': label, style: 'flex:1;min-width:0' }), h('button', { class: 'primary' }, 'OK')), h('p', { class: 'dim', style: 'margin-top:8px' },
+        hint), state.said && h('p', { class: 'wrong', role: 'alert' }, state.said)];
+    if (what === 'keys') return fill(box.pop, head('Keys', ''),
+      KEYS.map(([key, does]) => div('two-up', span('', key.split(' ').map(one => h('kbd', { style: 'margin-right:4px' }, one))), does)));
+    if (what === 'save') return fill(box.pop, head('Save variants', ''),
+      field('name', 'mine', save, 'A folder in the workbench’s home: for each variant its prompts, and an experiment that uses them.'));
+    if (what === 'model') return fill(box.pop, head('Another model', ''), field('model', edit().model ?? call().model,
+      to => { if (to) { pop(null); change('model', to, call().model); } }, 'PROVIDER/NAME, such as openai/gpt-4o-mini'));
     if (what === 'variables') return fill(box.pop, head('Variables', 'what the prompt shows; a text can be edited for a single run'), call().data.map(([name, text, used]) => {
       const own = edit().data?.[name], size = Math.round((own ?? text).length * call().rate);
-      return h('details', {}, h('summary', { class: 'var' }, h('span', { class: `code ${used ? '' : 'dim'}` }, name), h('span', { class: 'num dim' }, number(size)), h('span', { class: 'dim one' }, used ? (own ?? text) || 'empty' : 'not used by this prompt')),
-        h('textarea', { rows: '6', 'aria-label': name, oninput: event => { const to = { ...edit().data, [name]: event.target.value }; if (to[name] === text) delete to[name]; change('data', to); }, value: own ?? text }));
+      return h('details', {}, h('summary', { class: 'var' }, span(`code ${used ? '' : 'dim'}`, name), span('num dim', number(size)),
+        span('dim one', used ? (own ?? text) || 'empty' : 'not used by this prompt')),
+        h('textarea', { rows: '6', 'aria-label': name, oninput: event => { const to = { ...edit().data, [name]: event.target.value }; if (to[name] === text) delete to[name];
+          change('data', to); }, value: own ?? text }));
     }));
-    const missing = step.missing > 0 && h('div', { style: 'margin-bottom:12px' }, h('p', {}, `${step.missing} call${step.missing > 1 ? 's are' : ' is'} not in the cache. Later calls depend on the replies.`),
-      h('button', { style: 'margin-top:8px', 'data-first': true, onclick: pay, disabled: !!state.busy }, h('b', {}, 'Ask what is missing'), h('span', { class: 'dim' }, step.price)));
+    const missing = step.missing > 0 && h('div', { style: 'margin-bottom:12px' },
+      h('p', {}, `${step.missing} call${step.missing > 1 ? 's are' : ' is'} not in the cache. Later calls depend on the replies.`),
+      h('button', { style: 'margin-top:8px', 'data-first': true, onclick: pay, disabled: !!state.busy }, h('b', {}, 'Ask what is missing'), span('dim', step.price)));
     const prompts = new Map(), { values, kept } = detail.found, stays = new Set(kept.flatMap(([t, columns]) => columns.filter(one => one[1]).map(one => `${t}.${one[0]}`)));
     detail.calls.forEach(([prompt, label, status], n) => { if (prompt.split('/')[0] === what) prompts.set(prompt, [...prompts.get(prompt) ?? [], [label, status, n]]); });
-    const button = ([label, status, n], text) => h('button', { class: `col ${status === 'right' || stays.has(label) ? 'kept' : status === 'wrong' ? 'lesser' : ''}`, 'aria-pressed': String(n === call()?.n), title: `Open the call ${label}`, onclick: () => show(n) },
+    const button = ([label, status, n], text) => h('button', { class: `col ${status === 'right' || stays.has(label) ? 'kept' : status === 'wrong' ? 'lesser' : ''}`,
+      'aria-pressed': String(n === call()?.n), title: `Open the call ${label}`, onclick: () => show(n) },
       status !== 'done' ? mark(status) : stays.has(label) && mark('right'), text);
     const calls = [...prompts].map(([prompt, ones]) => {
       const tables = new Map(), dotted = ones.every(([label]) => /^[^.]+\.[^.]+$/.test(label)) && ones.length > 1;
       for (const one of ones) { const name = dotted ? one[0].split('.')[0] : ''; tables.set(name, [...tables.get(name) ?? [], one]); }
-      return h('section', {}, h('h3', {}, `${prompt.split('/').pop()}, ${ones.length} call${ones.length > 1 ? 's' : ''}`), [...tables].map(([name, some]) => h('div', { class: dotted ? 'cols' : '' }, dotted && h('span', { class: 'dim one code' }, name),
-        h('div', { class: 'chips' }, some.map(one => button(one, dotted ? one[0].split('.')[1] : one[0]))))));
+      return h('section', {}, h3('', `${prompt.split('/').pop()}, ${many(ones.length, 'call')}`),
+        [...tables].map(([name, some]) => h('div', { class: dotted ? 'cols' : '' }, dotted && span('dim one code', name),
+        div('chips', some.map(one => button(one, dotted ? one[0].split('.')[1] : one[0]))))));
     });
-    const pruned = what === 'prune' && kept.length > 0 && h('section', {}, h('h3', {}, `${stays.size} of ${kept.reduce((sum, one) => sum + one[1].length, 0)} columns stay`),
-      kept.map(([name, columns]) => h('div', { class: 'cols' }, h('span', { class: 'dim one code' }, name), h('div', { class: 'chips' }, columns.map(([column, stay]) => h('span', { class: `col ${stay ? 'kept' : ''}` }, stay && mark('right'), column))))));
+    const pruned = what === 'prune' && kept.length > 0 && h('section', {}, h3('', `${stays.size} of ${kept.reduce((sum, one) => sum + one[1].length, 0)} columns stay`),
+      kept.map(([name, columns]) => div('cols', span('dim one code', name),
+        div('chips', columns.map(([column, stay]) => span(`col ${stay ? 'kept' : ''}`, stay && mark('right'), column))))));
     const most = Math.max(1, ...detail.pool.map(group => group.size));
-    const pool = what === 'select' && detail.pool.map(group => h('details', {}, h('summary', { class: 'bars' }, mark(group.status), h('span', {}, h('i', { style: `width:${group.size / most * 100}%` })), String(group.size),
-      h('span', { class: 'dim one' }, `${group.chosen ? 'picked · ' : ''}${group.rows}`)), group.queries.map(one => h('div', { class: 'asked' }, sql(one)))));
-    const found = what === 'retrieve' && h('section', {}, h('h3', {}, `${values.length} values found`), values.map(one => h('div', { class: 'code' }, one)));
+    const pool = what === 'select' && detail.pool.map(group => h('details', {}, h('summary', { class: 'bars' }, mark(group.status),
+      span('', h('i', { style: `width:${group.size / most * 100}%` })), String(group.size),
+      span('dim one', `${group.chosen ? 'picked · ' : ''}${group.rows}`)), group.queries.map(one => div('asked', sql(one)))));
+    const found = what === 'retrieve' && h('section', {}, h3('', `${values.length} values found`), values.map(one => div('code', one)));
     const total = detail.pool.reduce((sum, group) => sum + group.size, 0);
-    fill(box.pop, head(what, what === 'select' && total ? `${total} candidate${total > 1 ? 's' : ''} in ${detail.pool.length} result group${detail.pool.length > 1 ? 's' : ''}` : ''), missing, pool, pruned, calls, found,
+    fill(box.pop, head(what, what === 'select' && total ? `${many(total, 'candidate')} in ${many(detail.pool.length, 'result group')}` : ''), missing, pool, pruned, calls,
+      found,
       !step.calls && !(pool?.length) && !found && !pruned && h('p', { class: 'dim' }, step.reached ? 'No call was made.' : 'Not reached yet.'));
   }
 
   // ---- compare
-  /** The paired difference and its interval against zero, from -100 to 100 points. */
-  function whisker({ difference, ends: [low, high] }) {
-    const x = v => 32 + v * .32;
-    return h('span', { class: 'whisker ext', 'aria-hidden': 'true' }, [`left:${x(low)}px;width:${Math.max(1, (high - low) * .32)}px;top:5px;height:2px`, 'left:32px;width:1px;top:0;height:12px;opacity:.35',
-      `left:${x(difference) - 3}px;width:6px;height:6px;top:3px;border-radius:3px`].map(style => h('i', { style })));
-  }
   const split = row => new Set(row.cells.map(one => one[0])).size > 1;
   function drawCompare() {
     box.compare.hidden = state.view !== 'compare'; box.body.hidden = !box.compare.hidden;
@@ -301,26 +336,31 @@ function render({ model, el }) {
     const grid = model.get('grid'), rows = grid.rows ?? [], n = rows.filter(split).length;
     const sorted = [...rows].sort((a, b) => split(b) - split(a)).filter(row => !state.disputed || split(row));
     box.compare.classList.toggle('busy', !!state.busy);
-    fill(box.bar, seg([['all', 'All'], ['disputed', `Disputed ${n}`]], state.disputed ? 'disputed' : 'all', to => { state.disputed = to === 'disputed'; drawCompare(); }, 'rows'),
-      h('span', { class: `grow one ${state.error ? 'wrong' : 'dim'}`, role: 'status', title: state.error || state.said }, state.error || state.said || (rows.length ? `Difference in points of EX, paired; 95% interval ${grid.by}` : '')),
+    fill(box.bar, seg([['all', 'All'], ['disputed', `Disputed ${n}`]], state.disputed ? 'disputed' : 'all', to => { state.disputed = to === 'disputed'; drawCompare(); },
+      'rows'),
+      h('span', { class: `grow one ${state.error ? 'wrong' : 'dim'}`, role: 'status', title: state.error || state.said }, state.error || state.said
+        || (rows.length ? `Difference in points of EX, paired; 95% interval ${grid.by}` : '')),
       grid.add?.length > 0 && select(['Add a system…', ...grid.add], 'Add a system…', to => compare(0, to), 'add a system', 140),
       grid.variants > 0 && h('button', { 'data-step': 'save', title: 'Folders of prompts, and experiments that use them', onclick: () => pop('save') }, 'Save variants'),
       !alone && (!rows.length || grid.more > 0) && h('button', { class: 'primary', disabled: !!state.busy, onclick: () => compare(), 'data-part': 'more' },
         state.busy === 'compare' ? 'Running…' : [`Run on ${rows.length ? number(grid.more) : 20}`, h('span', { style: 'font-weight:400' }, grid.price)]));
-    if (!rows.length) return fill(box.grid, h('div', { class: 'empty' }, state.busy ? 'Running…' : 'Nothing is compared yet. “Run on 20” runs all systems on 20 questions; under Prompt it keeps an edit as a variant.'));
+    if (!rows.length) return fill(box.grid, div('empty', state.busy ? 'Running…'
+      : 'Nothing is compared yet. “Run on 20” runs all systems on 20 questions; under Prompt it keeps an edit as a variant.'));
     const kept = box.grid.scrollTop, heads = grid.heads, all = `${heads.length + 1}`;
     fill(box.grid, h('table', { class: 'grid', style: `min-width:${240 + 220 * heads.length}px` }, h('colgroup', {}, h('col', { style: 'width:28%' })),
-      h('thead', {}, h('tr', {}, h('th', {}, h('span', { class: 'dim' }, `${number(rows.length)} questions, ${n} disputed first`)), heads.map((one, i) => h('th', { 'data-part': 'head' },
-        h('div', { style: 'display:flex;gap:8px;align-items:baseline' }, h('b', { class: 'one', title: one.name }, one.name), h('span', { class: 'grow' }), h('b', { style: 'font-size:16px' }, one.ex.toFixed(1))),
-        i ? h('div', { class: 'one' }, heads.length < 4 && whisker(one), ' ', `${signed(one.difference)} [${one.ends.map(signed).join(', ')}]`) : h('div', { class: 'dim one' }, 'baseline of the differences'),
-        i ? h('div', { class: 'dim one' }, `won ${one.won}, lost ${one.lost}, p ${one.p_value.toFixed(2)}`) : h('div', { class: 'dim one' }, '\u00a0'),
+      h('thead', {}, h('tr', {}, h('th', {}, span('dim', `${number(rows.length)} questions, ${n} disputed first`)), heads.map((one, i) => h('th', { 'data-part': 'head' },
+        div('flex', h('b', { class: 'one', title: one.name }, one.name), span('grow'), h('b', { style: 'font-size:16px' }, one.ex.toFixed(1))),
+        i ? div('one', `${signed(one.difference)} [${one.ends.map(signed).join(', ')}]`) : div('dim one', 'baseline of the differences'),
+        i ? div('dim one', `won ${one.won}, lost ${one.lost}, p ${one.p_value.toFixed(2)}`) : div('dim one', '\u00a0'),
         h('div', { class: 'dim one', title: one.note }, one.note || '\u00a0'))))),
-      h('tbody', {}, sorted.slice(0, state.many).flatMap(row => {
+      h('tbody', {}, sorted.slice(0, state.most).flatMap(row => {
         const toggle = () => { open(row.id); box.grid.querySelector(`[data-id="${CSS.escape(row.id)}"]`)?.focus({ preventScroll: true }); };
         const head = h('tr', { class: 'line', tabindex: '0', 'aria-expanded': String(state.open === row.id), 'data-id': row.id, onclick: toggle,
           onkeydown: event => { if (/^(Enter| )$/.test(event.key)) { event.preventDefault(); event.stopPropagation(); toggle(); } } },
-        h('td', {}, h('div', { style: 'display:flex;gap:8px' }, h('span', { class: 'dim', style: 'min-width:28px' }, row.id), h('span', { style: 'width:14px' }, split(row) && mark('differ')), h('span', { class: 'two grow', title: row.question }, row.question))),
-        row.cells.map(([right, text]) => { const status = right ? 'right' : 'wrong'; return h('td', { class: `cell ${status}` }, h('div', { style: 'display:flex;gap:8px' }, h('span', { class: status }, mark(status)), h('span', { class: 'two grow', title: text }, gist(text) || 'no SQL'))); }));
+        h('td', {}, div('flex', h('span', { class: 'dim', style: 'min-width:28px' }, row.id), h('span', { style: 'width:14px' }, split(row) && mark('differ')),
+          h('span', { class: 'two grow', title: row.question }, row.question))),
+        row.cells.map(([right, text]) => { const status = right ? 'right' : 'wrong';
+          return h('td', { class: `cell ${status}` }, div('flex', span(status, mark(status)), h('span', { class: 'two grow', title: text }, gist(text) || 'no SQL'))); }));
         return state.open === row.id ? [head, h('tr', { class: 'open' }, opened(row, all))] : [head];
       }))));
     box.grid.scrollTop = kept;
@@ -328,16 +368,18 @@ function render({ model, el }) {
   function opened(row, all) {
     const found = state.opened[row.id];
     if (!found || found.error) return h('td', { colspan: all, class: found ? 'wrong' : 'dim', style: 'padding:12px' }, found?.error ?? 'Looking…');
-    return [h('td', {}, h('h3', {}, 'Gold'), sql(found.gold), h('h3', {}, `Result, ${count(found.goldResult)}`), h('div', { class: 'wide' }, table(found.goldResult))),
-      found.cells.map((one, i) => { const right = row.cells[i][0]; return h('td', {}, h('h3', {}, right || !one.sql ? 'SQL' : 'SQL, against gold'),
-        right || !one.sql ? sql(one.sql || 'no SQL') : h('div', { class: 'sql' }, (one.pair.length ? one.pair : align(found.gold, one.sql)).map(({ gold: g, predicted: p, same }) => p ? line(p, same ? null : g, same ? '' : 'p own')
-          : h('div', { class: 'g own' }, line({ ...g, words: ['lacks ', ...g.words] }, null, '')))),
-        h('h3', {}, `Result, ${count(one.result)}`), h('div', { class: 'wide' }, table(one.result, right ? null : found.goldResult, 'p', '')),
+    return [h('td', {}, h3('', 'Gold'), sql(found.gold), h3('', `Result, ${count(found.goldResult)}`), div('wide', table(found.goldResult))),
+      found.cells.map((one, i) => { const right = row.cells[i][0]; return h('td', {}, h3('', right || !one.sql ? 'SQL' : 'SQL, against gold'),
+        right || !one.sql ? sql(one.sql || 'no SQL') : div('sql', (one.pair.length ? one.pair : align(found.gold, one.sql)).map(({ gold: g, predicted: p, same }) => p
+          ? line(p, same ? null : g, same ? '' : 'p own')
+          : div('g own', line({ ...g, words: ['lacks ', ...g.words] }, null, '')))),
+        h3('', `Result, ${count(one.result)}`), div('wide', table(one.result, right ? null : found.goldResult, 'p', '')),
         one.reply && h('details', { class: 'foot' }, h('summary', {}, 'Reply'), h('pre', { class: 'code said' }, one.reply))); })];
   }
 
   function view(to) { if (!alone) { state.view = to; state.pop = null; state.error = ''; draw(); (to === 'prompt' ? box.list : box.grid).focus({ preventScroll: true }); } }
-  function draw() { drawTop(); if (!alone && state.view === 'prompt') { drawRows(); drawAsk(); drawTrace(); drawTabs(); drawPage(); drawFoot(); drawResult(); } drawPop(); drawCompare(); }
+  function draw() { drawTop(); if (!alone && state.view === 'prompt') { drawRows(); drawAsk(); drawTrace(); drawTabs(); drawPage(); drawFoot(); drawResult(); } drawPop();
+    drawCompare(); }
   function adopt() {
     detail = model.get('detail');
     Object.assign(state, { id: detail.id, call: detail.call, ran: null, error: '', rendered: null, fault: '', against: 'gold', pop: null });
@@ -347,13 +389,16 @@ function render({ model, el }) {
     later(0);
   }
   const tab = name => () => { if (state.view === 'prompt') { state.tab = name; drawTabs(); drawPage(); } };
-  keys(root, { '/': () => box.find.focus(), ArrowDown: () => move(1), ArrowUp: () => move(-1), 1: tab('template'), 2: tab('rendered'), 3: tab('diff'), 'Ctrl+Enter': run, p: () => view('prompt'), c: () => view('compare'),
-    r: reset, v: () => { if (call()) pop('variables'); }, '?': () => pop('keys'), Escape: event => { if (state.pop) pop(null); else if (event.target === box.find) { clear(); box.list.focus(); } else box.list.focus(); } });
+  keys(root, { '/': () => box.find.focus(), ArrowDown: () => move(1), ArrowUp: () => move(-1), 1: tab('template'), 2: tab('rendered'), 3: tab('diff'), 'Ctrl+Enter': run,
+    p: () => view('prompt'), c: () => view('compare'),
+    r: reset, v: () => { if (call()) pop('variables'); }, '?': () => pop('keys'), Escape: event => { if (state.pop) pop(null); else if (event.target === box.find) { clear();
+      box.list.focus(); } else box.list.focus(); } });
   const listed = () => { all = model.get('rows'); search(); box.list.scrollTop = 0; drawTop(); drawRows(); };
-  const gridded = () => { state.opened = {}; state.open = null; state.many = GROW; drawCompare(); };
+  const gridded = () => { state.opened = {}; state.open = null; state.most = GROW; drawCompare(); };
   model.on('change:detail', adopt); model.on('change:rows', listed); model.on('change:setup', drawTop); model.on('change:grid', gridded);
   if (!alone) { search(); adopt(); reveal(); }
   draw();
-  return () => { stop(); clearTimeout(timer); clearTimeout(picking); model.off('change:detail', adopt); model.off('change:rows', listed); model.off('change:setup', drawTop); model.off('change:grid', gridded); };
+  return () => { stop(); clearTimeout(timer); clearTimeout(picking); model.off('change:detail', adopt); model.off('change:rows', listed); model.off('change:setup', drawTop);
+    model.off('change:grid', gridded); };
 }
 export default { render };

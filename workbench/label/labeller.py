@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from workbench.label.store import ADJUDICATOR, BOTH_RIGHT, CORRECTED, GOLD, Labe
 from workbench.label.taxonomy import Taxonomy, open_taxonomy
 from workbench.sql.counterexample import counterexample
 from workbench.sql.reading import used
+from workbench.sql.schema_text import create_table_text
 from workbench.study.run import Run
 from workbench.study.study import Study
 from workbench.systems.system import prepare
@@ -108,7 +110,12 @@ class Labeller(Desk):
         """A part of a case that is made when it is first opened: counterexample, values or schema."""
         case, lab = self._case(key), self.study.lab
         if name == "schema":
-            return {"tables": _schema(case)}
+            names = {
+                name for q in (case.gold, case.predicted) for name in used(q, case.schema).tables
+            }
+            tables = sorted(case.schema.tables, key=lambda one: one.name not in names)
+            first = replace(case.schema, tables=tuple(tables))  # those of both queries
+            return {"text": shown(create_table_text(first), 50_000)}
         if name == "values":
             values = prepare(self.run.system, case.question, lab).values
             texts = (f"{v.keyword} → {v.table}.{v.column} = {v.value}" for v in values)
@@ -149,12 +156,14 @@ class Labeller(Desk):
     def _refresh(self) -> None:
         """Read what this and other programs wrote."""
         given = [one for one in self.store.labels() if one.key in self.cases]
-        labels = [one for one in given if one.taxonomy == self.kinds.name]
+        own = [one for one in given if one.taxonomy == self.kinds.name]
+        labels = [one for one in own if self.kinds.choices().keys() >= {*one.categories}]
         mine: defaultdict[str, Any] = defaultdict(lambda: {"is": [], "note": "", "gold": ""})
-        for one in (one for one in given if one.annotator == self.annotator):
-            if one.taxonomy == GOLD:
+        for one in given:
+            if one.annotator == self.annotator and one.taxonomy == GOLD:
                 mine[one.key]["gold"] = one.categories[0]
-            elif one.taxonomy == self.kinds.name:
+        for one in labels:
+            if one.annotator == self.annotator:
                 mine[one.key] |= {"is": [*one.categories], "note": one.note}
         self.mine, self.summary = mine, self._summary(labels)
 
@@ -163,49 +172,34 @@ class Labeller(Desk):
         said: defaultdict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
         for one in labels:
             said[one.annotator][one.key] = one.categories
+        others = sorted(
+            said.keys() - {self.annotator, ADJUDICATOR}, key=lambda who: -len(said[who])
+        )
+        other = others[0] if others else ""
         mine, names = said[self.annotator], [one.name for one in self.kinds.categories]
-        given = Counter(name for categories in mine.values() for name in categories)
-        given |= Counter(name.partition(" / ")[0] for name in given.elements())
-        others = [name for name in said if name not in {self.annotator, ADJUDICATOR}]
-        other = max(others, key=lambda name: len(said[name]), default="")
+        tops = {name: name.partition(" / ")[0] for name in self.kinds.choices()}
+        given = Counter(n for each in mine.values() for name in each for n in {name, tops[name]})
         grid: defaultdict[str, list[str]] = defaultdict(list)
         for key in (key for key in self.cases if key in mine and key in said[other]):
-            down, across = (
-                sorted({names.index(name.partition(" / ")[0]) for name in side[key]})
-                for side in (mine, said[other])
-            )
+            both = (mine[key], said[other][key])
+            down, across = (sorted({names.index(tops[name]) for name in side}) for side in both)
             for cell in zip(down, across, strict=True) if down == across else product(down, across):
                 grid["{} {}".format(*cell)].append(key)
-        two = [one for one in labels if one.annotator in {self.annotator, other}]
-        told = [sentence(agreement(two))] if grid else []
+        two = agreement(one for one in labels if one.annotator in {self.annotator, other})
+        told = [sentence(two)] if grid else []
         if len(others) > 1:
             told.append(f"All {1 + len(others)}: {sentence(agreement(labels))}")
-        disputed = [key for key, one in final(labels).items() if one is None]
+        disputed = {key for key, one in final(labels).items() if one is None}
         return {
             "annotators": sorted({self.annotator, *others}),
-            "counts": [[n, given[n]] for n in self.kinds.choices() if n in names or given[n]],
+            "counts": [[n, given[n]] for n in tops if n in names or given[n]],
             "other": other,
             "agreement": told,
             "names": names,
             "grid": grid,
             "disputes": [
                 {"key": key, "said": {who: [*own[key]] for who, own in said.items() if key in own}}
-                for key in sorted(disputed, key=[*self.cases].index)
+                for key in self.cases
+                if key in disputed
             ],
         }
-
-
-def _schema(case: Case) -> list[dict[str, Any]]:
-    """The tables of both queries first; each column with the queries that use it."""
-    by = {"gold": used(case.gold, case.schema), "prediction": used(case.predicted, case.schema)}
-    known = {name for use in by.values() for name in use.tables}
-    found = []
-    for one in sorted(case.schema.tables, key=lambda one: one.name not in known):
-        columns = []
-        for column in one.columns:
-            meaning = "; ".join(filter(None, (column.description, column.value_description)))
-            users = [side for side, use in by.items() if (one.name, column.name) in use.columns]
-            texts = (column.name, column.type, meaning, " and ".join(users))
-            columns.append([shown(text, 160) for text in texts])
-        found.append({"name": shown(one.name), "columns": columns})
-    return found

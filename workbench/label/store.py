@@ -119,6 +119,7 @@ class LabelStore:
     def read_csv(self, path: Path) -> int:
         """Add the labels of a file that `write_csv` wrote, perhaps elsewhere; return the number of new ones."""
         text = content_of(path).decode("utf-8-sig", "replace")
+        csv.field_size_limit(max(csv.field_size_limit(), len(text)))
         rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
         if tuple(rows.fieldnames or ()) != FIELDS:
             raise BadInputError(f"{path}: the first line must be {','.join(FIELDS)}")
