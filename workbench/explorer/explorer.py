@@ -3,7 +3,7 @@
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -93,7 +93,7 @@ class Explorer(Grid):
         question, lab = self._questions[key], self.study.lab
         self._recorded = found = record(self.system, question, lab, pay=pay)
         sql = found.selection.sql if found.selection else ""
-        self._right: dict[str, bool] = {}
+        self._verdicts = {"": "none"}
         self._judge({sql, *found.queries.values()} - {""})
         first = next((n for n, call in enumerate(found.calls) if call.verb == "generate"), 0)
         same = (n for n, call in enumerate(found.calls) if call.request.prompt == self._prompt)
@@ -237,16 +237,13 @@ class Explorer(Grid):
         """A query beside gold with its result and verdict."""
         question = self._recorded.question
         gold = self.study.benchmark.golds[question.id].sql
-        status = self._status(sql) if sql else "none"
-        return answer(self.study.lab, question, gold, sql) | {"status": status}
+        return answer(self.study.lab, question, gold, sql) | {"status": self._verdicts[sql]}
 
-    def _judge(self, queries: Iterable[str]) -> None:
+    def _judge(self, queries: Collection[str]) -> None:
         pairs, lab = [(self._recorded.question.id, one) for one in queries], self.study.lab
         verdicts = ex_verdicts(self.study.benchmark, pairs, lab.executor, lab.limits)
-        self._right |= {sql: right for (_, sql), right in zip(pairs, verdicts, strict=True)}
-
-    def _status(self, sql: str) -> str:
-        return "right" if self._right.get(sql) else "wrong"
+        told = zip(queries, verdicts, strict=True)
+        self._verdicts |= {sql: "right" if right else "wrong" for sql, right in told}
 
     def _steps(self) -> list[dict[str, Any]]:
         """The system's steps with their numbers of calls, and the price of those that are missing."""
@@ -270,8 +267,8 @@ class Explorer(Grid):
         found = []
         for call in self._recorded.calls:
             sql = queries.get(call.reply.key, "") if call.reply else ""
-            status = self._status(sql) if sql else "done" if call.reply else "none"
-            name = call.request.prompt
+            name, status = call.request.prompt, self._verdicts[sql]
+            status = "done" if call.reply and not sql else status
             found.append([shown(name), shown(next(labels[name]), 80), status])
         return found
 
@@ -299,7 +296,7 @@ class Explorer(Grid):
             ran, queries = own[0].execution, dict.fromkeys(trial.candidate.sql for trial in own)
             rows = f"{ran.row_count:,} rows" if ran and group >= 0 else "no result"
             found.append({
-                "size": len(own), "status": self._status(own[0].candidate.sql), "rows": rows,
+                "size": len(own), "status": self._verdicts[own[0].candidate.sql], "rows": rows,
                 "chosen": any(trial is chosen for trial in own),
                 "queries": [shown(sql or "no SQL", 4_000) for sql in queries],
             })  # fmt: skip

@@ -368,13 +368,15 @@ function render({ model, el }) {
   function opened(row, all) {
     const found = state.opened[row.id];
     if (!found || found.error) return h('td', { colspan: all, class: found ? 'wrong' : 'dim', style: 'padding:12px' }, found?.error ?? 'Looking…');
-    return [h('td', {}, h3('', 'Gold'), sql(found.gold), h3('', `Result, ${count(found.goldResult)}`), div('wide', table(found.goldResult))),
-      found.cells.map((one, i) => { const right = row.cells[i][0]; return h('td', {}, h3('', right || !one.sql ? 'SQL' : 'SQL, against gold'),
-        right || !one.sql ? sql(one.sql || 'no SQL') : div('sql', (one.pair.length ? one.pair : align(found.gold, one.sql)).map(({ gold: g, predicted: p, same }) => p
-          ? line(p, same ? null : g, same ? '' : 'p own')
-          : div('g own', line({ ...g, words: ['lacks ', ...g.words] }, null, '')))),
-        h3('', `Result, ${count(one.result)}`), div('wide', table(one.result, right ? null : found.goldResult, 'p', '')),
-        one.reply && h('details', { class: 'foot' }, h('summary', {}, 'Reply'), h('pre', { class: 'code said' }, one.reply))); })];
+    const against = one => div('sql', (one.pair.length ? one.pair : align(found.gold, one.sql)).map(({ gold: g, predicted: p, same }) => p
+      ? line(p, same ? null : g, same ? '' : 'p own') : div('g own', line({ ...g, words: ['lacks ', ...g.words] }, null, ''))));
+    const outcome = (ran, other) => [h3('', `Result, ${count(ran)}`), div('wide', table(ran, other, 'p', ''))];
+    return [h('td', {}, h3('', 'Gold'), sql(found.gold), outcome(found.goldResult)), found.cells.map((one, i) => {
+      const right = row.cells[i][0], differs = one.sql && !right;
+      return h('td', {}, h3('', differs ? 'SQL, against gold' : 'SQL'), differs ? against(one) : sql(one.sql || 'no SQL'),
+        one.sql && outcome(one.result, right ? null : found.goldResult),
+        one.reply && h('details', { class: 'foot' }, h('summary', {}, 'Reply'), h('pre', { class: 'code said' }, one.reply)));
+    })];
   }
 
   function view(to) { if (!alone) { state.view = to; state.pop = null; state.error = ''; draw(); (to === 'prompt' ? box.list : box.grid).focus({ preventScroll: true }); } }

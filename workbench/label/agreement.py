@@ -16,8 +16,6 @@ from scipy.stats import binomtest, bootstrap
 
 from workbench.label.store import ADJUDICATOR, Label
 
-_FEWEST = 5  # cases of an interval
-
 
 def agreement(labels: Iterable[Label]) -> dict[str, Any]:
     """Cohen's kappa of two annotators, or Krippendorff's alpha of more, from their labels in one taxonomy.
@@ -75,7 +73,7 @@ def _measured(given: pd.DataFrame) -> tuple[float, float, float]:
 
     n = len(given)
     value = float(coefficient(np.arange(n))) if n else math.nan
-    if n < _FEWEST or math.isnan(value):
+    if n < 5 or math.isnan(value):
         return value, math.nan, math.nan
     if value == 1:  # no resample differs: the interval is that of a rate of disagreement of none
         shares = said.sum((0, 1)) / said.sum()

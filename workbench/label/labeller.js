@@ -235,7 +235,7 @@ function render({ model, el }) {
         title: 'Back to the first level; Enter chooses it without a part' }, h('kbd', {}, '0'), span('', `‹ ${taxonomy.categories[state.parent].name}`)),
       of.map((one, n) => h('button', { title: one.meaning || one.whole, disabled: !key(),
           'aria-pressed': String(picked.some(each => each === one.whole || each.startsWith(`${one.whole} / `))), onclick: () => choose(n) },
-          n < 9 + LETTERS.length && h('kbd', {}, n < 9 ? String(n + 1) : LETTERS[n - 9]), span('', one.name, one.parts?.length ? ' ›' : ''))));
+          n < 9 + LETTERS.length && h('kbd', {}, n < 9 ? String(n + 1) : LETTERS[n - 9]), span('', one.name.replaceAll('/', '/\u200b'), one.parts?.length ? ' ›' : ''))));
   }
   function drawFoot() {
     const which = key(), text = which ? state.notes[which] ?? own(which).note : '', mine = which && own(which).is;

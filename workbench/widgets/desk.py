@@ -41,7 +41,6 @@ class Desk(anywidget.AnyWidget):
             if act is None:
                 raise BadInputError(f"no action {name!r}")
             return {"ref": ref, "answer": act(**given)}
-        except WorkbenchError as error:
-            return {"ref": ref, "error": str(error)}
         except Exception as error:  # noqa: BLE001  the page shows it
-            return {"ref": ref, "error": f"{type(error).__name__}: {error}"}
+            name = "" if isinstance(error, WorkbenchError) else f"{type(error).__name__}: "
+            return {"ref": ref, "error": f"{name}{error}"}
