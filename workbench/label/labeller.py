@@ -110,11 +110,9 @@ class Labeller(Desk):
         """A part of a case that is made when it is first opened: counterexample, values or schema."""
         case, lab = self._case(key), self.study.lab
         if name == "schema":
-            names = {
-                name for q in (case.gold, case.predicted) for name in used(q, case.schema).tables
-            }
-            tables = sorted(case.schema.tables, key=lambda one: one.name not in names)
-            first = replace(case.schema, tables=tuple(tables))  # those of both queries
+            of = [used(sql, case.schema).tables for sql in (case.gold, case.predicted)]
+            order = sorted(case.schema.tables, key=lambda one: not any(one.name in x for x in of))
+            first = replace(case.schema, tables=tuple(order))  # those of both queries
             return {"text": shown(create_table_text(first), 50_000)}
         if name == "values":
             values = prepare(self.run.system, case.question, lab).values
