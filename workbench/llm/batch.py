@@ -8,6 +8,7 @@ import asyncio
 import sys
 import time
 from contextlib import suppress
+from functools import cache
 from typing import Any
 from uuid import uuid4
 
@@ -28,6 +29,19 @@ _Group = tuple[str, str]  # model and address
 _Calls = dict[str, Request]
 
 
+def takes(request: Request) -> bool:
+    """Whether a call can go into a batch; where not, that is said once."""
+    able = request.model.startswith(("openai/", "azure/", "hosted_vllm/"))
+    return (able and EMBEDDING not in request.parameters) or _live(request.model)
+
+
+@cache
+def _live(model: str) -> bool:
+    told = "there are no batches of such calls in OpenAI's form; they are sent live"
+    print(f"{model}: {told}", file=sys.stderr)
+    return False
+
+
 class Batches:
     """The batches that this client follows. Only the loop's thread uses it."""
 
@@ -37,18 +51,6 @@ class Batches:
         self._changed = 0.0
         self._sent: dict[str, asyncio.Task[None]] = {}  # by key: what follows the call's batch
         self._found: dict[str, Reply | Refusal] = {}  # by key
-        self._told: set[str] = set()
-
-    def unable(self, request: Request) -> bool:
-        """Whether a call cannot go into a batch, which is said once."""
-        able = request.model.startswith(("openai/", "azure/", "hosted_vllm/"))
-        if able and EMBEDDING not in request.parameters:
-            return False
-        if request.model not in self._told:
-            self._told.add(request.model)
-            told = "there are no batches of such calls in OpenAI's form; they are sent live"
-            print(f"{request.model}: {told}", file=sys.stderr)
-        return True
 
     async def ask(self, key: str, request: Request, url: str) -> Reply:
         """The reply to one call, from the batch that has it or the next one; raises Refusal."""
@@ -138,21 +140,20 @@ async def _ours(group: _Group) -> list[dict[str, Any]]:
 
 
 async def _create(group: _Group, name: str, file: str) -> str:
-    """The id of a new batch; where the reply is lost, it is searched for before another try."""
+    """The id of a new batch. The reply may be lost, so another try searches for it first."""
     given = {"completion_window": "24h", "endpoint": "/v1/chat/completions",
              "input_file_id": file, "metadata": {"workbench": name}}  # fmt: skip
-    tries = 8
-    while True:
+    for tries in range(9):
+        for batch in await _ours(group) if tries else ():
+            if batch["metadata"]["workbench"] == name:
+                return str(batch["id"])
         try:
             return str((await _call("acreate_batch", group, tries=1, **given)).id)
         except Refusal as refused:
-            if not refused.again or not tries:
+            if not refused.again or tries == 8:
                 raise
             await asyncio.sleep(max(SETTLING, refused.wait))
-        for batch in await _ours(group):
-            if batch["metadata"]["workbench"] == name:
-                return str(batch["id"])
-        tries -= 1
+    raise AssertionError
 
 
 def _line(key: str, request: Request) -> bytes:

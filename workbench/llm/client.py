@@ -1,7 +1,7 @@
 """Answer requests from the cache, and else from the models' providers.
 
-All clients of a process make their calls in one event loop, in a thread of its own, so that two of
-them never make the same call; across processes, locks on the cache file see to it.
+All clients of a process make their calls in one event loop, in a thread of its own. Locks on the
+cache file see to it that no two runs make the same call, in this process or another.
 """
 
 import asyncio
@@ -15,15 +15,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
-from typing import Any
 from weakref import WeakSet
 
 from workbench.errors import BudgetError, CacheMissError, ProviderError, StoppedError, StoreError
 from workbench.llm import keys
 from workbench.llm import send as http
-from workbench.llm.batch import Batches
+from workbench.llm.batch import Batches, takes
 from workbench.llm.cache import Cache, insert
 from workbench.llm.faults import Refusal, error_in, pause, refusal
 from workbench.llm.keys import runs_here
@@ -55,11 +52,6 @@ def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
     thread.join(5)
 
 
-# Calls by file and key; only the loop's thread uses them, and a forked process has none.
-_under_way: dict[tuple[Path, str], Call] = {}
-os.register_at_fork(after_in_child=_under_way.clear)
-
-
 class Client:
     """Answers requests from the cache, and sends the others to their providers.
 
@@ -87,7 +79,7 @@ class Client:
         self._urls: dict[str, str] = {}
         self._endpoints: dict[str, str] = {}
         self._refreshed: set[str] = set()
-        self._runs: set[Any] = set()  # tasks; only the loop's thread uses it
+        self._calls: set[Call] = set()  # under way; only the loop's thread uses it
         self._halted: WeakSet[threading.Thread] = WeakSet()
 
     def endpoint(self, model: str) -> str:
@@ -203,40 +195,28 @@ class Client:
         self._halted = WeakSet()
 
     async def _stop(self) -> int:
-        for run in self._runs:
-            run.cancel()
-        return sum(call.posted for call in _under_way.values() if call.client is self)
+        for call in self._calls:
+            call.stop()
+        return sum(call.posted for call in self._calls)
 
     async def _ask(self, calls: dict[str, Request]) -> dict[str, Completion]:
-        """The answers by key. A call that another run of this process makes is waited for."""
-        mine: dict[str, Call] = {}
-        own, path = set(), self.cache.path.resolve()
-        for name, request in calls.items():
-            owner = (path, name)
-            if owner not in _under_way:
-                call = _under_way[owner] = Call(self)
-                call.task = asyncio.create_task(self._make(call, name, request))
-                call.task.add_done_callback(partial(_under_way.pop, owner))
-                own.add(name)
-            mine[name] = _under_way[owner]
-            mine[name].waiting += 1
-        self._runs.add(run := asyncio.current_task())
+        """The answers by key. After an error or a stop, those that are posted are waited for."""
+        mine = {name: Call() for name in calls}
+        for name, call in mine.items():
+            call.task = asyncio.create_task(self._make(call, name, calls[name]))
+        self._calls |= (own := set(mine.values()))
+        tasks = [call.task for call in mine.values()]
         try:
-            answers = await asyncio.gather(*(asyncio.shield(call.task) for call in mine.values()))
+            return dict(zip(mine, await asyncio.gather(*tasks), strict=True))
         except BaseException as error:
-            self._runs.discard(run)
-            for call in mine.values():  # nothing more is sent for this run
-                call.waiting -= 1
-                if not call.waiting and not call.posted:
-                    call.task.cancel()
-            if posted := [call.task for call in mine.values() if call.posted]:
-                await asyncio.wait(posted)  # it is perhaps paid
+            for call in own:
+                call.stop()
+            await asyncio.wait(tasks)
             if isinstance(error, (BudgetError, ProviderError, StoreError)):
                 raise type(error)(f"{error}. {self._kept()}") from error
             raise
-        self._runs.discard(run)
-        found = zip(mine, answers, strict=True)
-        return {name: one if name in own else replace(one, cached=True) for name, one in found}
+        finally:
+            self._calls -= own
 
     def _kept(self) -> str:
         """The calls and dollars paid and stored so far, for the message of a run that ends."""
@@ -249,7 +229,7 @@ class Client:
 
     async def _make(self, call: Call, key: str, request: Request) -> Completion:
         """Make one call: limited, locked against other processes, repeated while that may help."""
-        batch = self.batch and not self._batches.unable(request)
+        batch = self.batch and takes(request)
         limiter = self._limiters.setdefault(request.model, Limiter(self.at_once))
         attempt, end, wait = 1, time.monotonic() + self.timeout, 0.01
         while True:
@@ -260,12 +240,13 @@ class Client:
                             return await self._answer(call, key, request, batch=batch)
                         finally:
                             self._locks.release(key)
-                wait = min(0.5, 0.01 + 2 * wait)  # another process makes this call
+                wait = min(0.5, 0.01 + 2 * wait)  # another run or process makes this call
             except Refusal as refused:
                 if refused.fatal:
                     raise ProviderError(f"{request.model} refused: {refused}") from refused
                 limited = refused.fault == "rate_limit" and time.monotonic() < end
-                if batch or not (limited or (refused.again and attempt <= self.retries)):
+                again = limited or (refused.again and attempt <= self.retries)
+                if batch or call.stopped or not again:
                     failed = Completion(
                         "", request.model, key=key, fault=refused.fault, error=str(refused)
                     )
@@ -288,8 +269,6 @@ class Client:
         call.posted, call.response = False, None
         began, cost, paid, statements = time.time(), None, False, []
         try:
-            if not call.waiting:
-                raise asyncio.CancelledError
             url, endpoint = self._urls[request.model], self.endpoint(request.model)
             if batch:
                 reply = await self._batches.ask(key, request, url)

@@ -227,7 +227,8 @@ class Budget:
     def __init__(self, dollars: float | None = None, *, calls: int | None = None, name: str = "",
                  unpriced: bool = False) -> None:  # fmt: skip
         self.dollars, self.calls, self.name = dollars, calls, name or uuid4().hex
-        self._unpriced = unpriced
+        self._limits = [math.inf if limit is None else limit for limit in (dollars, calls)]
+        self._limited, self._unpriced = self._limits != [math.inf] * 2, unpriced
         self._store: Store | None = None
         self._own: Counter[tuple[str, str]] = Counter()  # this process's calls under way, by prompt
         self._costs: dict[tuple[str, str], list[float]] = defaultdict(list)
@@ -255,7 +256,7 @@ class Budget:
 
         Raises BudgetError where they do not.
         """
-        while self.dollars is not None or self.calls is not None:
+        while self._limited:
             freed = self._freed
             amount = await asyncio.to_thread(self._reserve, store, request, batch=batch)
             if amount is not None:
@@ -268,9 +269,9 @@ class Budget:
         with self._lock:
             self._store, kind = store, (request.model, request.prompt)
             known, amount = self._costs[kind], 0.0
-            if self.dollars is not None and len(known) >= _FIRST:
+            if self._limits[0] < math.inf and len(known) >= _FIRST:
                 amount = 1.5 * max(known)
-            elif self.dollars is not None:
+            elif self._limits[0] < math.inf:
                 amount = max([self._most(request) / (1 + batch), *known])
                 if amount and not batch and self._own[kind] >= _FIRST:
                     return None
@@ -279,11 +280,17 @@ class Budget:
                 fits = db.execute(
                     "UPDATE budgets SET reserved = reserved + ?1, under_way = under_way + 1 WHERE "
                     "name = ?2 AND spent + reserved + ?1 <= ?3 AND made + under_way < ?4",
-                    [amount, self.name, math.inf if self.dollars is None else self.dollars,
-                     math.inf if self.calls is None else self.calls],
-                ).rowcount  # fmt: skip
+                    [amount, self.name, *self._limits],
+                ).rowcount
             if not fits and not self._own.total():
-                raise BudgetError(self._refusal(amount))
+                spent, made, reserved = self._row
+                if made >= self._limits[1]:
+                    told = "calls is used up: allow more (--calls)"
+                    raise BudgetError(f"the budget of {self.calls:,} {told}")
+                raise BudgetError(
+                    f"the budget of {dollars(self._limits[0])} is reached: ${spent:,.4f} are spent, "
+                    f"${reserved:,.4f} reserved, and the next call may cost ${amount:,.4f}"
+                )
             self._own[kind] += fits
             return amount if fits else None
 
@@ -299,7 +306,7 @@ class Budget:
     def settled(self, request: Request, amount: float, cost: float | None, *,
                 paid: bool) -> list[Statement]:  # fmt: skip
         """The statements that end a reservation: what was perhaps paid is spent."""
-        if self.dollars is None and self.calls is None:
+        if not self._limited:
             return []
         if paid and cost is not None:
             self._costs[request.model, request.prompt].append(cost)
@@ -314,13 +321,6 @@ class Budget:
             self._own[request.model, request.prompt] -= 1
         self._freed.set()
         self._freed = asyncio.Event()
-
-    def _refusal(self, amount: float) -> str:
-        spent, made, reserved = self._row
-        if self.calls is not None and made >= self.calls:
-            return f"the budget of {self.calls:,} calls is used up: allow more (--calls)"
-        return (f"the budget of {dollars(self.dollars or 0)} is reached: ${spent:,.4f} are spent, "
-                f"${reserved:,.4f} reserved, and the next call may cost ${amount:,.4f}")  # fmt: skip
 
 
 def cautious(dollars: float | None, calls: int | None = None, name: str = "") -> Budget:

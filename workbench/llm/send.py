@@ -40,16 +40,16 @@ _answering = threading.Lock()
 
 
 class Call:
-    """A call without an answer yet: its task, its client, and the number of runs that wait for it.
-
-    The hooks note of an attempt whether it was posted, and what came back.
-    """
+    """A call without an answer yet, as the hooks note it: whether it was posted, and what came."""
 
     task: "asyncio.Task[Completion]"
-    posted, response = False, None
+    posted, stopped, response = False, False, None
 
-    def __init__(self, client: object) -> None:
-        self.client, self.waiting = client, 0
+    def stop(self) -> None:
+        """Never post it; what is posted is perhaps paid, and goes on."""
+        self.stopped = True
+        if not self.posted:
+            self.task.cancel()
 
 
 CALL: ContextVar[Call] = ContextVar("CALL")
@@ -58,7 +58,7 @@ CALL: ContextVar[Call] = ContextVar("CALL")
 async def _before(_: Any) -> None:
     """Never post after a stop, and once an attempt: LiteLLM repeats lost connections."""
     if call := CALL.get(None):
-        if not call.waiting:
+        if call.stopped:
             raise asyncio.CancelledError
         if call.posted:
             raise Refusal("connection", "the connection was lost", again=True, paid=True)
