@@ -74,10 +74,4 @@ def _told(selection: Selection, *, parser: bool) -> str:
                      f" ({generators}).")  # fmt: skip
     else:
         lines.append(f"There is no answer: none of {len(trials)} candidates ran.")
-    if parser and len(trials) > 1:
-        lines.append(
-            "One parser wrote them all, so their agreement does not make the answer likely."
-        )
-    if trial.repaired_from:
-        lines.append(f"It was repaired. Before that it was: {trial.repaired_from.candidate.sql}")
     return "\n".join(lines)

@@ -27,14 +27,12 @@ def cache() -> None:
 @cache.command()
 def info() -> None:
     """Count calls, tokens and dollars by prompt and model."""
+    select = "SELECT prompt, model, count(*), sum(input_tokens), sum(output_tokens), total(cost), sum(cost IS NULL)"
     with _open() as store:
-        select = "SELECT prompt, model, count(*), sum(input_tokens), sum(output_tokens), total(cost), sum(cost IS NULL)"
-        for prompt, model, calls, read, written, *cost in store.read(
-            f"{select} FROM calls GROUP BY 1, 2"
-        ):
-            print(
-                f"{prompt or '-':30} {model:30} {calls:>9,} calls {read:>13,} in {written:>11,} out {dollars(*cost)}"
-            )
+        for prompt, model, *counts, cost, free in store.read(f"{select} FROM calls GROUP BY 1, 2"):
+            calls, read, written = (f"{count:,}" for count in counts)
+            spent = f"{calls:>9} calls {read:>13} in {written:>11} out {dollars(cost, free)}"
+            print(f"{prompt or '-':30} {model:30} {spent}")
         print(f"{store.path}: {store.path.stat().st_size / 1e6:,.1f} MB")
 
 
@@ -48,16 +46,11 @@ def export(file: Path, run: str, keys: str) -> None:
     `workbench reproduce NAME --from FILE --offline` replays them, and `workbench cache merge FILE` adds them to a cache. A
     call is kept without the experiment that made it, so --run takes all calls of the experiment's models.
     """
-    terms = {"key": keys.split(), "+model": load_experiment(run).asked if run else []}
-    given = {
-        f"{column} IN (SELECT value FROM json_each(?))": orjson.dumps(values)
-        for column, values in terms.items()
-        if values
-    }
+    column, values = ("+model", load_experiment(run).asked) if run else ("key", keys.split())
+    where = f"{column} IN (SELECT value FROM json_each(?))" if values else "1"
     with _open() as store:
-        print(
-            f"{file}: {store.export(file, ' AND '.join(given) or '1', [*given.values()]):,} calls"
-        )
+        number = store.export(file, where, [orjson.dumps(values)] if values else [])
+    print(f"{file}: {number:,} calls")
 
 
 @cache.command()
@@ -75,11 +68,10 @@ def merge(other: Path) -> None:
 @click.option("--yes", is_flag=True, help="Delete the calls. Without it, only count them.")
 def prune(prompt: str | None, model: str | None, yes: bool) -> None:
     """Delete calls from the cache. Asking for one again costs money again."""
-    given = {
-        f"{column} = ?": value for column, value in (("prompt", prompt), ("model", model)) if value
-    }
+    given = {k: v for k, v in {"prompt": prompt, "model": model}.items() if v}
     if not given:
         raise BadInputError("prune needs a choice of calls: --prompt or --model")
     with _open() as store:
-        number = store.prune(" AND ".join(given), [*given.values()], dry=not yes)
+        where = " AND ".join(f"{name} = ?" for name in given)
+        number = store.prune(where, [*given.values()], dry=not yes)
     print(f"{number:,} calls deleted" if yes else f"{number:,} calls would be deleted: add --yes")

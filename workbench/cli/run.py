@@ -11,6 +11,7 @@ import click
 from workbench.benchmarks.load import BENCHMARKS, benchmark_name
 from workbench.benchmarks.predictions import ANSWERS, write_predictions
 from workbench.cli import options
+from workbench.errors import BadInputError
 from workbench.llm.cache import Cache
 from workbench.llm.money import dollars
 from workbench.study.experiment import experiment_of
@@ -19,17 +20,9 @@ from workbench.study.preview import estimated, preview_home
 from workbench.study.study import open_study
 
 
-def _benchmark(_context: click.Context, _option: click.Parameter, given: str) -> str:
-    """The benchmark's own name; an unknown name is refused, and so is that of an experiment."""
-    if own := benchmark_name(given):
-        return own
-    known = ", ".join(BENCHMARKS)
-    raise click.BadParameter(f"no benchmark {given!r}; there are {known}, or NAME.json")
-
-
 @click.command()
 @click.argument("system", type=click.Choice(list(options.SYSTEMS)))
-@click.option("--benchmark", callback=_benchmark, default="bundled-dev", show_default=True, metavar="NAME|FILE",
+@click.option("--benchmark", default="bundled-dev", show_default=True, metavar="NAME|FILE",
               help=f"One of {', '.join(BENCHMARKS)}, or a JSON file of your own.")  # fmt: skip
 @options.root
 @options.limit
@@ -51,6 +44,9 @@ def run(system: str, benchmark: str, model: str, judge: str, parameters: dict[st
     sense, and `workbench trace` shows the SQL and calls behind a row of the table. Running again asks only for what
     is missing.
     """
+    if not benchmark_name(benchmark):
+        known = f"there are {', '.join(BENCHMARKS)}, or give NAME.json"
+        raise BadInputError(f"no benchmark {benchmark!r}; {known}")
     asked = options.make_system(system, model, judge)
     settings |= {"model": model, "parameters": options.parameters_of(model, parameters)}
     if preview:

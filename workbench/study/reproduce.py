@@ -7,7 +7,6 @@ run goes on with it. The cache tells the progress: what was asked since the star
 
 import ast
 import hashlib
-import io
 import os
 import re
 import signal
@@ -16,6 +15,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cache
@@ -29,7 +29,6 @@ import papermill
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_core.utils import ensure_event_loop
 from papermill.exceptions import PapermillExecutionError, strip_color
-from tqdm import tqdm
 from traitlets.config import Config
 
 from workbench.benchmarks.load import BENCHMARKS, open_benchmark
@@ -133,30 +132,18 @@ def run(jobs: Sequence[Job], *, at_once: int | None = None, again: bool = False)
     """
     for job in jobs:
         job.state = "waiting" if again or not job.unchanged() else "unchanged"
-    waiting = [job for job in jobs if job.state == "waiting"]
-    numbers = iter(waiting)
-
-    def work() -> None:
-        for job in numbers:
-            _execute(job)
-
-    most = min(at_once or os.cpu_count() or 1, len(waiting))
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(most)]
     _Kernel.stopping.clear()
-    with Store() as store:
-        progress = _Progress(len(jobs), store)
+    with Store() as store, ThreadPoolExecutor(at_once or os.cpu_count()) as pool:
+        progress = _Progress(store)
+        running = [pool.submit(_execute, job) for job in jobs if job.state == "waiting"]
         try:
-            for thread in threads:
-                thread.start()
-            while any(thread.is_alive() for thread in threads):
-                time.sleep(0.2)
+            while wait(running, 0.2).not_done:
                 progress.show(jobs)
         except BaseException:
             _Kernel.stopping.set()
             _Kernel.signal_all(signal.SIGINT)
             try:
-                for thread in threads:
-                    thread.join()
+                wait(running)
             finally:
                 _Kernel.signal_all(signal.SIGKILL)
             raise
@@ -171,6 +158,7 @@ class _Kernel(AsyncKernelManager):
     started: ClassVar[WeakSet["_Kernel"]] = WeakSet()
 
     async def start_kernel(self, **given: Any) -> None:  # type: ignore[override]
+        self.check_going_on()
         self.started.add(self)
         await super().start_kernel(**given, env=os.environ | {"PYTHONHASHSEED": "0"})
 
@@ -269,16 +257,13 @@ def _hash(content: bytes) -> str:
 
 
 class _Progress:
-    """A bar of notebooks on a terminal, elsewhere the same line every 30 s; and a line for each notebook that ends."""
+    """A line of progress, on a terminal always the same one, elsewhere every 30 s; and one for each notebook that ends."""
 
-    def __init__(self, total: int, store: Store) -> None:
+    def __init__(self, store: Store) -> None:
         self._store, self._ended, self._needed = store, set[str](), 0
-        self._live, self._shown_at = sys.stderr.isatty(), time.monotonic()
+        self._start = self._shown_at = time.monotonic()
         last = "SELECT coalesce(max(rowid), 0) FROM"
         self._calls, self._runs = (store.read(f"{last} {of}")[0][0] for of in ("calls", "runs"))
-        out = bar_stream() if self._live else io.StringIO()
-        self._bar = tqdm(total=total, file=out, leave=False,
-                         bar_format="{n} of {total} notebooks, {desc} [{elapsed}, {remaining} left]")  # fmt: skip
 
     def spent(self) -> str:
         """The calls asked since the start, those of the new runs that were cached, and the dollars."""
@@ -293,13 +278,14 @@ class _Progress:
         return f"{asked:,} calls asked, {cached:,} cached, {dollars(paid, unpriced)}"
 
     def show(self, jobs: Sequence[Job]) -> None:
+        live, now = sys.stderr.isatty(), time.monotonic()
         for job in jobs:
             if job.state not in {"waiting", "running"} and job.name not in self._ended:
                 self._ended.add(job.name)
-                self._bar.clear()
+                print("\x1b[2K" * live, end="", file=bar_stream())
                 print(f"{job.name}: {job.state}{job.error and f': {job.error}'}", file=sys.stderr)
-        if time.monotonic() - self._shown_at > (1 if self._live else 30):
-            self._shown_at, self._bar.n = time.monotonic(), len(self._ended)
-            self._bar.set_description_str(self.spent())
-            if not self._live:
-                print(self._bar, file=sys.stderr)
+        if now - self._shown_at > (1 if live else 30):
+            self._shown_at, done = now, len(self._ended)
+            left = (now - self._start) / max(1, done) * (len(jobs) - done) / 60
+            line = f"{done} of {len(jobs)} notebooks, {self.spent()}, {left:.0f} minutes left"
+            print(line, end="\r" if live else "\n", file=bar_stream(), flush=True)
