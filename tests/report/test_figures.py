@@ -1,6 +1,6 @@
 """Every figure shows what evaluation computes, and is legible: few rows and many, usual names and hostile ones."""
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pandas as pd
@@ -80,18 +80,21 @@ FIGURES = {
     "unique_solves": lambda _, __, t, ___: figures.unique_solves(t, stamp=STAMP),
     "agreement": lambda _, __, ___, q: figures.agreement(q, "system", stamp=STAMP),
     "row alone": lambda _, __, t, ___: figures.agreement(t, measure="row alone", stamp=STAMP),
-    "outcome_pie": lambda _, d, __, q: figures.outcome_pie(q, [f"{d[0]}/0"], stamp=STAMP),
+    "outcome_bar": lambda _, d, __, q: figures.outcome_bar(q, [f"{d[0]}/0"], stamp=STAMP),
     "exists_and_chosen": lambda _, __, ___, q: figures.exists_and_chosen(q, stamp=STAMP),
     "regret": lambda _, __, ___, q: figures.regret(q, stamp=STAMP),
     "accuracy_by": lambda _, __, ___, q: figures.accuracy_by(q, label="system", stamp=STAMP),
     "paired_differences": lambda _, __, ___, q: figures.paired_differences(q, stamp=STAMP),
-    "error_pies": lambda n, *_: figures.error_pies(labels(n), "system", stamp=STAMP),
     "error_bars": lambda n, *_: figures.error_bars(labels(n[:2]), "system", stamp=STAMP),
     "feature_distribution": lambda n, *_: figures.feature_distribution(queries(n), stamp=STAMP),
     "pareto": lambda n, *_: figures.pareto(costs(n), per="question", stamp=STAMP),
     "pareto, all free": lambda n, *_: figures.pareto(costs(n), "dollars", stamp=STAMP),
-    "accuracy_by_columns": lambda n, *_: figures.accuracy_by_columns(points(n), stamp=STAMP),
-    "accuracy_by_tests": lambda n, *_: figures.accuracy_by_tests(points(n), stamp=STAMP),
+    "accuracy_against": lambda n, *_: figures.accuracy_against(
+        points(n), "columns", "metric", stamp=STAMP
+    ),
+    "accuracy_against, tests": lambda n, *_: figures.accuracy_against(
+        points(n), "tests", stamp=STAMP
+    ),
     "columns_left": lambda _, d, *__: figures.columns_left(left(d), stamp=STAMP),
     "funnel": lambda n, *_: figures.funnel(figures.sizes(stages_of(n[0])), stamp=STAMP),
     "pruned_schema": lambda n, *_: figures.pruned_schema(
@@ -140,6 +143,8 @@ def test_a_figure_of_hostile_names_of_one_and_of_many_is_legible(name, draw, fau
 def test_an_empty_table_and_one_without_its_columns_are_one_clear_error(name):
     of_stages = {"funnel", "pruned_schema"}
     function = getattr(figures, {"row alone": "agreement"}.get(name, name.split(",")[0]))
+    if function is figures.accuracy_against:
+        function = partial(function, x="tests")
     with pytest.raises(BadInputError, match="no column"):
         function(pd.DataFrame({"x": [1]}), stamp=STAMP)
     if name not in of_stages:

@@ -15,7 +15,7 @@ from workbench.report.figures import (
     agreement,
     bounds_by_difficulty,
     bounds_by_generator,
-    outcome_pie,
+    outcome_bar,
     paired_differences,
     unique_solves,
     venn,
@@ -148,7 +148,7 @@ def test_agreement_comes_from_both_of_a_pair(study, run, behind, measure):
 
 def test_an_outcome_is_the_questions_that_came_out_so(study, run, behind):
     wrong_gold = run.questions.loc[~run.questions["correct"], "question_id"].tolist()[:1]
-    for row, found in behind(outcome_pie(run.questions, wrong_gold, stamp=study.stamp)):
+    for row, found in behind(outcome_bar(run.questions, wrong_gold, stamp=study.stamp)):
         questions = found.groupby("question_id")
         right = found[found["chosen"]].set_index("question_id")["correct"]
         assert len(questions) == int(row["n"]) > 0

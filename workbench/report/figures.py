@@ -86,7 +86,6 @@ def accuracy_by(
     lines, across = np.arange(0.5, len(rows) - 1), axes.get_yaxis_transform()
     axes.hlines(lines, 0, 1, style.PALE, linewidth=0.5, transform=across)
     style.percent(axes.xaxis, "EX with 95% interval")
-    axes.grid(axis="x")
     return style.finish(figure, data, stamp, "Intervals are clustered by database.")
 
 
@@ -141,7 +140,6 @@ def paired_differences(
     style.name_rows(axes, data["system"].tolist(), 33)
     base = style.text(shown(data["against"].iloc[0]), 40)
     axes.set_xlabel(f"EX minus that of {base}, percentage points")
-    axes.grid(axis="x")
     note = f"Intervals: 95%, over questions, paired. {note}"
     return style.finish(figure, data, stamp, note)
 
@@ -165,8 +163,8 @@ def pareto(rows: DataFrame, cost: str = "tokens", *, per: str = "", stamp: objec
     at = known[cost].astype(float).tolist()
     for place in range(1, len(at)):
         at[place] = max(at[place], 1.12 * at[place - 1])
-    note = "A mark of nearly the same cost as another stands at its right."
-    note, known = note if at != known[cost].tolist() else "", known.assign(at=at)
+    moved, known = at != known[cost].tolist(), known.assign(at=at)
+    note = "A mark of nearly the same cost as another stands at its right." if moved else ""
     looks, best = style.looks(data["system"]), known[known["best"]]
     figure, (axes,) = style.panels(2.4, wide=TWO)
     for name, part in series(known, "system").items():
@@ -177,23 +175,15 @@ def pareto(rows: DataFrame, cost: str = "tokens", *, per: str = "", stamp: objec
     if known[cost].min() > 0:
         style.logarithmic(axes)
     axes.set_xlabel(_COSTS[cost] + (f" per {style.text(per, 30)}" if per else ""))
-    axes.grid()
     style.percent(axes.yaxis, "EX")
     return style.finish(figure, data, stamp, note, right=True)
 
 
-def accuracy_by_columns(points: DataFrame, *, stamp: object) -> Picture:
-    """CHESS's figure 3: EX against the number of `columns`, on a logarithmic axis; a line for each `metric`."""
-    return _lines(points, "columns", "metric", "columns in the schema", stamp)
-
-
-def accuracy_by_tests(points: DataFrame, *, stamp: object) -> Picture:
-    """CHESS's figure 4: EX against the number of unit `tests`."""
-    return _lines(points, "tests", None, "unit tests per question", stamp)
-
-
 @style.settings
-def _lines(points: DataFrame, x: str, label: str | None, x_label: str, stamp: object) -> Picture:
+def accuracy_against(
+    points: DataFrame, x: str, label: str | None = None, *, stamp: object
+) -> Picture:
+    """CHESS's figures 3 and 4: EX against `columns`, on a logarithmic axis, or unit `tests`; a line for each `label`."""
     style.need(points, x, "EX", *([label] if label else []))
     parts = series(points, label)
     looks, many = style.looks(parts), len(parts) > 2
@@ -207,8 +197,7 @@ def _lines(points: DataFrame, x: str, label: str | None, x_label: str, stamp: ob
     if x == "columns":
         style.logarithmic(axes)
     style.percent(axes.yaxis, "EX")
-    axes.set_xlabel(x_label)
-    axes.grid(axis="y")
+    axes.set_xlabel(f"unit {x} per question" if x == "tests" else f"{x} in the schema")
     return style.finish(figure, points, stamp, right=many)
 
 
@@ -297,7 +286,6 @@ def _finished(figure: Picture, data: DataFrame, stamp: object, note: str) -> Pic
         axes.set_xlabel("candidates k")
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1))
         axes.set_xlim(left=0.5)
-        axes.grid(axis="y")
         style.percent(axes.yaxis, "EX")
     return style.finish(figure, data, stamp, note)
 
@@ -361,7 +349,7 @@ def unique_solves(trials: DataFrame, by: str = "db_id", *, stamp: object) -> Pic
     """Figure 5: the questions that one generator alone solves, by database."""
     data = solved_alone(trials, by)
     wide = data.pivot_table("n", by, "generator", "sum", sort=False)
-    figure, axes = style.bars(ONE, wide, style.looks(wide), "{:,.0f}")
+    figure, axes = style.bars(ONE, wide, style.looks(wide), ",.0f")
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.set_xlabel("questions it alone solves")
     return style.finish(figure, data, stamp)
@@ -397,7 +385,7 @@ def agreement(
     )  # fmt: skip
     for n, value in enumerate(values.diagonal()):
         axes.text(n + 0.5, n + 0.5, f"{value:.0f}", va="center", ha="center", weight="bold")
-    axes.tick_params(length=0)
+    axes.tick_params(length=0, grid_alpha=0)
     axes.set_xticklabels(names, rotation=40, ha="right", rotation_mode="anchor")
     axes.set_yticklabels(names, rotation=0)
     axes.set_title(f"{_TITLES[measure]}\n(diagonal: solved)")
@@ -414,22 +402,25 @@ def outcomes(questions: DataFrame, wrong_gold: Collection[str] = ()) -> DataFram
 
 
 @style.settings
-def outcome_pie(
+def outcome_bar(
     questions: DataFrame, wrong_gold: Collection[str] = (), *, stamp: object
 ) -> Picture:
-    """Figure 6: the number of questions with each outcome.
+    """Figure 6: the share of questions with each outcome.
 
     A question counts as `gold is wrong` only if the chosen answer was judged wrong.
     """
-    found, rows = outcomes(questions, wrong_gold), []
-    for way in _WAYS:
+    found, rows, looks = outcomes(questions, wrong_gold), [], {}
+    for way, look in _WAYS.items():
         part = found[found["outcome"] == way]
         row = {"outcome": way, "n": len(part), "percent": 100 * len(part) / len(found)}
         row |= {"run": runs(questions), "question_ids": question_ids(part), "counted": "all"}
-        rows.append(row)
-    data = DataFrame(rows if rows[-1]["n"] else rows[:-1])
-    figure, (axes,) = style.panels(2.4)
-    style.pie(axes, data["n"], map(_WAYS.__getitem__, data["outcome"]))
+        if len(part) or way != WRONG_GOLD:
+            rows.append(row)
+            looks[way] = replace(look, label=f"{way} ({len(part):,})")
+    data = DataFrame(rows)
+    wide = data.set_index("outcome")[["percent"]].T.set_axis(["chosen"])
+    figure, axes = style.bars(TWO, wide, looks, stacked=True)
+    style.percent(axes.xaxis, "questions")
     return style.finish(figure, data, stamp)
 
 
@@ -437,16 +428,15 @@ def outcome_pie(
 def exists_and_chosen(questions: DataFrame, *, stamp: object) -> Picture:
     """Figure 7: the percentage of questions with a right candidate, and with a right one chosen."""
     style.need(questions, "db_id", "correct", "oracle")
-    by_database = questions.groupby("db_id", sort=False)
-    shares = 100 * by_database[["oracle", "correct"]].mean()
-    shares.insert(0, "n", by_database.size())
-    data = shares.reset_index().rename(columns={"oracle": "exists", "correct": "chosen"})
+    sums = {"n": ("oracle", "size"), "exists": ("oracle", "mean"), "chosen": ("correct", "mean")}
+    data = questions.groupby("db_id", sort=False).agg(**sums).reset_index()
+    data[["exists", "chosen"]] *= 100
     data = data.assign(run=runs(questions), counted="all")
     looks = {
         "exists": Look("a right candidate exists", style.SKY),
         "chosen": Look("a right candidate is chosen", style.BLUE, "s", "////"),
     }
-    figure, axes = style.bars(ONE, data.set_index("db_id"), looks, "{:.1f}")
+    figure, axes = style.bars(ONE, data.set_index("db_id"), looks)
     style.percent(axes.xaxis, "questions")
     return style.finish(figure, data, stamp)
 
@@ -465,7 +455,7 @@ def regret(questions: DataFrame, *, stamp: object) -> Picture:
         row = {"system": str(name)} | shares | {"n_lost": counts[LOST]}
         rows.append(row | {"run": runs(group), "counted": "all"})
     data = DataFrame(rows)
-    figure, axes = style.bars(TWO, data.set_index("system"), looks, "{:.1f}", stacked=True)
+    figure, axes = style.bars(TWO, data.set_index("system"), looks, stacked=True)
     style.percent(axes.xaxis, "questions")
     return style.finish(figure, data, stamp)
 
@@ -489,21 +479,20 @@ def columns_left(stages: DataFrame, *, stamp: object) -> Picture:
     Columns `db_id`, `stage` and `columns`: a row for each question and stage, stages in their order.
     """
     style.need(stages, "db_id", "stage", "columns")
-    means = stages.groupby(["db_id", "stage"], sort=False)["columns"].agg(["mean", "size"])
-    data = means.set_axis(["columns", "n"], axis=1).reset_index().assign(run=runs(stages))
+    sums = {"columns": ("columns", "mean"), "n": ("columns", "size")}
+    data = stages.groupby(["db_id", "stage"], sort=False).agg(**sums).reset_index()
+    data = data.assign(run=runs(stages))
     rows, parts = list(dict.fromkeys(data["db_id"])), series(data, "stage")
     figure, (axes,) = style.panels(0.5 + 0.2 * len(rows))
     ends = data.groupby("db_id", sort=False)["columns"].agg(["min", "max"])
     axes.hlines(range(len(rows)), ends["min"], ends["max"], color=style.PALE, linewidth=1, zorder=0)
     for place, (name, part) in enumerate(parts.items(), 1):
-        look = Look(
-            style.text(name, 40), (style.BLUE, place / len(parts)), style.MARKERS[(place - 1) % 8]
-        )
-        axes.plot(part["columns"], part["db_id"].map(rows.index), linestyle="", ms=5, **look.mark)
+        paler, marker = (style.BLUE, place / len(parts)), style.MARKERS[(place - 1) % 8]
+        look = Look(style.text(name, 40), paler, marker)
+        axes.plot(part["columns"], part["db_id"].map(rows.index), ls="", ms=5, mew=0, **look.mark)
     style.name_rows(axes, rows)
     style.logarithmic(axes)
     axes.set_xlabel("columns left (mean)")
-    axes.grid(axis="x")
     return style.finish(figure, data, stamp)
 
 
@@ -598,67 +587,38 @@ def feature_distribution(queries: DataFrame, *, stamp: object) -> Picture:
     data = pd.concat(rows, ignore_index=True)
     most = data.groupby("feature", sort=False)["percent"].transform("max")
     wide = data[most > 0].pivot_table("percent", "feature", "source", sort=False).fillna(0)
-    looks = style.looks(wide)
-    for name, part in series(data, "source").items():
-        label = f"{style.text(shown(name), 28)} (N = {part['n'].iloc[0]:,})"
-        looks[name] = replace(looks[name], label=label)
-    figure, axes = style.bars(ONE, wide, looks, "{:.0f}")
+    looks = style.looks(wide, data.groupby("source")["n"].first())
+    figure, axes = style.bars(ONE, wide, looks, ".0f")
     style.percent(axes.xaxis, "queries that have it")
     without = ", ".join(dict.fromkeys(data["feature"][most == 0]))
     return style.finish(figure, data, stamp, f"No query has: {without}." if without else "")
 
 
-# The causes of wrong answers, from labels: figures 8 and 13 of CHASE-SQL, 18 of CHESS, 6 of MAC-SQL. A table of labels
-# has a row for each label, or one for each kind of error with its `count`. `error` is the kind, and `detail` the subkind,
-# if the paper has any. There is a panel for each system or benchmark.
+@style.settings
+def error_bars(labels: DataFrame, panel: str | None = None, *, stamp: object) -> Picture:
+    """The causes of wrong answers: figures 8 and 13 of CHASE-SQL, 18 of CHESS and 6 of MAC-SQL.
 
-
-def _tally(labels: DataFrame, panel: str | None) -> DataFrame:
-    """The count of each kind and detail and its percent of the panel, the most frequent first."""
+    `labels` have a row for each label, or one for each kind of `error`, and its `detail`, with their `count`. Each value
+    of the column `panel`, a system or a benchmark, has a bar. The most frequent kind stands on top.
+    """
     style.need(labels, "error", *([panel] if panel else []))
+    of, by = (labels[panel].astype(str), panel) if panel else ("errors", "panel")
     detail = labels["detail"].fillna("") if "detail" in labels else ""
-    of = labels[panel].astype(str) if panel else ""
-    rows = labels.assign(count=labels.get("count", 1), detail=detail, panel=of)
+    rows = labels.assign(count=labels.get("count", 1), detail=detail, **{by: of})
     rows = rows[rows["count"] > 0]
     style.need(rows)
     for key in ("error", "detail"):
         total = rows.groupby(key)["count"].sum().sort_values(ascending=False, kind="stable")
         rows[key] = pd.Categorical(rows[key], total.index)
-    rows["panel"] = pd.Categorical(rows["panel"], rows["panel"].unique())
-    keys = ["panel", "error", "detail"]
-    data = rows.groupby(keys, observed=True)["count"].sum().reset_index()
-    data["percent"] = 100 * data["count"] / data.groupby("panel")["count"].transform("sum")
-    data = data.astype(dict.fromkeys(keys, str)).rename(columns={"panel": panel or "panel"})
-    return data.assign(run=runs(labels))
-
-
-@style.settings
-def error_pies(labels: DataFrame, panel: str | None = None, *, stamp: object) -> Picture:
-    """A pie for each panel: a colour and hatch for each kind, paler for each further detail of it."""
-    data, looks = _tally(labels, panel), {}
-    for place, (kind, rows) in enumerate(data.groupby("error", sort=False)):
-        details = rows["detail"].unique()
-        for number, detail in enumerate(details):
-            paler = (style.COLOURS[place % 8], 1 - 0.75 * number / len(details))
-            label = style.text(": ".join(filter(None, (str(kind), detail))), 36)
-            looks[kind, detail] = Look(label, paler, hatch=style.HATCHES[place % 8])
-    parts = series(data, panel)
-    figure, panels = style.panels(1.8 + 0.16 * max(map(len, parts.values())), len(parts))
-    for axes, (name, part) in zip(panels, parts.items(), strict=True):
-        total = f"N = {part['count'].sum():,}"
-        axes.set_title(f"{style.text(shown(name), 30)} ({total})" if name else total, loc="center")
-        kinds = zip(part["error"], part["detail"], strict=True)
-        style.pie(axes, part["count"], [looks[kind] for kind in kinds])
-    return style.finish(figure, data, stamp)
-
-
-@style.settings
-def error_bars(labels: DataFrame, panel: str | None = None, *, stamp: object) -> Picture:
-    """The kinds of errors as bars, one for each panel."""
-    data = _tally(labels, panel)
-    wide = data.pivot_table("percent", "error", panel or "panel", "sum", sort=False, fill_value=0)
-    wide = wide.loc[data["error"].unique()]
-    figure, axes = style.bars(TWO, wide, style.looks(wide), "{:.1f}")
-    style.name_rows(axes, [*wide.index], 40)
+    rows[by] = pd.Categorical(rows[by], rows[by].unique())
+    keys = [by, "error", "detail"]
+    counts = rows.groupby(keys, observed=True)["count"].sum()
+    data = counts.reset_index().astype(dict.fromkeys(keys, str))
+    data["percent"] = 100 * data["count"] / data.groupby(by)["count"].transform("sum")
+    wide = rows.pivot_table("count", keys[1:], by, "sum", observed=True, fill_value=0)
+    names = [": ".join(filter(None, kind)) for kind in wide.index]
+    shares = (100 * wide / wide.sum()).set_axis(names)
+    figure, axes = style.bars(TWO, shares, style.looks(wide, wide.sum()))
+    style.name_rows(axes, names, 40)
     style.percent(axes.xaxis, "errors")
-    return style.finish(figure, data, stamp)
+    return style.finish(figure, data.assign(run=runs(labels)), stamp)

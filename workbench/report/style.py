@@ -7,7 +7,7 @@ and models write: `$` starts no formula, and a character that the font lacks is 
 
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
@@ -23,6 +23,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import findfont, get_font
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator, PercentFormatter
+from pandas import DataFrame
 from PIL import Image
 
 from workbench.errors import BadInputError
@@ -95,21 +96,22 @@ def colour(name: object) -> str:
     return COLOURS[_PLACES[_root(name)] % 8] if _root(name) else INK
 
 
-def looks(names: Iterable[Any]) -> dict[str, Look]:
-    """The looks of the names in one figure, no two of 64 alike.
+def looks(names: Iterable[Any], sizes: "pd.Series[int] | None" = None) -> dict[str, Look]:
+    """The looks of the names in one figure, no two of 64 alike; their labels say the `sizes`.
 
     A variant has the colour of its system or generator; other names take what is free, in their order.
     """
-    names, places = list(dict.fromkeys(names)), dict.fromkeys(names, -1)
-    for name in sorted(names, key=lambda name: _key(name) not in _PLACES):
+    places = dict.fromkeys(names, -1)
+    for name in sorted(places, key=lambda name: _key(name) not in _PLACES):
         root = _key(name) if _key(name) in _PLACES else _root(name)
         start, step = (_PLACES[root], 8) if root else (0, 1)
         places[name] = next(place for place in count(start, step) if place not in places.values())
     found = {}
-    for name in names:
-        shape = (places[name] + places[name] // 8) % 8
-        label = re.sub("^_", " _", text(shown(name), 40)) if name else ""  # legends skip "_..."
-        found[name] = Look(label, COLOURS[places[name] % 8], MARKERS[shape], HATCHES[shape])
+    for name, place in places.items():
+        label = re.sub("^_", " _", text(shown(name), 28)) if name else ""  # legends skip "_..."
+        label += f" (N = {sizes[name]:,})" if sizes is not None else ""
+        shape = (place + place // 8) % 8
+        found[name] = Look(label, COLOURS[place % 8], MARKERS[shape], HATCHES[shape])
     return found
 
 
@@ -135,7 +137,7 @@ def _glyphs() -> frozenset[int]:
 class Picture(Figure):
     """A figure with the data that it shows; a notebook displays it as the PNG of its file."""
 
-    data: pd.DataFrame
+    data: DataFrame
     """The rows that the figure shows, for the CSV beside it."""
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
@@ -143,23 +145,23 @@ class Picture(Figure):
         return rendered(self, "png"), {"width": wide, "height": high}
 
 
-def need(frame: pd.DataFrame, *columns: str) -> None:
+def need(frame: DataFrame, *columns: str) -> None:
     """Raise BadInputError if the frame lacks one of the columns, or has no rows."""
-    if missing := [name for name in columns if name not in frame.columns]:
-        wanted = ", ".join(columns)
-        raise BadInputError(f"the table has no column {missing[0]}: the figure needs {wanted}")
+    for name in columns:
+        if name not in frame:
+            wanted = ", ".join(columns)
+            raise BadInputError(f"the table has no column {name}: the figure needs {wanted}")
     if frame.empty:
         raise BadInputError("the table has no rows: there is nothing to draw")
 
 
-def series(rows: pd.DataFrame, label: str | None) -> dict[str, pd.DataFrame]:
+def series(rows: DataFrame, label: str | None) -> dict[str, DataFrame]:
     """The rows of each value of the column `label`; without a label, one series whose name is empty."""
-    return {
-        str(n): part for n, part in (rows.groupby(label, sort=False) if label else [("", rows)])
-    }
+    parts = rows.groupby(label, sort=False) if label else [("", rows)]
+    return {str(name): part for name, part in parts}
 
 
-def spread(rows: pd.DataFrame, value: str = "EX") -> list[pd.Series] | None:
+def spread(rows: DataFrame, value: str = "EX") -> list[pd.Series] | None:
     """The distances from a value to `low` and to `high`, as `Axes.errorbar` takes them."""
     ends = {"low", "high"} <= set(rows)
     return [rows[value] - rows["low"], rows["high"] - rows[value]] if ends else None
@@ -178,9 +180,9 @@ def panels(high: float, number: int = 1, wide: float = ONE) -> tuple[Picture, li
 
 def bars(
     wide: float,
-    values: pd.DataFrame,
-    looks: Mapping[str, Look],
-    form: str,
+    values: DataFrame,
+    looks: dict[str, Look],
+    form: str = ".1f",
     *,
     stacked: bool = False,
 ) -> tuple[Picture, Axes]:
@@ -196,50 +198,37 @@ def bars(
         for patch in drawn:
             patch.set(**look.bar)
         # A piece of a stack that is narrower than 4 % cannot hold its number.
-        numbers = [form.format(x) if not stacked or x >= 4 else "" for x in drawn.datavalues]
+        numbers = [format(x, form) if not stacked or x >= 4 else "" for x in drawn.datavalues]
         axes.bar_label(drawn, numbers, fontsize=SMALL, **place)
     name_rows(axes, [*values.index])
-    axes.grid(axis="x")
     axes.set_xlim(0, 100 if stacked else 1.12 * max(1, values[[*looks]].to_numpy().max()))
     return figure, axes
-
-
-def pie(axes: Axes, counts: Any, looks: Iterable[Look]) -> None:
-    """A pie with its labels, counts and percentages below."""
-    wedges, *_ = axes.pie(counts, startangle=90, counterclock=False)
-    labels = []
-    for wedge, look, n in zip(wedges, looks, counts, strict=True):
-        wedge.set(**look.bar | {"linewidth": 0.8})
-        labels.append(f"{look.label}  {n:,} ({100 * n / sum(counts):.1f}%)")
-    axes.legend(wedges, labels, loc="upper center", bbox_to_anchor=(0.5, 0.02), handlelength=1.2)
 
 
 def name_rows(axes: Axes, names: list[Any], most: int = 25) -> None:
     """Name the rows of horizontal bars, the first one on top."""
     axes.set_yticks(range(len(names)), [text(shown(name), most) for name in names])
     axes.set(ylim=(len(names) - 0.5, -0.5), ylabel="")
-    axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="y", length=0, grid_alpha=0)
 
 
 def percent(axis: Axis, label: str) -> None:
     """An axis in whole percent."""
-    axis.set_major_formatter(PercentFormatter(decimals=0))
-    axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
-    axis.set_label_text(label)
+    few = MaxNLocator(6, steps=[1, 2, 5, 10], integer=True)
+    axis.set(major_formatter=PercentFormatter(decimals=0), major_locator=few, label_text=label)
 
 
 def logarithmic(axes: Axes) -> None:
     """A logarithmic horizontal axis with a few round numbers."""
     axes.set_xscale("log")
     low, high = axes.dataLim.intervalx
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 3) if high < 1000 * low else (1,)))
-    axes.xaxis.set_minor_locator(NullLocator())
-    short = EngFormatter(sep="")
+    round_, short = LogLocator(subs=(1, 3) if high < 1000 * low else (1,)), EngFormatter(sep="")
+    axes.xaxis.set(major_locator=round_, minor_locator=NullLocator())
     axes.xaxis.set_major_formatter(lambda x, _: short(x) if x >= 1000 else f"{x:g}")
 
 
 def finish(
-    figure: Picture, data: pd.DataFrame, stamp: object, note: str = "", *, right: bool = False
+    figure: Picture, data: DataFrame, stamp: object, note: str = "", *, right: bool = False
 ) -> Picture:
     """Write the labels of the last panel above or at the `right`, the stamp and a note below, and fix the layout.
 
