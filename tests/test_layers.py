@@ -12,7 +12,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "workbench"
 LAYERS: list[set[str]] = [  # the lowest first
     {"errors"},
-    {"types", "canonical", "spreadsheet"},
+    {"types", "canonical"},
     {"store", "prompts", "pool", "terminal"},
     {"llm", "sql"},
     {"replies", "forms"},
