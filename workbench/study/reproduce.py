@@ -158,7 +158,6 @@ class _Kernel(AsyncKernelManager):
     started: ClassVar[WeakSet["_Kernel"]] = WeakSet()
 
     async def start_kernel(self, **given: Any) -> None:  # type: ignore[override]
-        self.check_going_on()
         self.started.add(self)
         await super().start_kernel(**given, env=os.environ | {"PYTHONHASHSEED": "0"})
 
@@ -176,6 +175,8 @@ class _Kernel(AsyncKernelManager):
 
 
 def _execute(job: Job) -> None:
+    if _Kernel.stopping.is_set():
+        return
     job.state = "running"
     try:
         with tempfile.TemporaryDirectory(prefix="wb") as folder:
