@@ -21,7 +21,8 @@ from workbench.sql.executor import Executor
 @options.root
 @options.limit
 @options.predictions
-@options.golds
+@click.option("--gold", "golds", multiple=True, metavar="NAME=FILE", callback=options.by_name,
+              help="Judge also by revised gold queries, such as BIRD's dev_20251106.")  # fmt: skip
 @click.option("--by", type=click.Choice(["difficulty", "db_id", "feature"]), multiple=True,
               help="Add a table by this column; feature is a part of the gold query, such as a join.")  # fmt: skip
 @click.option("--efficiency", type=click.IntRange(1), metavar="RUNS", help="Add VES and R-VES: the best of five repeats,"

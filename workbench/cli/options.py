@@ -36,7 +36,7 @@ def settings(kind: type) -> Callable[[Any], Any]:
     return add
 
 
-def _by_name(_context: click.Context, option: Any, given: tuple[str, ...]) -> dict[str, str]:  # fmt: skip
+def by_name(_context: click.Context, option: Any, given: tuple[str, ...]) -> dict[str, str]:  # fmt: skip
     """The values by their names, each given once as NAME=VALUE."""
     values = dict(item.partition("=")[::2] for item in given)
     if not all(values) or not all(values.values()) or len(values) < len(given):
@@ -72,19 +72,14 @@ system = partial(click.option, "--system", type=click.Choice(list(SYSTEMS)), sho
 root = click.option("--root", type=click.Path(path_type=Path), help="Where the benchmark was unpacked.")  # fmt: skip
 prompts = click.option("--prompts", type=FOLDER,
                        help="A folder of prompts that replace the packaged prompts of the same names.")  # fmt: skip
-golds = click.option("--gold", "golds", multiple=True, metavar="NAME=FILE", callback=_by_name,
-                     help="Judge also by revised gold queries, such as BIRD's dev_20251106.")  # fmt: skip
 limit = click.option("--limit", type=click.IntRange(1), help="Only so many questions, spread evenly.")  # fmt: skip
 dollars = click.option("--dollars", type=click.FloatRange(min=0), callback=_number,
                        help=f"Stop before more than this is spent; ${CAUTIOUS:g} unless told otherwise.")  # fmt: skip
 batch = click.option("--batch", is_flag=True, help="Send calls in batches: half the price, answers within a day.")  # fmt: skip
 cluster = click.option("--cluster", default="", metavar="ADDRESS", help="Compute on a Dask cluster: tcp://HOST:8786, a"
                        " scheduler file, or local:4 for 4 workers here.")  # fmt: skip
-out = click.option("--out", type=FILE, required=True, help="The file to write.")
 preview = click.option("--preview", is_flag=True, help="Only estimate calls and cost, from three questions.")  # fmt: skip
-form = click.option("--format", "form", type=click.Choice(["gemini", "openai", "huggingface"]), default="huggingface",
-                    show_default=True, help="Who reads the file.")  # fmt: skip
-parameters = click.option("--parameter", "parameters", multiple=True, metavar="[ROLE:]NAME=VALUE", callback=_by_name,
+parameters = click.option("--parameter", "parameters", multiple=True, metavar="[ROLE:]NAME=VALUE", callback=by_name,
                           help="A parameter of all calls, or of a role's (generation, filtering, judge, rest):"
                           " judge:temperature=0. null leaves one out.")  # fmt: skip
 predictions = click.argument("files", nargs=-1, required=True, metavar="FILE...")

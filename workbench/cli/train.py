@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -19,6 +19,12 @@ from workbench.train.lora import Lora
 from workbench.train.noisy_schema import NoisySchema
 from workbench.train.pairs import Pairs
 
+_SHARED = (
+    click.argument("benchmark"), options.model, options.root, options.prompts, options.limit, options.dollars,
+    click.option("--out", type=options.FILE, required=True, help="The file to write."),
+    click.option("--format", "form", type=click.Choice(get_args(Format)), default="huggingface", show_default=True,
+                 help="Who reads the file."),
+)  # fmt: skip
 _Made = tuple[Iterable[Conversation], str]  # and what they are
 
 
@@ -40,10 +46,8 @@ def _exports(*more: Any) -> Callable[[Callable[..., _Made]], Any]:
                 made, what = make(opened, lab, **given)
                 print(f"{out}: {write(made, out, form):,} {what}\n{lab.client.ledger}")
 
-        shared = (options.form, options.model, options.root, options.prompts, options.out, options.limit,
-                  options.dollars)  # fmt: skip
         added: Any = command
-        for option in (*more, click.argument("benchmark"), *shared):
+        for option in (*more, *_SHARED):
             added = option(added)
         return train.command()(added)
 
