@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -140,14 +139,13 @@ def solved(tmp_path):
             given = {"send": send} if system.generate[0].model == "some/model" else {}
             client = wb.Client(store, budget=budget, **given)
             lab = wb.Lab(client, executor, benchmark.database, prompts, system=system.name)
-            solver = None
+            pool = None
             if cluster:
                 from workbench.cluster.pool import open_pool
-                from workbench.study.on_cluster import solve_on
 
-                solver = partial(solve_on, opened.enter_context(open_pool(str(cluster))))
+                pool = opened.enter_context(open_pool(str(cluster)))
             questions = some(benchmark.questions, limit)
-            records = solve_all(system, questions, lab, solver=solver)
+            records = solve_all(system, questions, lab, cluster=pool)
             selects = {name: f"SELECT {columns} FROM {name}" for name, columns in COLUMNS.items()}
             return records, {name: sorted(store.read(sql)) for name, sql in selects.items()}
 

@@ -18,19 +18,18 @@ from workbench.study.solve import Keys, QuestionRecords, lock_name, model_names,
 from workbench.systems.system import System
 from workbench.types import Question
 
-Solved = dict[str, QuestionRecords | None]
 
-
-def solve_chunk(questions: Sequence[Question], lab: Lab, system: System, keys: Mapping[str, Keys]) -> Solved:  # fmt: skip
+def solve_chunk(questions: Sequence[Question], lab: Lab, system: System,
+                keys: Mapping[str, Keys]) -> dict[str, QuestionRecords]:  # fmt: skip
     # A process opens each file of locks once and for all, so chunks share one; no two threads do.
     locks = Locks(lab.client.cache.path.parents[1] / str(threading.get_ident()))
     found = lab.each(partial(solve_once, system, keys, lab, locks), questions)
-    return {question.id: records for question, records in zip(questions, found, strict=True)}
+    return {question.id: solved for question, solved in zip(questions, found, strict=True) if solved}  # fmt: skip
 
 
 def solve_on(client: distributed.Client, system: System, keys: Mapping[str, Keys], questions: Sequence[Question],
-             lab: Lab) -> Iterator[tuple[str, QuestionRecords]]:  # fmt: skip
-    """The id and the records of each question that no other process solves."""
+             lab: Lab) -> Iterator[dict[str, QuestionRecords]]:  # fmt: skip
+    """The records of questions that no other process solves, by their ids, chunk after chunk."""
     computed = all(map(runs_here, model_names(system)))
     share = len(questions) / max(1, sum(client.nthreads().values()))
     # Chunks that compute are small, so that all workers end at about the same time; others wait for models together.
@@ -44,8 +43,8 @@ def solve_on(client: distributed.Client, system: System, keys: Mapping[str, Keys
             for part in (about[n : n + size] for n in range(0, len(about), size)):
                 chunks[f"{system.name}, {db_id} {' '.join(q.id for q in part)}"] = part
         for _, found in each(client, partial(solve_chunk, system=system, keys=keys), chunks, lab):
-            for id_, records in found.items():
-                yield id_, records
+            yield found
+            for id_ in found:
                 locks.release(lock_name(mine[id_]))
     finally:
         for question in mine.values():

@@ -109,11 +109,6 @@ class Runs(dict[str, Run]):
         """The questions of all runs; the column `system` has the run's name."""
         return pd.concat(run.questions.assign(system=name) for name, run in self.items())
 
-    @property
-    def trials(self) -> pd.DataFrame:
-        """The candidates of all runs; the column `system` has the run's name."""
-        return pd.concat(run.trials.assign(system=name) for name, run in self.items())
-
     def accuracy(self, against: str = "", by: str = "") -> Table:
         """EX of each run; its change `against` one of them, with the interval; or EX at each value `by` a column."""
         if not by:

@@ -13,11 +13,11 @@ import os
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
@@ -32,6 +32,9 @@ from workbench.store import Store
 from workbench.systems.system import System, Unsourced, identity, rebuilt, select, stages, trials_of
 from workbench.types import Candidate, Comparison, Context, Execution, Question, Selection, Trial
 
+if TYPE_CHECKING:
+    import distributed
+
 # Folders whose code no step can reach; the keys hash the code of all others.
 _UNREACHABLE = ("benchmarks", "cluster", "train", "report", "study", "label", "explorer", "widgets", "cli")  # fmt: skip
 _PAUSE_SECONDS = 0.2  # before looking again for the records of questions that other processes solve
@@ -43,7 +46,7 @@ Record = Mapping[str, Any]
 
 
 class Keys(NamedTuple):
-    """The keys of a question's records; "" where a step has no source, so that no later process knows it again."""
+    """The keys of a question; "" where a step has no source, so that no later process knows it again."""
 
     context: str = ""  # after pruning
     candidates: str = ""
@@ -58,18 +61,12 @@ class QuestionRecords(NamedTuple):
     selection: Record
 
 
-ClusterSolver = Callable[
-    [System, Mapping[str, Keys], Sequence[Question], Lab], Iterator[tuple[str, QuestionRecords]]
-]
-
-
 def solve_all(system: System, questions: Sequence[Question], lab: Lab,
               progress: Callable[[int, Tally], object] = lambda *_: None,
-              solver: ClusterSolver | None = None) -> dict[str, QuestionRecords]:  # fmt: skip
-    """The records of each question, by its id.
+              cluster: "distributed.Client | None" = None) -> dict[str, QuestionRecords]:  # fmt: skip
+    """The records of each question, by its id, solved in threads of this process or on a cluster.
 
-    `progress` is called with the number of questions done and the tally of calls. `solver` solves the questions that
-    are not cached, on a cluster instead of in threads of this process.
+    `progress` is called with the number of questions done and the tally of calls.
     """
     keys, locks = keys_of(system, questions, lab), Locks(lab.client.cache.path)
     records = cached_records(lab.client.cache, keys)
@@ -90,9 +87,11 @@ def solve_all(system: System, questions: Sequence[Question], lab: Lab,
             before = len(records)
             start = os.getpid() * 7919 % len(unsolved)  # far from where another process begins
             rotated = unsolved[start:] + unsolved[:start]
-            if solver:
-                for id_, solved in solver(system, keys, rotated, lab):
-                    records[id_] = solved
+            if cluster:
+                from workbench.study.on_cluster import solve_on  # noqa: PLC0415  Dask, an extra
+
+                for found in solve_on(cluster, system, keys, rotated, lab):
+                    records |= found
                     report()
             else:
                 lab.each(solve, rotated, 2 if computes else lab.client.at_once, report)
@@ -116,12 +115,10 @@ def solve_once(system: System, keys: Mapping[str, Keys], lab: Lab, locks: Locks,
         contexts, cost = prepared(system, key.context, question, lab)
         spent = _meter(lab, question)
         made: Record = read_records(store, "attempts", [key.candidates]).get(key.candidates, {})
-        if made:
-            trials = _trials(made, question, lab)
-        else:
-            trials = trials_of(system, contexts[-1], lab)
-            new: Any = {"trials": list(map(_trial_record, trials)),
-                   "cost": {name: more + cost[name] for name, more in spent().items()}}  # fmt: skip
+        trials = _trials(made, question, lab) if made else trials_of(system, contexts[-1], lab)
+        if not made:
+            whole = {name: more + cost[name] for name, more in spent().items()}
+            new: Record = {"trials": [*map(_trial_record, trials)], "cost": whole}
             made = _keep(store, "attempts", key.candidates, new, question.id)
         spent = _meter(lab, question)
         choice = select(system, contexts[-1], lab, trials)
@@ -169,29 +166,24 @@ def selection_of(records: QuestionRecords, question: Question, lab: Lab) -> Sele
 def keys_of(system: System, questions: Sequence[Question], lab: Lab) -> dict[str, Keys]:
     """The keys of each question's records, by its id."""
     context = system.retrieve, system.prune
-    steps = *context, system.generate, system.fix
+    parts = context, (*context, system.generate, system.fix), system.select
     try:
-        retrieves, makes, selects = map(identity, (context, steps, system.select))
+        prepares, makes, selects = ([identity(part), endpoints(part, lab)] for part in parts)
     except Unsourced as error:
         told = "its source cannot be read, so its answers are not cached; define it in a cell or a file"
         print(f"{error}: {told}", file=sys.stderr)
         return {question.id: Keys() for question in questions}
-    shared = [code_hash(), folder_hash(lab.prompts) if lab.prompts else ""]
-    of_context = [*shared, endpoints(context, lab), retrieves]
-    of_steps = [*shared, endpoints(steps, lab), lab.limits, makes]
-    of_selector = [endpoints(system.select, lab), selects]
+    shared = [code_hash(), lab.limits, folder_hash(lab.prompts) if lab.prompts else ""]
     paths = {question.db_id: lab.database(question.db_id) for question in questions}
     files = lab.executor.fingerprints(list(paths.values()))
-    databases = {
-        db_id: content_hash("database", [files[path], repr(lab.schema(db_id))])
-        for db_id, path in paths.items()
-    }
+    schemas = {db_id: content_hash("schema", repr(lab.schema(db_id))) for db_id in paths}
     found = {}
     for question in questions:
-        asked = [question, databases[question.db_id]]
-        candidates = content_hash("attempt", [of_steps, asked])
-        selection = content_hash("selection", [candidates, of_selector])
-        found[question.id] = Keys(content_hash("prepared", [of_context, asked]), candidates, selection)  # fmt: skip
+        db_id = question.db_id
+        asked = [*shared, question, files[paths[db_id]], schemas[db_id]]
+        candidates = content_hash("attempt", [makes, asked])
+        selection = content_hash("selection", [candidates, selects])
+        found[question.id] = Keys(content_hash("prepared", [prepares, asked]), candidates, selection)  # fmt: skip
     return found
 
 
@@ -250,16 +242,15 @@ def _keep(store: Store, table: str, key: str, record: Record, *about: str) -> Re
 
 def _trials(record: Record, question: Question, lab: Lab) -> tuple[Trial, ...]:
     """The trials of a record, with executions that the cache has or that are run now."""
-    queries = list(dict.fromkeys(one["sql"] for fixes in record["trials"] for one in fixes if one["sql"]))  # fmt: skip
+    queries = list({one["sql"] for fixes in record["trials"] for one in fixes} - {""})
     results = dict(zip(queries, lab.run_many(question, queries), strict=True))
-    trials = []
-    for fixes in record["trials"]:
-        trial = None
-        for one in fixes:
-            own = {name: one[name] for name in _CANDIDATE} | {"call_keys": tuple(one["call_keys"])}
-            trial = Trial(Candidate(**own), results.get(one["sql"]), trial)
-        trials.append(trial)
-    return tuple(filter(None, trials))
+
+    def made(fixes: Sequence[Record]) -> Trial:
+        *earlier, last = fixes
+        own = {name: last[name] for name in _CANDIDATE} | {"call_keys": tuple(last["call_keys"])}
+        return Trial(Candidate(**own), results.get(last["sql"]), made(earlier) if earlier else None)
+
+    return tuple(map(made, record["trials"]))
 
 
 def _trial_record(trial: Trial) -> list[Record]:

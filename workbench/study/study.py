@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
@@ -68,18 +69,17 @@ def open_study(experiment: str | Experiment, *, limit: float | None = None,
         number = size(size(own.stands_for or len(benchmark.questions), own.limit), limit)
         own, asked = replace(own, stands_for=number), some(asked, own.preview)
     with ExitStack() as stack:
-        store, solver = stack.enter_context(Cache()), None
+        store, pool = stack.enter_context(Cache()), None
         if (cluster := cluster or own.cluster) and not own.preview:
             from workbench.cluster.pool import open_pool  # noqa: PLC0415  Dask, an extra
-            from workbench.study.on_cluster import solve_on  # noqa: PLC0415
 
-            solver = partial(solve_on, stack.enter_context(open_pool(cluster)))
+            pool = stack.enter_context(open_pool(cluster))
         budget = cautious(own.dollars, own.calls, own.budget)
         lab = Lab(client_of(own, store, budget, len(asked)), stack.enter_context(Executor(store)), benchmark.database,
                   own.prompts, parameters=own.parameters, limits=Limits(seconds=own.sql_seconds))  # fmt: skip
         own = own if limit is None else replace(own, limit=limit)
-        study = Study(own, replace(benchmark, questions=tuple(asked)), lab, Saved(folder), budget, stack.pop_all(),
-                      solver)  # fmt: skip
+        some_of = replace(benchmark, questions=tuple(asked))
+        study = Study(own, some_of, lab, Saved(folder), budget, stack.pop_all(), pool)
     atexit.register(study.close)
     install()
     return study
@@ -98,9 +98,9 @@ class Study:
     saved: Saved
     _budget: Budget
     _resources: ExitStack
-    _solver: solve.ClusterSolver | None = None  # solves questions on a cluster
-    _asked: dict[str, tuple[tuple[str, ...], str]] = field(default_factory=dict)
-    """The models that each run asked, and its similarity, by the run's id."""
+    _pool: "distributed.Client | None" = None
+    _asked: dict[str, tuple[str, ...]] = field(default_factory=dict)  # models, by the run's id
+    _similarity: dict[str, str] = field(default_factory=dict)  # by the run's id
 
     def __getattr__(self, role: str) -> str:
         if role not in MODEL_ROLES:
@@ -144,17 +144,12 @@ class Study:
 
         `stamp.of(frame)` is the stamp of a frame, with the models that its runs called.
         """
-        models = {self.model, *(model for models, _ in self._asked.values() for model in models)}
-        store, sense = self.lab.client.cache, self.benchmark.sense
-        return Stamp(
-            self.model,
-            self.benchmark.name,
-            len(self.benchmark.questions),
-            f"EX ({ {'spider': 'Spider', 'bird': 'BIRD'}[sense] })",
-            dropped={model: given for model in models if (given := left_out(store, model))},
-            models_by_run={run: models for run, (models, _) in self._asked.items()},
-            similarity_by_run={run: similarity for run, (_, similarity) in self._asked.items()},
-        )
+        benchmark, store = self.benchmark, self.lab.client.cache
+        ex = "EX (Spider)" if benchmark.sense == "spider" else "EX (BIRD)"
+        models = {self.model, *chain.from_iterable(self._asked.values())}
+        dropped = {model: given for model in models if (given := left_out(store, model))}
+        return Stamp(self.model, benchmark.name, len(benchmark.questions), ex, dropped=dropped,
+                     models_by_run=self._asked, similarity_by_run=self._similarity)  # fmt: skip
 
     def sample(self, limit: float | str | None) -> "Study":
         """The study on some questions: their number, a share of each database's (0.1), or a benchmark that has them."""
@@ -201,7 +196,7 @@ class Study:
         name, system = name or system.name, self.with_settings(system)
         lab = replace(self.lab, client=self._client(), system=name)
         with Progress(name, len(asked)) as progress:
-            records = solve.solve_all(system, asked, lab, progress, self._solver)
+            records = solve.solve_all(system, asked, lab, progress, self._pool)
         report_failed_calls(name, lab.client.ledger.failed)
         trials, questions = run_tables(self.benchmark, records, lab.executor)
         models = sorted(solve.model_names(system), key=lambda model: (model != self.model, model))
@@ -211,7 +206,8 @@ class Study:
         run = content_hash("run", origin).removeprefix("run:")[:20]
         for frame in (trials, questions):
             frame.insert(0, "run", run)
-        self._asked[run] = tuple(models), "letters" if by_letters(system) else ""
+        self._asked[run] = tuple(models)
+        self._similarity[run] = "letters" if by_letters(system) else ""
         self.saved.names[run] = name
         about = questions[["question_id", "db_id", "difficulty"]].to_numpy().tolist()
         selections = canonical([(records[key].key, key, *more) for key, *more in about]).decode()
