@@ -49,9 +49,8 @@ def prompt_tokens(study: Study, run: Run) -> float:
     """The mean number of tokens of the prompts that asked for a candidate."""
     trials = [trial for one in run.selections for trial in one.trials]
     keys = {key for trial in trials for key in trial.history[0].candidate.call_keys}
-    query = "SELECT key, input_tokens FROM calls WHERE key IN"
-    found = [tokens for _, tokens in study.lab.client.cache.read_keys(query, sorted(keys))]
-    return sum(found) / len(found) if found else 0.0
+    query = "SELECT avg(input_tokens) FROM calls WHERE key IN"
+    return study.lab.client.cache.read_keys(query, sorted(keys))[0][0] or 0.0
 
 
 def duels(run: Run) -> pd.DataFrame:
