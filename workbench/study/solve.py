@@ -1,12 +1,11 @@
 """Run a system on many questions; each question is solved once, and what came of it is cached.
 
 A question has two records: `attempts` has its candidates, `selections` which of them was chosen, so that systems that
-differ only in their selector share their candidates. Their keys hash all that they depend on: the question, the database
-and its catalog, the steps (`systems.system.identity`), the endpoints of their models, the prompts, and this package's
-code that steps can reach. A record with a failed call is not cached, so the next run makes the failed calls again.
+differ only in their selector share their candidates. Their keys hash all that they depend on: question, database,
+steps, endpoints, prompts, and this package's code that steps can reach. Where a call failed, no record is cached.
 
-Processes may share a run: each locks the question that it solves, and skips those that others have locked until they
-are cached. All systems use the same lock of a question, so that two notebooks make each call once.
+Processes may share a run: each locks the question that it solves, whatever the system, so that two notebooks make each
+call once. What others have locked is left until it is cached.
 """
 
 import os
@@ -145,8 +144,8 @@ def prepared(system: System, key: str, question: Question,
     """
     # The key includes the cache's path, since a worker has a cache for each driver, where its calls are cached.
     own, spent = f"{lab.client.cache.path} {key}", _meter(lab, question)
-    if key and own in _prepared:
-        return _prepared[own]
+    if key and (known := _prepared.get(own)):
+        return known
     made = tuple(stages(system, question, lab)), spent()
     if len(_prepared) >= _MOST_CONTEXTS:
         _prepared.clear()
