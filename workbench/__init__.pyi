@@ -5,10 +5,10 @@ from workbench.benchmarks.load import open_benchmark as open_benchmark
 from workbench.benchmarks.predictions import candidates as candidates
 from workbench.benchmarks.predictions import read_predictions as read_predictions
 from workbench.benchmarks.predictions import write_predictions as write_predictions
-from workbench.evaluate.around_gold import AroundGold as AroundGold
 from workbench.evaluate.judge import by_feature as by_feature
 from workbench.evaluate.judge import gold_candidates as gold_candidates
 from workbench.evaluate.judge import judge as judge
+from workbench.evaluate.linking import AroundGold as AroundGold
 from workbench.evaluate.linking import linking_by_stage as linking_by_stage
 from workbench.evaluate.linking import literals as literals
 from workbench.evaluate.stats import holm as holm
@@ -31,10 +31,10 @@ from workbench.retrieve.retrieval import Descriptions as Descriptions
 from workbench.retrieve.retrieval import Keywords as Keywords
 from workbench.retrieve.retrieval import Matching as Matching
 from workbench.retrieve.retrieval import Retrieval as Retrieval
-from workbench.retrieve.search import LSH as LSH
-from workbench.retrieve.search import Trigram as Trigram
 from workbench.retrieve.similarity import Embedding as Embedding
 from workbench.retrieve.similarity import Lexical as Lexical
+from workbench.retrieve.values import LSH as LSH
+from workbench.retrieve.values import Trigram as Trigram
 from workbench.sql.executor import Executor as Executor
 from workbench.sql.reading import used as used
 from workbench.sql.schema import read_schema as read_schema

@@ -28,8 +28,7 @@ from rapidfuzz import fuzz, process
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.benchmarks.gazetteer import Gazetteer, queries, write
-from workbench.retrieve.search import LSH, Trigram, folded
-from workbench.retrieve.values import open_values
+from workbench.retrieve.values import LSH, Trigram, folded, open_values
 from workbench.sql.executor import Executor
 from workbench.store import Store
 

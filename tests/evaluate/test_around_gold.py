@@ -5,8 +5,7 @@ from itertools import pairwise
 import pytest
 
 from workbench.errors import BadInputError
-from workbench.evaluate.around_gold import AroundGold
-from workbench.evaluate.linking import Linking, linking_by_stage
+from workbench.evaluate.linking import AroundGold, Linking, linking_by_stage
 from workbench.types import Column, Context, ForeignKey, Gold, Question, Schema, Table, lower_name
 
 

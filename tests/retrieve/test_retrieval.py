@@ -15,8 +15,8 @@ from workbench.retrieve.retrieval import (
     by_letters,
     with_retrieval,
 )
-from workbench.retrieve.search import Trigram
 from workbench.retrieve.similarity import Embedding, Lexical
+from workbench.retrieve.values import Trigram
 from workbench.sql.context_text import context_data
 from workbench.study.experiment import Experiment
 from workbench.study.study import open_study

@@ -9,7 +9,7 @@ from rapidfuzz import fuzz
 
 from tests.benchmarks.gazetteer import Gazetteer, queries
 from workbench.errors import BadInputError
-from workbench.retrieve.search import LSH, Trigram, folded
+from workbench.retrieve.values import LSH, Trigram, folded
 
 MADE = Gazetteer().values(2_000)
 TEXTS = sorted({value for column in MADE.values() for value in column})

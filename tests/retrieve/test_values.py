@@ -3,8 +3,7 @@
 import pytest
 
 from workbench.errors import StoreError, UnreadableDatabaseError
-from workbench.retrieve.search import LSH, Trigram
-from workbench.retrieve.values import open_values
+from workbench.retrieve.values import LSH, Trigram, open_values
 from workbench.sql.executor import Executor
 
 SCRIPT = f"""

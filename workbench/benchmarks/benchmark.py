@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -42,16 +43,12 @@ class Benchmark:
 
     def database(self, db_id: str) -> Path:
         """The SQLite file of a database. A db_id is a plain name, so that it cannot lead out of the folder."""
-        path = self.databases / db_id / f"{db_id}.sqlite"
-        if not _DB_ID.fullmatch(db_id):
-            wrong = f"db_id {db_id!r}: letters, digits, '_', '-' and '.' only, at most 128"
-        elif not self.has(db_id):
-            wrong = f"no database {db_id}: expected {db_id}/{db_id}.sqlite in {self.databases}"
-        elif path.resolve().is_relative_to(self.databases.resolve()):
+        path, here = self.databases / db_id / f"{db_id}.sqlite", self.databases.resolve()
+        if _DB_ID.fullmatch(db_id) and path.is_file() and path.resolve().is_relative_to(here):
             return path
-        else:
-            wrong = f"database {db_id}: a link leads out of {self.databases}; put the file there"
-        raise BadInputError(wrong)
+        expected = f"expected {db_id}/{db_id}.sqlite in {self.databases}, and no link out of it"
+        named = "a db_id has letters, digits, '_', '-' and '.' only, at most 128"
+        raise BadInputError(f"no database {db_id!r}: {expected}; {named}")
 
     def limited(self, limit: float | None) -> "Benchmark":
         """The benchmark with `limit` of its questions, as `some` takes them; `every` has all questions."""
@@ -138,14 +135,12 @@ def read_json(path: Path, text: str) -> Any:
             raise ValueError(f"one object has a key twice, of {[*found]!r:.80}")
         return found
 
+    read = partial(json.loads, object_pairs_hook=unique)
+    first, *others = [line for line in text.split("\n") if line.strip()] or [""]
     try:
-        try:
-            return json.loads(text, object_pairs_hook=unique)
-        except json.JSONDecodeError as error:
-            if "Extra data" not in str(error):
-                raise
-        lines = filter(str.strip, text.split("\n"))
-        return [json.loads(line, object_pairs_hook=unique) for line in lines]
+        if others and re.fullmatch(r"\s*\{.*\}\s*", first):
+            return [*map(read, (first, *others))]
+        return read(text)
     except (ValueError, RecursionError) as error:
         raise BadInputError(f"{path}: not JSON: {error}") from error
 
@@ -154,10 +149,9 @@ def read_items(path: Path, model: type[_Model]) -> list[_Model]:
     """The items of a file, a JSON list or JSON lines, with at least one."""
     many = Annotated[list[model], Field(min_length=1)]  # type: ignore[valid-type]
     given = read_json(path, read_text(path))
+    given = given if isinstance(given, list) else [given]
     try:
-        items: list[_Model] = TypeAdapter(many).validate_python(
-            given if isinstance(given, list) else [given]
-        )
+        items: list[_Model] = TypeAdapter(many).validate_python(given)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         number, *names = first["loc"] or ("",)

@@ -162,30 +162,26 @@ def _schemas(path: Path) -> dict[str, Schema]:
     schemas = {}
     for number, entry in enumerate(read_items(path, dict[str, Any])):
         try:
-            schemas[entry["db_id"]] = _schema(entry)
+            schemas[entry["db_id"]] = Schema(entry["db_id"], tuple(_tables(entry)))
         except (KeyError, IndexError, TypeError, ValueError) as error:
             wrong = f"{path}, item {number}: not a schema in Spider's form ({fault(error)})"
             raise BadInputError(wrong) from error
     return schemas
 
 
-def _schema(entry: dict[str, Any]) -> Schema:
-    """The schema of one database in tables.json, whose column 0 is `*` and is left out."""
+def _tables(entry: dict[str, Any]) -> Iterator[Table]:
+    """The tables of one database in tables.json, whose column 0 is `*` and is left out."""
     names: list[str] = entry["table_names_original"]
     where: list[tuple[int, str]] = [tuple(pair) for pair in entry["column_names_original"]]
     typed = list(zip(where, entry["column_types"], strict=True))
     # A composite primary key is a list among the numbers in some releases.
     keys = [k for key in entry["primary_keys"] for k in (key if isinstance(key, list) else [key])]
-    links = [(where[a], where[b]) for a, b in entry["foreign_keys"]]
-
-    def table(number: int, name: str) -> Table:
+    links = [(*where[a], *where[b]) for a, b in entry["foreign_keys"]]
+    for number, name in enumerate(names):
         columns = tuple(Column(column, kind) for (at, column), kind in typed if at == number)
         primary = tuple(where[key][1] for key in keys if where[key][0] == number)
-        ends = [(column, other, ref) for (at, column), (other, ref) in links if at == number]
-        foreign = tuple(ForeignKey((own,), names[other], (ref,)) for own, other, ref in ends)
-        return Table(name, columns, primary, foreign)
-
-    return Schema(entry["db_id"], tuple(table(n, name) for n, name in enumerate(names)))
+        foreign = (ForeignKey((c,), names[to], (ref,)) for at, c, to, ref in links if at == number)
+        yield Table(name, columns, primary, tuple(foreign))
 
 
 def lacking(name: str, folder: Path) -> str:

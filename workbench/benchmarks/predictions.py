@@ -19,6 +19,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark, read_json, read_text
+from workbench.canonical import plain
 from workbench.errors import BadInputError
 from workbench.sql.schema import read_schema
 from workbench.types import Candidate, Question, lower_name
@@ -32,8 +33,6 @@ _MARK = re.compile(r"\s*-{3,} ?bird ?-{3,}\s*")  # with or without its tabs
 # Files that hold gold beside the prediction call gold `sql` or `query`, so these names are tried last.
 _SQL_FIELDS = ("predicted_sql", "pred_sql", "predicted", "prediction", "pred", "sql", "query")
 _TABLES = re.compile(r"\b(?:from|join)\s+[\"`\[]?(\w+)", re.IGNORECASE)
-# The start of what a spreadsheet would run. An apostrophe before it, which reading takes away, makes it text.
-_FORMULA = r"\A(?=\s*['=+@\-])"
 _Tables = Callable[[str], set[str]]
 
 
@@ -76,7 +75,7 @@ def write_predictions(path: str | Path, frame: pd.DataFrame) -> None:
         rows = frame[COLUMNS].to_dict("records")
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     elif path.suffix == ".csv":
-        text = frame[COLUMNS].replace(_FORMULA, "'", regex=True).to_csv(index=False)
+        text = frame[COLUMNS].map(plain).to_csv(index=False)
     elif path.suffix not in {".json", ".sql"}:
         raise BadInputError(f"{path}: give a name that ends in .json, .sql, .jsonl or .csv")
     elif frame["question_id"].duplicated().any() or "db_id" not in frame:
@@ -159,6 +158,7 @@ def _entries(path: Path, text: str, known: set[str]) -> tuple[list[Any], bool]:
         csv.field_size_limit(max(csv.field_size_limit(), len(text)))
         separator = max(",;\t", key=text.partition("\n")[0].count)  # as spreadsheets save it
         found = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+        # `plain` puts an apostrophe before what a spreadsheet would run.
         cells = [[cell.removeprefix("'") for cell in line] for line in found if line]
         return [dict(zip(cells[0], line, strict=True)) for line in cells[1:]], False
     if text.lstrip()[:1] in {"{", "["}:

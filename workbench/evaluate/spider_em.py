@@ -72,14 +72,14 @@ class Query(NamedTuple):
 def exact_match(predicted: str, gold: str, schema: Schema) -> bool:
     """Whether all components match and both read the same tables; False for an unreadable gold."""
     # Systems that predict no values write `value` for one.
-    ours = _read(predicted.replace(" value ", " 1 "), _names(schema))[1]
-    readable, theirs = _read(gold, _names(schema))
+    ours = _read(predicted.replace(" value ", " 1 "), schema)[1]
+    readable, theirs = _read(gold, schema)
     return readable is not None and (ours == theirs or _components(ours) == _components(theirs))
 
 
 def hardness(sql: str, schema: Schema) -> Literal["easy", "medium", "hard", "extra", ""]:
     """Spider's level of a gold query, as its `eval_hardness` has it; "" for an unreadable one."""
-    query = _read(sql, _names(schema))[0]
+    query = _read(sql, schema)[0]
     if query is None:
         return ""
     clauses = sum(map(bool, (query.where, query.group, query.order, query.limit)))
@@ -95,16 +95,13 @@ def hardness(sql: str, schema: Schema) -> Literal["easy", "medium", "hard", "ext
     aggregates += len(query.having[1::2])
     counts = (aggregates, len(query.select), len(query.where), len(query.group))
     others = sum(count > 1 for count in counts)
-    if nested == 0:
-        if clauses <= 1 and others == 0:
-            return "easy"
-        if (clauses <= 1 and others <= 2) or (clauses == 2 and others <= 1):
-            return "medium"
-        if (clauses <= 2 and others > 2) or (clauses == 3 and others <= 2):
-            return "hard"
-    elif nested == 1 and clauses <= 1 and others == 0:
-        return "hard"
-    return "extra"
+    if nested:
+        return "hard" if nested == 1 and clauses <= 1 and others == 0 else "extra"
+    if clauses <= 1 and others <= 2:
+        return "medium" if others else "easy"
+    if clauses == 2 and others <= 1:
+        return "medium"
+    return "hard" if (clauses <= 2 < others) or (clauses == 3 and others <= 2) else "extra"
 
 
 def _components(query: Query) -> Mapping[str, object]:
@@ -137,42 +134,39 @@ def _components(query: Query) -> Mapping[str, object]:
     }
 
 
-class _Names:
+@lru_cache(maxsize=256)
+def _names(schema: Schema) -> tuple[dict[str, frozenset[str]], dict[str, str]]:
     """The columns of each table, and for each `table.column` in a foreign key the column that replaces it."""
-
-    def __init__(self, schema: Schema) -> None:
-        position = {".".join(name).lower(): n for n, name in enumerate(schema.columns())}
-        # Spider's rule: a foreign key joins the first group that contains either of its columns. Groups that a later
-        # key would link stay apart, and for a column in two groups the later group decides.
-        groups: list[set[str]] = []
-        for table in schema.tables:
-            for key in table.foreign_keys:
-                for column, ref in zip(key.columns, key.ref_columns, strict=False):
-                    pair = {f"{table.name}.{column}".lower(), f"{key.ref_table}.{ref}".lower()}
-                    group = next((g for g in groups if not g.isdisjoint(pair)), set[str]())
-                    if pair <= position.keys():
-                        groups += [] if group else [group]
-                        group |= pair
-        self.merged = {name: min(g, key=position.__getitem__) for g in groups for name in g}
-        self.columns = {
-            table.name.lower(): frozenset(column.name.lower() for column in table.columns)
-            for table in schema.tables
-            if table.kind != "view"  # Spider knows tables only
-        }
-
-
-_names = lru_cache(maxsize=256)(_Names)
+    position = {".".join(name).lower(): n for n, name in enumerate(schema.columns())}
+    # Spider's rule: a foreign key joins the first group that contains either of its columns. Groups that a later
+    # key would link stay apart, and for a column in two groups the later group decides.
+    groups: list[set[str]] = []
+    for table in schema.tables:
+        for key in table.foreign_keys:
+            for column, ref in zip(key.columns, key.ref_columns, strict=False):
+                pair = {f"{table.name}.{column}".lower(), f"{key.ref_table}.{ref}".lower()}
+                group = next((g for g in groups if not g.isdisjoint(pair)), set[str]())
+                if pair <= position.keys():
+                    groups += [] if group else [group]
+                    group |= pair
+    columns = {
+        table.name.lower(): frozenset(column.name.lower() for column in table.columns)
+        for table in schema.tables
+        if table.kind != "view"  # Spider knows tables only
+    }
+    return columns, {name: min(g, key=position.__getitem__) for g in groups for name in g}
 
 
 @lru_cache(maxsize=4096)  # gold is compared many times
-def _read(sql: str, names: _Names) -> tuple[Query | None, Query]:
+def _read(sql: str, schema: Schema) -> tuple[Query | None, Query]:
     """The query, None if the grammar does not accept it, and the form that is compared."""
+    columns, merged = _names(schema)
     try:
-        query = _Parser(sql, names.columns).query()
+        query = _Parser(sql, columns).query()
     except _UnreadableError:
         return None, Query()
-    merged = {c: to for c, to in names.merged.items() if c.partition(".")[0] in query.tables}
-    return query, _comparable(query, merged)
+    linked = {c: to for c, to in merged.items() if c.partition(".")[0] in query.tables}
+    return query, _comparable(query, linked)
 
 
 def _comparable(node: Any, merged: Mapping[str, str] | None) -> Any:
@@ -266,11 +260,10 @@ class _Parser:
         distinct, select = self.select_clause()
         self.at = end
         where = self.conditions() if self.accept("where") else ()
-        group = self.listed(self.column_use) if self.clause("group") else ()
+        group = self.by("group", self.column_use) or ()
         having = self.conditions() if self.accept("having") else ()
-        order = None
-        if self.clause("order"):
-            ordered = self.listed(lambda: (self.expression(), self.accept("asc", "desc")))
+        order, ordered = None, self.by("order", self.ordering)
+        if ordered is not None:
             directions = ["asc", *(direction for _, direction in ordered if direction)]
             order = directions[-1], tuple(expression for expression, _ in ordered)
         if limit := bool(self.accept("limit")):
@@ -322,20 +315,20 @@ class _Parser:
             self.accept(",")
         return distinct, tuple(items)
 
-    def clause(self, word: str) -> bool:
-        """Whether GROUP BY or ORDER BY is next; it is stepped over."""
-        there = bool(self.accept(word))
-        if there:
-            self.expect("by")
-        return there
-
-    def listed(self, rule: Callable[[], _T]) -> tuple[_T, ...]:
+    def by(self, word: str, rule: Callable[[], _T]) -> tuple[_T, ...] | None:
+        """The parts of GROUP BY or ORDER BY, if it is next."""
+        if not self.accept(word):
+            return None
+        self.expect("by")
         found = []
         while self.tokens[self.at] not in _CLAUSE_ENDS:
             found.append(rule())
             if not self.accept(","):
                 break
         return tuple(found)
+
+    def ordering(self) -> tuple[Expression, str]:
+        return self.expression(), self.accept("asc", "desc")
 
     def conditions(self) -> tuple[Any, ...]:
         found: list[Any] = []

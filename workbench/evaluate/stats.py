@@ -84,14 +84,13 @@ def mean_interval(values: Sequence[float], clusters: Sequence[str]) -> Interval:
         raise BadInputError(f"{given}: give one for each value, and at least one")
     if not ((x >= 0) & (x <= 1)).all():
         raise BadInputError("a value is not between 0 and 1: give fractions, not percent")
-    sums, sizes = _by_cluster(x, clusters)
     mean = float(x.mean())
     # `spread` is the squared half-width of a plain interval, as a share of the variance mean * (1 - mean) of one verdict:
     # for independent verdicts, and for equal ones, which have no variance, it is _Z**2 / n. Clustering enlarges it; a
     # few databases that agree by chance do not make it narrower.
     spread = _Z**2 / len(x)
     if x.min() != x.max():
-        wide = max(_Z**2 * float(x.var()) / len(x), _clustered(sums, sizes))
+        wide = max(_Z**2 * float(x.var()) / len(x), _clustered(x, clusters)[0])
         spread = wide / (mean * (1 - mean))
     # Wilson's interval. The plain one, mean +- half, would leave [0, 1] near its ends and have no width there.
     centre = (mean + spread / 2) / (1 + spread)
@@ -123,15 +122,15 @@ def compare(
         # p = 0.0625 while the interval would leave 0 out.
         low, high = min(low, 0.0), max(high, 0.0)
     x = np.array([float(a[question]) - float(b[question]) for question in a])
-    sums, sizes = _by_cluster(x, [clusters[question] for question in a])
+    wide, databases = _clustered(x, [clusters[question] for question in a])
     difference = (len(won) - len(lost)) / n
     # Agresti and Min (2005) add half a question to each of the four outcomes of a pair: two systems that never differ
     # on this benchmark get an interval with a width.
     independent = (flips + 1 - (len(won) - len(lost)) ** 2 / (n + 2)) / (n + 2) ** 2
-    half = math.sqrt(max(_Z**2 * independent, _clustered(sums, sizes)))
+    half = math.sqrt(max(_Z**2 * independent, wide))
     ends = (max(-1.0, difference - half), min(1.0, difference + half))
-    clustered = ends if len(sums) >= _MANY else None
-    return PairedComparison(difference, low, high, p_value, won, lost, n, len(sums), clustered)
+    clustered = ends if databases >= _MANY else None
+    return PairedComparison(difference, low, high, p_value, won, lost, n, databases, clustered)
 
 
 def _tango(won: int, lost: int, n: int, side: int) -> float:
@@ -164,23 +163,18 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _by_cluster(values: Floats, clusters: Sequence[str]) -> tuple[Floats, Floats]:
-    """The sum and the number of values in each cluster."""
+def _clustered(values: Floats, clusters: Sequence[str]) -> tuple[float, int]:
+    """The squared half-width that clustering asks for, t squared times the jackknife's variance; the clusters' number."""
     _, codes = np.unique(np.asarray(clusters, dtype=np.str_), return_inverse=True)
-    return np.bincount(codes, values).astype(np.float64), np.bincount(codes).astype(np.float64)
-
-
-def _clustered(sums: Floats, sizes: Floats) -> float:
-    """The squared half-width that clustering asks for: t squared times the jackknife's variance."""
-    count = len(sums)
-    if count == 1:
-        return 0.0
+    sums, sizes = np.bincount(codes, values), np.bincount(codes)
+    if (count := len(sums)) == 1:
+        return 0.0, count
     # The jackknife leaves out one database after the other and measures how far the mean moves. It copes
     # with databases of unequal size; a bootstrap of nine databases underestimates (see the table above).
     without = (sums.sum() - sums) / (sizes.sum() - sizes)
     variance = (count - 1) / count * ((without - sums.sum() / sizes.sum()) ** 2).sum()
     # A variance from a handful of databases is itself uncertain: Student's t, not the normal quantile.
-    return float(stdtrit(count - 1, (1 + CONFIDENCE) / 2)) ** 2 * float(variance)
+    return float(stdtrit(count - 1, (1 + CONFIDENCE) / 2)) ** 2 * float(variance), count
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:

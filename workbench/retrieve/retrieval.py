@@ -17,9 +17,8 @@ from rapidfuzz import fuzz
 from workbench import replies
 from workbench.errors import BadInputError, at_least, one_of
 from workbench.lab import Lab
-from workbench.retrieve.search import LSH, Trigram, folded
 from workbench.retrieve.similarity import Embedding, Lexical, Similarity
-from workbench.retrieve.values import Search, Values, open_values
+from workbench.retrieve.values import LSH, Search, Trigram, Values, folded, open_values
 from workbench.types import Column, Context, DescriptionMatch, Question, Schema, ValueMatch
 
 _MOST, _LONGEST = 60, 200  # keywords taken from one reply, and characters of a keyword

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from workbench.lab import Lab
 from workbench.llm.send import EMBEDDING
-from workbench.retrieve.search import folded
+from workbench.retrieve.values import folded
 from workbench.types import Request
 
 Matrix = npt.NDArray[np.float32]

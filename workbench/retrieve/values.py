@@ -1,29 +1,42 @@
-"""The text values of a database, each with its columns, and the search among them.
+"""The text values of a database, each with its columns, and two searches among them, which are interchangeable.
 
 A value is a distinct text of a table's column, of at most 200 characters: no prompt could show a longer one. Numbers of
-a question go into the query unchanged, so cells that are no text are left out.
+a question go into the query unchanged, so cells that are no text are left out. The values and what a search builds of
+them are a file beside the cache. Its name is the fingerprint of the database's content, for which alone it answers; it
+is renamed into place when it is complete.
 
-The values and what a search builds of them are a file beside the cache. Its name is the fingerprint of the database's
-content, for which alone it answers; it is renamed into place when it is complete.
+`LSH` is the papers' search: locality-sensitive hashing of MinHash signatures (CHASE-SQL, section 2.2; CHESS, appendix
+A.1). The signatures are datasketch's. CHESS puts them into a MinHashLSH with the threshold 0.01, which gives each of the
+100 hashes a band of its own: a candidate is any value that shares a hash with the keyword, and the share of equal hashes
+ranks the candidates. One comparison of a matrix of all signatures answers the same, and the signature of a text is the
+least of its n-grams' signatures at each place, so each n-gram is signed once. It departs from CHESS's code where a text
+is shorter than an n-gram: here it is an n-gram by itself. There all such texts have one signature, and a search for "TX"
+finds any two letters.
+
+`Trigram` (`retrieval: trigram`) finds more and sooner: the texts that share most trigrams, three characters in a row,
+with the keyword are compared with it by RapidFuzz's WRatio, which forgives typos, missing words and other orders.
 """
 
 import os
 import re
 import threading
+import unicodedata
 import warnings
 import zipfile
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import count
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
+from rapidfuzz import fuzz, process
 
-from workbench.errors import StoreError, UnreadableDatabaseError
+from workbench.errors import StoreError, UnreadableDatabaseError, at_least
 from workbench.sql.executor import Executor
 from workbench.sql.schema import read_schema
 
@@ -31,18 +44,134 @@ Arrays = Mapping[str, NDArray[Any]]
 FORMAT = 1  # of the files, and of what the searches build
 LONGEST = 200
 _opening: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
+_BUCKETS = 1 << 16  # of hashed trigrams: a language has some 2 ** 14, so few collide
+_MIXERS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32)  # odd, with well-mixed bits
 
 
-class Search(Protocol):
-    """A way to search, such as `LSH` or `Trigram`; its `repr` names the file."""
+@dataclass(frozen=True)
+class LSH:
+    """permutations: hashes of a signature. ngram: characters of an n-gram. Both as in CHESS's code."""
 
-    def __hash__(self) -> int: ...
+    permutations: int = 100
+    ngram: int = 3
 
-    def build(self, texts: Sequence[str]) -> Arrays: ...
+    def __post_init__(self) -> None:
+        at_least(1, permutations=self.permutations, ngram=self.ngram)
 
-    def find(
-        self, arrays: Arrays, texts: Sequence[str], text: str, limit: int
-    ) -> NDArray[np.intp]: ...
+    def build(self, texts: Sequence[str]) -> Arrays:
+        """The signatures of all texts, a row for each hash."""
+        number: defaultdict[str, int] = defaultdict(count().__next__)
+        grams = np.fromiter((number[g] for text in texts for g in self._grams(text)), np.int32)
+        counts = np.array([max(1, len(text) - self.ngram + 1) for text in texts], np.intp)
+        begins = np.cumsum(counts) - counts
+        signed = np.array([self._signature([gram]) for gram in number], np.uint32)
+        signed = np.ascontiguousarray(signed.reshape(-1, self.permutations).T)
+        least = [np.minimum.reduceat(hashes[grams], begins) for hashes in signed]
+        return {"signatures": np.array(least, np.uint32)}
+
+    def find(self, arrays: Arrays, texts: Sequence[str], text: str, limit: int) -> NDArray[np.intp]:
+        """The candidates with the highest estimated Jaccard similarity; equals in the order of the texts."""
+        equal = np.zeros(len(texts), np.uint16)
+        for hashes, sought in zip(
+            arrays["signatures"], self._signature(self._grams(text)), strict=True
+        ):
+            equal += hashes == sought
+        least = np.partition(equal, -limit)[-limit] if len(equal) > limit else 0
+        near = np.flatnonzero(equal >= max(1, least))
+        return near[np.argsort(-equal[near].astype(int), kind="stable")[:limit]]
+
+    def _grams(self, text: str) -> Iterable[str]:
+        return (text[i : i + self.ngram] for i in range(max(1, len(text) - self.ngram + 1)))
+
+    def _signature(self, grams: Iterable[str]) -> NDArray[np.uint32]:
+        made = _empty(self.permutations).copy()
+        made.update_batch([gram.encode("utf-8", "replace") for gram in grams])
+        hashes: NDArray[np.uint32] = made.hashvalues.astype(np.uint32)
+        return hashes
+
+
+@cache
+def _empty(permutations: int) -> Any:
+    import datasketch  # noqa: PLC0415  a third of a second to import
+
+    # The releases that the papers could use hash this way.
+    return datasketch.MinHash(permutations, scheme="legacy")
+
+
+@dataclass(frozen=True)
+class Trigram:
+    """compared: how many texts are compared with a keyword letter by letter."""
+
+    compared: int = 700
+
+    def __post_init__(self) -> None:
+        at_least(1, compared=self.compared)
+
+    def build(self, texts: Sequence[str]) -> Arrays:
+        """The numbers of the texts that have each trigram, one trigram after another, and the length of each text."""
+        from scipy import sparse  # noqa: PLC0415  a third of a second to import
+
+        keys = [folded(text) for text in texts]
+        sizes = np.array([len(key) for key in keys], np.int32)  # in trigrams, too, with the blanks
+        # A blank before and after each text lets its first and last letters count.
+        hashed = _hashed(f" {'  '.join(keys)} ")
+        owners = np.repeat(np.arange(len(keys), dtype=np.int32), sizes + 2)
+        inside = owners[:-2] == owners[2:]  # not across two texts
+        buckets = hashed[inside[: len(hashed)]].astype(np.int32)
+        ends = np.concatenate([[0], np.cumsum(sizes)])
+        rows = sparse.csr_array(
+            (np.ones(len(buckets), np.uint8), buckets, ends), (len(keys), _BUCKETS)
+        )
+        by_trigram = rows.tocsc()
+        shown = np.clip(sizes, 1, 1000).astype(np.uint16)
+        return {"texts_of": by_trigram.indices, "until": by_trigram.indptr, "sizes": shown}
+
+    def find(self, arrays: Arrays, texts: Sequence[str], text: str, limit: int) -> NDArray[np.intp]:
+        """The best of the compared texts; an exact one comes first, and a better spelling before a worse."""
+        query = folded(text[:LONGEST])
+        near = self._near(arrays, query)
+        keys = [folded(texts[number]) for number in near]
+        alike, whole = (
+            process.cdist([query], keys, scorer=scorer)[0] for scorer in (fuzz.WRatio, fuzz.ratio)
+        )
+        other = np.array([texts[number] != text for number in near], bool)
+        return near[np.lexsort((near, -whole, -alike, other))[:limit]]
+
+    def _near(self, arrays: Arrays, query: str) -> NDArray[np.intp]:
+        """The texts that share most trigrams with the query, relative to the shorter of the two."""
+        wanted = np.unique(_hashed(f" {query} ")).astype(np.intp)
+        until, sizes = arrays["until"], arrays["sizes"]
+        shared = np.zeros(len(sizes), np.uint16)
+        for bucket in wanted:
+            shared[arrays["texts_of"][until[bucket] : until[bucket + 1]]] += 1
+        shorter = np.minimum(sizes, max(1, len(wanted)))
+        near = np.flatnonzero(5 * shared >= shorter)  # most texts share a trigram by chance
+        if len(near) < self.compared:
+            near = np.flatnonzero(shared)
+        # Among equals, a longer text counts less.
+        close = shared[near] / shorter[near] / np.maximum(sizes[near], len(wanted)) ** 0.2
+        if len(near) > self.compared:
+            near = near[np.argpartition(-close, self.compared)[: self.compared]]
+        return near
+
+
+def folded(text: str) -> str:
+    """The text without case, accents and width."""
+    if text.isascii():
+        return text.lower()
+    plain = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(letter for letter in plain if not unicodedata.combining(letter))
+
+
+def _hashed(text: str) -> NDArray[np.uint16]:
+    """The bucket of each trigram of the text."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    mixed = codes[:-2] * _MIXERS[0] + codes[1:-1] * _MIXERS[1] + codes[2:] * _MIXERS[2]
+    buckets: NDArray[np.uint16] = np.right_shift(mixed, 16).astype(np.uint16)
+    return buckets
+
+
+Search = LSH | Trigram
 
 
 @dataclass(frozen=True, eq=False)
