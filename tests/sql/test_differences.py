@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from workbench.sql.aligned import aligned, parts
+from workbench.sql.aligned import parts
 from workbench.types import Column, Schema, Table
 
 TABLES = {"vessel": ("imo", "vname", "Ice Class"), "port_call": ("call_id", "imo", "pilot_id")}
@@ -72,7 +72,14 @@ def test_an_outer_join_is_not_an_inner_one():
     ) == {"FROM": (["LEFT JOIN port_call"], ["port_call"])}
 
 
-def test_an_unreadable_query_has_no_clauses():
-    assert aligned("SELECT imo FROM vessel", "SELEC imo", SCHEMA) == []
-    deep = "SELECT " + "(" * 3000 + "1" + ")" * 3000
-    assert aligned(deep, "SELECT 1", SCHEMA) == []
+def test_parts_are_written_as_in_the_query_and_nested_ones_follow_theirs():
+    sql = "SELECT v.vname, imo FROM vessel v WHERE v.imo > 3 AND imo IN (SELECT imo FROM port_call)"
+    assert [(part.depth, part.text) for part in parts(sql, SCHEMA)] == [
+        (0, "SELECT v.vname,"), (0, "imo"), (0, "FROM vessel AS v"), (0, "WHERE v.imo > 3"),
+        (0, "AND imo IN (…)"), (1, "SELECT imo"), (1, "FROM port_call"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("sql", ["SELEC imo", "SELECT " + "(" * 3000 + "1" + ")" * 3000])
+def test_an_unreadable_query_has_no_parts(sql):
+    assert parts(sql, SCHEMA) == []

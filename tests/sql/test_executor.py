@@ -1,6 +1,7 @@
 """What the sandbox guarantees, and what the cache of executions promises."""
 
 import hashlib
+import json
 import os
 import shutil
 import signal
@@ -376,14 +377,19 @@ def test_a_result_is_not_cached_if_the_database_changes_before_the_query_runs(
 
 
 def test_times_are_a_row_for_each_query_and_opcodes_are_the_same_every_time(shared, database):
+    def timed(queries, repeats, seconds):
+        request = {"do": "times", "queries": queries, "repeats": repeats, "seconds": seconds}
+        return shared.ask(database, request)
+
     queries = ["SELECT count(*) FROM t", "SELECT sum(a.id) FROM t a, t b"]
-    times, opcodes = shared.time(database, queries, 3, 60.0)
+    found = timed(queries, 3, 60.0)
+    times, opcodes = found["times"], found["opcodes"]
     assert [len(series) for series in times] == [3, 3]
     assert min(times[1]) > min(times[0]) > 0
-    assert opcodes == shared.time(database, queries, 1, 60.0)[1]
+    assert opcodes == timed(queries, 1, 60.0)["opcodes"]
     assert opcodes[1] > 100 * opcodes[0]
-    assert shared.time(database, ["SELECT 1", "SELECT nothing"], 3, 60.0) is None
-    assert shared.time(database, [ENDLESS], 3, 0.2) is None
+    assert timed(["SELECT 1", "SELECT nothing"], 3, 60.0)["status"] == "error"
+    assert timed([ENDLESS], 3, 0.2)["status"] == "timeout"
 
 
 def test_texts_are_the_distinct_short_texts_of_a_column(shared, tmp_path):
@@ -393,9 +399,9 @@ def test_texts_are_the_distinct_short_texts_of_a_column(shared, tmp_path):
         values = ["b", "a", "b", 1, None, "x" * 201, "y" * 200, "z\0" + "z" * 900, b"blob"]
         connection.executemany('INSERT INTO "a b" VALUES (?)', [(value,) for value in values])
         connection.execute("INSERT INTO \"a b\" VALUES (CAST(x'ff' AS TEXT))")
-    assert shared.texts(path, "a b", 'c"d', 200) == ["a", "b", "y" * 200]
-    with pytest.raises(UnreadableDatabaseError, match=r"a\.sqlite, gone\.c"):
-        shared.texts(path, "gone", "c", 200)
+    request = {"do": "texts", "table": "a b", "column": 'c"d', "longest": 200, "seconds": 60.0}
+    assert json.loads(shared.ask(path, request)["rows"]) == ["a", "b", "y" * 200]
+    assert shared.ask(path, request | {"table": "gone"})["error"]
 
 
 # --- workers

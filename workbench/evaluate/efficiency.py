@@ -46,14 +46,17 @@ def efficiency(
     ratios = np.zeros((len(answers), repeats))
     rows = zip(answers["question_id"], answers["sql"], answers["correct"], strict=True)
     for row, (key, sql, correct) in enumerate(rows):
-        queries, seconds = [benchmark.golds[key].sql, sql], _SECONDS * runs * repeats
+        request = {"do": "times", "queries": [benchmark.golds[key].sql, sql]}
+        request |= {"repeats": runs * repeats, "seconds": _SECONDS * runs * repeats}
         database = benchmark.database(databases[key])
-        timed = executor.time(database, queries, runs * repeats, seconds) if correct else None
-        if timed and by == "opcodes":
-            gold_opcodes, opcodes = timed[1]  # SQLite counts in tens: fewer than ten count as ten
+        timed = executor.ask(database, request) if correct else {}
+        if "times" not in timed:
+            continue
+        if by == "opcodes":  # SQLite counts in tens: fewer than ten count as ten
+            gold_opcodes, opcodes = timed["opcodes"]
             ratios[row] = max(gold_opcodes, 10) / max(opcodes, 10)
-        elif timed:
-            gold, ours = (np.reshape(times, (repeats, runs)) for times in timed[0])
+        else:
+            gold, ours = (np.reshape(times, (repeats, runs)) for times in timed["times"])
             ratios[row] = [time_ratio(a, b) for a, b in zip(gold, ours, strict=True)]
     best = ratios[:, np.sqrt(ratios).sum(axis=0).argmax()]
     return answers.assign(ratio=best, ves=np.sqrt(best), r_ves=np.sqrt([*map(reward, best)]))

@@ -88,7 +88,7 @@ def results(
         path: [(path, text) for text in dict.fromkeys(map(normalise_text, own))]
         for path, own in queries.items()
     }
-    if executor.caches:
+    if executor.store and not executor.store.read_only:
         executor.result_fingerprints(list(chain.from_iterable(jobs.values())), limits)
     for own in jobs.values():
         found = executor.execute_many(own, limits)

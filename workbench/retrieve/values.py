@@ -219,12 +219,13 @@ def texts_of(database: Path, executor: Executor) -> dict[tuple[str, str], list[s
     schema = read_schema(database)
     views = {table.name for table in schema.tables if table.kind == "view"}
     for table, column in schema.columns():
-        try:
-            texts = [] if table in views else executor.texts(database, table, column, LONGEST)
-        except UnreadableDatabaseError as error:
-            warnings.warn(f"values are not searched: {error}", stacklevel=2)
+        request = {"do": "texts", "table": table, "column": column, "longest": LONGEST}
+        answer = {} if table in views else executor.ask(database, request | {"seconds": 600.0})
+        if error := answer.get("error"):
+            told = f"values are not searched: {database.name}, {table}.{column}: {error}"
+            warnings.warn(told, stacklevel=2)
         else:
-            found[table, column] = texts
+            found[table, column] = orjson.loads(answer.get("rows", "[]"))
     return found
 
 

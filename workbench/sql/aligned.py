@@ -9,8 +9,6 @@ from sqlglot.errors import SqlglotError
 from workbench.sql.reading import Resolved, place, resolved
 from workbench.types import Schema, lower_name
 
-_ORDER = ("WITH", "SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION")
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
@@ -37,35 +35,26 @@ def aligned(first: str, second: str, schema: Schema) -> Rows:
     only one query has stands beside None.
     """
     left, right = parts(first, schema), parts(second, schema)
-    if not left or not right:
-        return []
     joins = [sorted(s for p in q if p.clause == "FROM" for s in p.says) for q in (left, right)]
     same_joins = joins[0] == joins[1]  # perhaps with another table first
 
     def key(part: Part) -> tuple[object, ...]:
         return part.clause, part.depth, (same_joins and part.clause == "FROM") or part.says
 
-    rows: Rows = [(part, None, False) for part in left]
+    twins: dict[Part, tuple[Part, bool]] = {}
     rest = [*right]
     for same in (True, False):
-        for at, (part, twin, _) in enumerate(rows):
-            for other in rest if part and not twin else ():
-                if part and key(part)[: 2 + same] == key(other)[: 2 + same]:
-                    rows[at] = (part, other, same)
-                    rest.remove(other)
-                    break
-    at = 0
-    for part in right:
-        if part in rest:  # what only the second query has stands where that query has it
-            while at < len(rows) and not rows[at][1] and _place(rows[at][0]) <= _place(part):
-                at += 1
-            rows.insert(at, (None, part, False))
-        at = next(n for n, row in enumerate(rows) if row[1] is part) + 1
-    return rows
-
-
-def _place(part: Part | None) -> tuple[int, int]:
-    return (part.depth, _ORDER.index(part.clause)) if part else (0, 0)
+        for one in left:
+            fits = (other for other in rest if key(one)[: 2 + same] == key(other)[: 2 + same])
+            if one not in twins and (other := next(fits, None)):
+                twins[one] = (other, same)
+                rest.remove(other)
+    rows: Rows = [(one, *twins.get(one, (None, False))) for one in left]
+    for at, one in enumerate(right):
+        if one in rest:  # what only the second query has stands where that query has it
+            before = [n for n, row in enumerate(rows) if at and row[1] is right[at - 1]]
+            rows.insert(before[0] + 1 if before else 0, (None, one, False))
+    return rows if left and right else []
 
 
 def parts(sql: str, schema: Schema) -> list[Part]:
@@ -81,11 +70,6 @@ def _parts(node: exp.Expr, depth: int, found: Resolved) -> Iterator[Part]:
     if isinstance(node, exp.Subquery | exp.Paren):
         yield from _parts(node.this, depth, found)
         return
-    if isinstance(node, exp.SetOperation):
-        yield from _parts(node.this, depth, found)
-        kind = node.key.upper() + ("" if node.args.get("distinct", True) else " ALL")
-        yield Part("UNION", depth, 0, kind, (("UNION", kind),))
-        yield from _parts(node.expression, depth, found)
     get = node.args.get
     clauses = {
         "WITH": (get("with_") or exp.With()).expressions,
@@ -99,6 +83,11 @@ def _parts(node: exp.Expr, depth: int, found: Resolved) -> Iterator[Part]:
     }
     named = {one.alias_or_name: one.unalias() for one in node.expressions}
     for clause, own in clauses.items():
+        if clause == "SELECT" and isinstance(node, exp.SetOperation):
+            yield from _parts(node.this, depth, found)
+            kind = node.key.upper() + ("" if node.args.get("distinct", True) else " ALL")
+            yield Part("UNION", depth, 0, kind, (("UNION", kind),))
+            yield from _parts(node.expression, depth, found)
         for n, one in enumerate(filter(None, own)):
             says = _says(clause, one, found, named if clause != "SELECT" else {})
             word = "AND " if clause in {"WHERE", "HAVING"} else ""

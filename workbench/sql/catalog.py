@@ -40,18 +40,16 @@ def describe(schema: Schema, folder: Path) -> Schema:
 
 def _described(table: Table, rows: list[dict[str, str]]) -> tuple[Table, list[str]]:
     """The table with the descriptions of the rows, and a note for each row that does not fit."""
-    notes = [] if rows else ["no rows in the file"]
-    if rows and "original_column_name" not in rows[0]:
-        return table, [f"no column original_column_name among {', '.join(rows[0])}"]
+    if not rows or "original_column_name" not in rows[0]:
+        return table, ["no rows with an original_column_name"]
+    notes = []
     columns = {column.name: column for column in table.columns}
     seen: dict[str, Column] = {}
     for row in rows:
         name = _find(row["original_column_name"], columns)
         if name is None:
             notes.append(f"table {table.name} has no column {row['original_column_name']!r}")
-        elif name in seen:
-            notes.append(f"column {name} is described twice; the first is kept")
-        else:
+        elif name not in seen:
             expanded, text = row.get("column_name", ""), row.get("column_description", "")
             if _key(expanded) == _key(name):
                 expanded = ""

@@ -48,11 +48,6 @@ class Executor:
         self.store = store
         self.sandbox = sandbox or Sandbox(workers or os.cpu_count() or 1)
 
-    @property
-    def caches(self) -> bool:
-        """Whether new executions are cached, so that running a query again costs little."""
-        return self.store is not None and not self.store.read_only
-
     def execute(self, database: Path, sql: str, limits: Limits = DEFAULT) -> Execution:
         return self.execute_many([(database, sql)], limits)[0]
 
@@ -88,11 +83,10 @@ class Executor:
             for key, *found in self.store.read_keys(select, list(todo)):
                 results[key] = read(dict(zip(fields, found, strict=True)))
                 del todo[key]
-        fixed = {"do": "run", "seconds": limits.seconds}
-        fixed |= {"max_rows": limits.rows, "max_bytes": limits.bytes}
+        run = {"do": "run", "seconds": limits.seconds, "most": [limits.rows, limits.bytes]}
         real = {path: os.path.realpath(path) for path in states}
         waiting = list(todo.items())
-        requests = [fixed | {"path": real[path], "sql": sql} for path, sql in todo.values()]
+        requests = [run | {"path": real[path], "sql": sql} for path, sql in todo.values()]
         about = canonical(limits).decode()
         for answers in self.sandbox.run(requests):
             new: dict[Path, list[tuple[Any, ...]]] = {}
@@ -112,7 +106,7 @@ class Executor:
         return [results[key] for key in keys]
 
     def _write(self, into: str, rows: list[tuple[Any, ...]]) -> None:
-        if self.store and self.caches:
+        if self.store and not self.store.read_only:
             with self.store.write(durable=False) as connection:
                 marks = ", ".join("?" * len(rows[0]))
                 connection.executemany(f"INSERT OR {into} VALUES ({marks})", rows)
@@ -133,22 +127,6 @@ class Executor:
             if path.stat().st_ctime_ns < time.time_ns() - SETTLED:
                 self._write("REPLACE INTO databases", [(places[path], states[path], found[path])])
         return found
-
-    def time(
-        self, database: Path, queries: Sequence[str], repeats: int, seconds: float
-    ) -> tuple[list[list[float]], list[int]] | None:
-        """The seconds of each query's runs in turn, and its number of SQLite opcodes; None if a query fails."""
-        request = {"do": "times", "queries": list(queries), "repeats": repeats, "seconds": seconds}
-        answer = self.ask(database, request)
-        return None if answer["error"] else (answer["times"], answer["opcodes"])
-
-    def texts(self, database: Path, table: str, column: str, longest: int) -> list[str]:
-        """The distinct texts of a column in code point order, without longer ones and those that are not UTF-8."""
-        request = {"do": "texts", "table": table, "column": column, "longest": longest}
-        answer = self.ask(database, request | {"seconds": 600.0})
-        if answer["error"]:
-            raise UnreadableDatabaseError(f"{database.name}, {table}.{column}: {answer['error']}")
-        return list(orjson.loads(answer["rows"]))
 
     def ask(self, database: Path, request: Answer) -> Answer:
         """A worker's answer to one of its other requests; the cache is not read."""

@@ -98,7 +98,7 @@ def with_examples(
     """
     file_state(path)
     request = {"do": "run", "path": os.path.realpath(path), "seconds": _SAMPLE_SECONDS}
-    request |= {"max_rows": _ROWS, "max_bytes": 64_000_000}
+    request["most"] = [_ROWS, 64_000_000]
     skipped = list(schema.skipped)
     tables: list[Table] = []
     for table in schema.tables:

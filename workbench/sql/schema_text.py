@@ -82,7 +82,7 @@ def mac_sql_text(schema: Schema) -> str:
         for column in table.columns:
             texts = [*_descriptions(column)]
             if column.examples:
-                texts.append(f"Value examples: [{_literals(column.examples)}]")
+                texts.append(f"Value examples: [{', '.join(map(literal, column.examples))}]")
             described = " ".join(text.rstrip(".") + "." for text in texts)
             lines.append(f"  ({', '.join(filter(None, [one_line(column.name), described]))}),")
         lines.append("]")
@@ -105,7 +105,7 @@ def _create_table(table: Table) -> str:
         definition = f"{quote(column.name)} {declared}".rstrip()
         texts = [*_descriptions(column)]
         if column.examples:
-            texts.append(f"examples: {_literals(column.examples)}")
+            texts.append(f"examples: {', '.join(map(literal, column.examples))}")
         definitions.append(
             (definition + " PRIMARY KEY" * (key == (column.name,)), "; ".join(texts))
         )
@@ -130,7 +130,3 @@ def _names(columns: tuple[str, ...]) -> str:
 def _descriptions(column: Column) -> Iterator[str]:
     texts = (column.description, column.value_description)
     return filter(None, (one_line(text).strip() for text in texts))
-
-
-def _literals(values: tuple[Value, ...]) -> str:
-    return ", ".join(map(literal, values))

@@ -127,9 +127,9 @@ def opened(path: str) -> sqlite3.Connection:
     return kept[1]
 
 
-def run(path: str, sql: str, max_rows: int, max_bytes: int) -> Answer:
+def run(path: str, sql: str, most: list[int]) -> Answer:
     """The fields of a query's `Execution`, as JSON values."""
-    return fetch(opened(path), sql, max_rows, max_bytes)
+    return fetch(opened(path), sql, *most)
 
 
 def fetch(connection: sqlite3.Connection, sql: str, max_rows: int, max_bytes: int) -> Answer:

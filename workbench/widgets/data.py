@@ -2,12 +2,11 @@
 
 import math
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from workbench.sql.aligned import Part, aligned
 from workbench.terminal import visible
-from workbench.types import Execution, Row, Schema, Value
+from workbench.types import Execution, Schema, Value
 
 ROWS = 30  # of a result, that are sent
 _WORDS = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|\w+|\s+|.""")
@@ -28,17 +27,14 @@ def value(cell: Value) -> int | float | str | None:
     return shown(cell) if isinstance(cell, str) else cell
 
 
-def table(columns: tuple[str, ...], rows: tuple[Row, ...], total: int) -> dict[str, Any]:
-    sent = [[value(cell) for cell in row] for row in rows[:ROWS]]
-    return {"columns": [shown(name) for name in columns], "rows": sent, "total": total}
-
-
 def result(execution: Execution) -> dict[str, Any]:
     """The result of a query: its first rows and their number, or why there is none."""
     if not execution.is_complete:
         error = shown(execution.error or execution.status)
         return {"columns": [], "rows": [], "total": 0, "error": error}
-    return table(execution.columns, execution.rows, max(execution.row_count, len(execution.rows)))
+    rows = [[value(cell) for cell in row] for row in execution.rows[:ROWS]]
+    total = max(execution.row_count, len(execution.rows))
+    return {"columns": [shown(name) for name in execution.columns], "rows": rows, "total": total}
 
 
 def pair(gold: str, predicted: str, schema: Schema) -> list[dict[str, Any]]:
@@ -49,7 +45,7 @@ def pair(gold: str, predicted: str, schema: Schema) -> list[dict[str, Any]]:
     ]
 
 
-def _line(part: Part | None) -> Mapping[str, Any] | None:
+def _line(part: Part | None) -> dict[str, Any] | None:
     if part is None:
         return None
     words = [shown(word) for word in _WORDS.findall(part.text)]
