@@ -2,7 +2,7 @@
 
 import pytest
 
-from workbench.errors import StoreError, UnreadableDatabaseError
+from workbench.errors import StoreError
 from workbench.retrieve.values import LSH, Trigram, open_values
 from workbench.sql.executor import Executor
 
@@ -67,13 +67,12 @@ def test_a_damaged_file_is_written_anew(database, opened, tmp_path, damage):
 
 
 def test_a_column_that_cannot_be_read_is_named_and_left_out(database, opened, monkeypatch):
-    def texts(executor, path, table, column, *limits):
-        if column == "name":
-            raise UnreadableDatabaseError(f"{path.name}, {table}.{column}: malformed")
-        return reading(executor, path, table, column, *limits)
+    def ask(executor, path, request):
+        broken = request.get("column") == "name"
+        return {"error": "malformed"} if broken else asking(executor, path, request)
 
-    path, executor, reading = database(SCRIPT), opened().executor, Executor.texts
-    monkeypatch.setattr(Executor, "texts", texts)
+    path, executor, asking = database(SCRIPT), opened().executor, Executor.ask
+    monkeypatch.setattr(Executor, "ask", ask)
     with pytest.warns(UserWarning, match=r"town.name: malformed"):
         values = open_values(path, LSH(), executor)
     assert ("Köln" in values.texts, "bad ems" in values.texts) == (True, False)

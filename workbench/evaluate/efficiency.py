@@ -46,8 +46,8 @@ def efficiency(
     ratios = np.zeros((len(answers), repeats))
     rows = zip(answers["question_id"], answers["sql"], answers["correct"], strict=True)
     for row, (key, sql, correct) in enumerate(rows):
-        request = {"do": "times", "queries": [benchmark.golds[key].sql, sql]}
-        request |= {"repeats": runs * repeats, "seconds": _SECONDS * runs * repeats}
+        limits = {"repeats": runs * repeats, "seconds": _SECONDS * runs * repeats}
+        request = {"do": "times", "queries": [benchmark.golds[key].sql, sql], **limits}
         database = benchmark.database(databases[key])
         timed = executor.ask(database, request) if correct else {}
         if "times" not in timed:
