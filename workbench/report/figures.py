@@ -71,7 +71,7 @@ def accuracies(questions: DataFrame, by: str | Sequence[str] = "system") -> Data
 
 @style.settings
 def accuracy_by(
-    questions: DataFrame, by: str = "feature", label: str | None = None, *, stamp: object
+    questions: DataFrame, by: str = "feature", label: str = "", *, stamp: object
 ) -> Picture:
     """EX with its interval by SQL feature, difficulty or database; a mark for each value of `label`."""
     data = accuracies(questions, [by, label] if label else by)
@@ -180,9 +180,7 @@ def pareto(rows: DataFrame, cost: str = "tokens", *, per: str = "", stamp: objec
 
 
 @style.settings
-def accuracy_against(
-    points: DataFrame, x: str, label: str | None = None, *, stamp: object
-) -> Picture:
+def accuracy_against(points: DataFrame, x: str, label: str = "", *, stamp: object) -> Picture:
     """CHESS's figures 3 and 4: EX against `columns`, on a logarithmic axis, or unit `tests`; a line for each `label`."""
     style.need(points, x, "EX", *([label] if label else []))
     parts = series(points, label)
@@ -229,7 +227,7 @@ def bounds(trials: DataFrame, by: str = "generator", *, first: bool = False) -> 
     return pd.concat(found, ignore_index=True)
 
 
-_SIDES = {"upper": ("upper bound", "^-"), "lower": ("lower bound", "v--"), "selected": ("selected", "D:")}  # fmt: skip
+_SIDES = {"upper bound": "^-", "lower bound": "v--", "selected": "D:"}
 _MEAN = "A bound is the mean over all choices of k candidates."
 _SAME = "Bounds and choice are of the same first k candidates."
 
@@ -254,10 +252,10 @@ def bounds_by_generator(
     for axes, (name, part) in zip(panels, parts.items(), strict=True):
         own = looks[name].colour
         axes.fill_between(part["k"], part["lower"], part["upper"], color=own, alpha=0.12, lw=0)
-        for side in filter(part.__contains__, _SIDES):
-            line, (label, form) = part.dropna(subset=side), _SIDES[side]
-            ink = style.BLACK if side == "selected" else own
-            axes.plot(line["k"], line[side], form, color=ink, label=label, markevery=_every(line))
+        for label, form in _SIDES.items():
+            if (side := label.split()[0]) in part:
+                line, ink = part.dropna(subset=side), style.BLACK if side == "selected" else own
+                axes.plot(line["k"], line[side], form, c=ink, label=label, markevery=_every(line))
         axes.set_title(style.text(shown(name), 40))
     return _finished(figure, data, stamp, _MEAN if selected is None else _SAME)
 
@@ -349,10 +347,8 @@ def unique_solves(trials: DataFrame, by: str = "db_id", *, stamp: object) -> Pic
     """Figure 5: the questions that one generator alone solves, by database."""
     data = solved_alone(trials, by)
     wide = data.pivot_table("n", by, "generator", "sum", sort=False)
-    figure, axes = style.bars(ONE, wide, style.looks(wide), ",.0f")
-    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-    axes.set_xlabel("questions it alone solves")
-    return style.finish(figure, data, stamp)
+    about: Any = {"label": "questions it alone solves", "data": data, "stamp": stamp}
+    return style.bars(ONE, wide, style.looks(wide), form=",.0f", **about)
 
 
 _TITLES = {"same verdict": "both right or both wrong", "row alone": "row right, column wrong"}
@@ -419,9 +415,7 @@ def outcome_bar(
             looks[way] = replace(look, label=f"{way} ({len(part):,})")
     data = DataFrame(rows)
     wide = data.set_index("outcome")[["percent"]].T.set_axis(["chosen"])
-    figure, axes = style.bars(TWO, wide, looks, stacked=True)
-    style.percent(axes.xaxis, "questions")
-    return style.finish(figure, data, stamp)
+    return style.bars(TWO, wide, looks, "questions", data=data, stamp=stamp, stacked=True)
 
 
 @style.settings
@@ -436,9 +430,7 @@ def exists_and_chosen(questions: DataFrame, *, stamp: object) -> Picture:
         "exists": Look("a right candidate exists", style.SKY),
         "chosen": Look("a right candidate is chosen", style.BLUE, "s", "////"),
     }
-    figure, axes = style.bars(ONE, data.set_index("db_id"), looks)
-    style.percent(axes.xaxis, "questions")
-    return style.finish(figure, data, stamp)
+    return style.bars(ONE, data.set_index("db_id"), looks, "questions", data=data, stamp=stamp)
 
 
 @style.settings
@@ -455,9 +447,8 @@ def regret(questions: DataFrame, *, stamp: object) -> Picture:
         row = {"system": str(name)} | shares | {"n_lost": counts[LOST]}
         rows.append(row | {"run": runs(group), "counted": "all"})
     data = DataFrame(rows)
-    figure, axes = style.bars(TWO, data.set_index("system"), looks, stacked=True)
-    style.percent(axes.xaxis, "questions")
-    return style.finish(figure, data, stamp)
+    wide = data.set_index("system")
+    return style.bars(TWO, wide, looks, "questions", data=data, stamp=stamp, stacked=True)
 
 
 # How pruning narrows a schema: CHESS's figures 5, 16 and 17; and what queries are made of: CHASE-SQL's figure 25.
@@ -588,10 +579,10 @@ def feature_distribution(queries: DataFrame, *, stamp: object) -> Picture:
     most = data.groupby("feature", sort=False)["percent"].transform("max")
     wide = data[most > 0].pivot_table("percent", "feature", "source", sort=False).fillna(0)
     looks = style.looks(wide, data.groupby("source")["n"].first())
-    figure, axes = style.bars(ONE, wide, looks, ".0f")
-    style.percent(axes.xaxis, "queries that have it")
     without = ", ".join(dict.fromkeys(data["feature"][most == 0]))
-    return style.finish(figure, data, stamp, f"No query has: {without}." if without else "")
+    note = f"No query has: {without}." if without else ""
+    about: Any = {"label": "queries that have it", "data": data, "stamp": stamp, "note": note}
+    return style.bars(ONE, wide, looks, form=".0f", **about)
 
 
 @style.settings
@@ -618,7 +609,5 @@ def error_bars(labels: DataFrame, panel: str | None = None, *, stamp: object) ->
     wide = rows.pivot_table("count", keys[1:], by, "sum", observed=True, fill_value=0)
     names = [": ".join(filter(None, kind)) for kind in wide.index]
     shares = (100 * wide / wide.sum()).set_axis(names)
-    figure, axes = style.bars(TWO, shares, style.looks(wide, wide.sum()))
-    style.name_rows(axes, names, 40)
-    style.percent(axes.xaxis, "errors")
-    return style.finish(figure, data.assign(run=runs(labels)), stamp)
+    about: Any = {"label": "errors", "data": data.assign(run=runs(labels)), "stamp": stamp}
+    return style.bars(TWO, shares, style.looks(wide, wide.sum()), **about)

@@ -155,7 +155,7 @@ def need(frame: DataFrame, *columns: str) -> None:
         raise BadInputError("the table has no rows: there is nothing to draw")
 
 
-def series(rows: DataFrame, label: str | None) -> dict[str, DataFrame]:
+def series(rows: DataFrame, label: str) -> dict[str, DataFrame]:
     """The rows of each value of the column `label`; without a label, one series whose name is empty."""
     parts = rows.groupby(label, sort=False) if label else [("", rows)]
     return {str(name): part for name, part in parts}
@@ -178,18 +178,16 @@ def panels(high: float, number: int = 1, wide: float = ONE) -> tuple[Picture, li
     return figure, list(grid[:number])
 
 
-def bars(
-    wide: float,
-    values: DataFrame,
-    looks: dict[str, Look],
-    form: str = ".1f",
-    *,
-    stacked: bool = False,
-) -> tuple[Picture, Axes]:
-    """Horizontal bars with their numbers: a group for each row, or a stack of percentages; a bar for each column."""
+def bars(wide: float, values: DataFrame, looks: dict[str, Look], label: str, *, form: str = ".1f",
+         stacked: bool = False, **finishing: Any) -> Picture:  # fmt: skip
+    """A figure of horizontal bars with their numbers, percentages unless `form` shows counts.
+
+    Each row is a group of bars, or a stack of them, with a bar for each column. `finishing` are data, stamp and note.
+    """
     high = 0.24 if stacked else len(looks) * 0.145 + 0.06
     figure, (axes,) = panels(0.55 + len(values) * high, wide=wide)
-    values[[*looks]].plot.barh(ax=axes, width=0.84, stacked=stacked, legend=False)
+    values = values[[*looks]]
+    values.plot.barh(ax=axes, width=0.84, stacked=stacked, legend=False)
     halo = {"path_effects": [withStroke(linewidth=2.5, foreground="white")]}
     place: dict[str, Any] = {"label_type": "center", **halo} if stacked else {"padding": 2}
     containers: Any = axes.containers
@@ -200,9 +198,12 @@ def bars(
         # A piece of a stack that is narrower than 4 % cannot hold its number.
         numbers = [format(x, form) if not stacked or x >= 4 else "" for x in drawn.datavalues]
         axes.bar_label(drawn, numbers, fontsize=SMALL, **place)
-    name_rows(axes, [*values.index])
-    axes.set_xlim(0, 100 if stacked else 1.12 * max(1, values[[*looks]].to_numpy().max()))
-    return figure, axes
+    name_rows(axes, [*values.index], 25 if wide == ONE else 40)
+    percent(axes.xaxis, label)
+    if form == ",.0f":
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.set_xlim(0, 100 if stacked else 1.12 * max(1, values.to_numpy().max()))
+    return finish(figure, **finishing)
 
 
 def name_rows(axes: Axes, names: list[Any], most: int = 25) -> None:

@@ -1,7 +1,6 @@
 """Tables of our numbers, alone or beside the paper's: intervals beside numbers, all text escaped.
 
-All text may come from databases and models. Where a page has MathJax, `$` would be typeset as mathematics, so tables
-carry the class that tells MathJax to ignore them.
+All text may come from databases and models. Classes tell MathJax to ignore tables, where `$` is a dollar.
 """
 
 import re
@@ -24,12 +23,12 @@ from workbench.terminal import visible
 _BEHIND = {"run", "question_ids", "counted"}  # columns for `trace`, which only the CSV has
 _PAIRED = {"difference", "change"}  # columns whose intervals are over pairs of verdicts
 _LEFT = {"props": "text-align: left; white-space: pre-wrap"}
-_STYLE: Any = [
-    {"selector": "caption", "props": "font-weight: 600; text-align: left; white-space: normal"},
-    {"selector": "th, td", "props": "text-align: right; vertical-align: baseline; padding: .2em .6em"},
-    {"selector": "thead th", "props": "vertical-align: bottom; max-width: 11em"},
-    {"selector": "td", "props": "font-variant-numeric: tabular-nums; max-width: 32em"},
-]  # fmt: skip
+_STYLE: Any = [{"selector": place, "props": props} for place, props in {
+    "caption": "font-weight: 600; text-align: left; white-space: normal",
+    "th, td": "text-align: right; vertical-align: baseline; padding: .2em .6em",
+    "thead th": "vertical-align: bottom; max-width: 11em",
+    "td": "font-variant-numeric: tabular-nums; max-width: 32em",
+}.items()]  # fmt: skip
 
 
 def _intervals(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:
@@ -114,11 +113,9 @@ def _decimals(column: "pd.Series[Any]") -> int:
     values = column.dropna().abs()
     if pd.api.types.is_integer_dtype(column) or values.empty:
         return 0
-    for decimals in (1, 2):
-        if (values == values.round(decimals)).all():
-            return decimals
+    exact = [places for places in (1, 2) if (values == values.round(places)).all()]
     top = values[values != float("inf")].max()
-    return 1 if top >= 10 else 2 if top >= 0.1 else 1 - floor(log10(top))
+    return exact[0] if exact else 1 if top >= 10 else 2 if top >= 0.1 else 1 - floor(log10(top))
 
 
 def _number(value: Any, decimals: int) -> str:
@@ -169,26 +166,25 @@ def beside(
             " give one of them another label"
         )
     order = [*matched, *theirs.index.drop(found)]
-    left = ours.astype(dict.fromkeys(ours.select_dtypes("integer"), "Int64"))
-    left = left.reset_index(drop=True).reindex(range(len(order)))
-    right = theirs.reindex(order).reset_index(drop=True)
-
-    stamp, bounds = stamp.of(ours), _intervals(ours)
-    parts = {label: left[label].fillna(right["label"])}
-    for name in (name for name in names if name not in {label, "run"}):
-        parts[name] = left[name]
-        parts |= {bound: left[bound] for bound in bounds.get(name, ())}
-        parts |= {f"{paper}: {one}": right[one] for one in pairs.get(name, ())}
+    table = ours.astype(dict.fromkeys(ours.select_dtypes("integer"), "Int64"))
+    table = table.reset_index(drop=True).reindex(range(len(order)))
+    right, bounds = theirs.reindex(order).reset_index(drop=True), _intervals(ours)
+    table[label] = table[label].fillna(right["label"])
+    for name, several in pairs.items():
+        at = list(table).index(bounds[name][1] if name in bounds else name) + 1
+        for one in reversed(several):
+            table.insert(at, f"{paper}: {one}", right[one])
     if not published.model and "model" in published.columns:
-        parts[f"{paper}: model"] = right["model"]
+        table[f"{paper}: model"] = right["model"]
     if "run" in names:
-        parts["run"] = left["run"]
+        table["run"] = table.pop("run")
+    stamp = stamp.of(ours)
     if "EX" not in published.metric:
         stamp = replace(stamp, ex="")  # the table has another metric
-    what = f"{published.model} on {published.benchmark}" if published.model else published.benchmark
+    what = " on ".join(filter(None, (published.model, published.benchmark)))
     told = f"{paper}, {published.source}: {measured(what, published.n, published.metric)}. {published.note}"
-    caption = tuple(filter(None, (_our_caption(ours, stamp), told.strip(), note)))
-    return ResultTable(title or published.title, caption, pd.DataFrame(parts))
+    caption = filter(None, (_our_caption(ours, stamp), told.strip(), note))
+    return ResultTable(title or published.title, tuple(caption), table)
 
 
 def _row_beside(ours: pd.DataFrame, theirs: pd.DataFrame, label: str, stamp: Stamp) -> int:
