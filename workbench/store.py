@@ -111,7 +111,6 @@ class Store:
             uri, uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False
         )
         connection.execute("PRAGMA cache_size=-64000")  # KB of pages kept in memory
-        connection.execute("PRAGMA synchronous=NORMAL")
         return connection
 
     def _check_layout(self) -> None:
@@ -132,10 +131,7 @@ class Store:
                 make = f"BEGIN IMMEDIATE; {_SCHEMA}; PRAGMA user_version={_LAYOUT}; COMMIT;"
                 self._reader.executescript(make)
             except sqlite3.OperationalError as error:
-                if self._reader.in_transaction:
-                    self._reader.execute("ROLLBACK")
-                passing = "locked" in str(error) or "already exists" in str(error)
-                if not passing or time.monotonic() > until:
+                if "locked" not in str(error) or time.monotonic() > until:
                     raise
                 time.sleep(0.01)
 

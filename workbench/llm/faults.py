@@ -18,7 +18,6 @@ from workbench.errors import redact
 from workbench.types import Fault
 
 LONGEST = 60.0  # seconds: the longest pause between two attempts
-_TEXT = 2_000  # characters of an error's text: a server may send a whole page
 # Errors that every further call would get, too: about accounts, keys, models and packages.
 _ENDS = re.compile(
     r"(?i)insufficient[_ ](?:quota|balance|credit|funds)|credit balance is too low|your credit"
@@ -50,7 +49,7 @@ class Refusal(Exception):  # noqa: N818  not an error of ours
     def __init__(self, fault: Fault, text: str, *, fatal: bool = False, again: bool = False,
                  wait: float = 0.0, paid: bool = False) -> None:  # fmt: skip
         plain = " ".join(re.sub(r"<[^>]*>", " ", redact(text)).split())
-        super().__init__(f"{plain[:_TEXT]} ..." if len(plain) > _TEXT else plain)
+        super().__init__(plain[:2_000])  # a server may send a whole page
         self.fault, self.fatal, self.again, self.wait, self.paid = fault, fatal, again, wait, paid
 
 

@@ -187,7 +187,8 @@ class Ledger:
                answer.output_tokens, answer.cost, answer.cached, request.again, answer.fault)  # fmt: skip
         with self._lock:
             self.rows.append(row)
-            self.failed.update([answer.fault] * bool(answer.fault))
+            if answer.fault:
+                self.failed[answer.fault] += 1
             if not answer.fault or answer.cost is not None:
                 self._questions[None].add(answer)
                 self._questions[request.question].add(answer)
