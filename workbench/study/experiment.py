@@ -172,11 +172,9 @@ def load_experiment(name: str, preview: int = 0) -> Experiment:
     file = Path(os.path.abspath(path))  # noqa: PTH100  without `..`, which is no folder's parent
     own = {"name": path.stem, "path": file, "folder": file.parent.parent, "preview": preview}
     own |= {key: setting for key, setting in settings.items() if setting is not None}
-    release, root = (
-        BENCHMARKS.get(benchmark_name(str(own.get("benchmark")))),
-        Template(str(own.get("root"))),
-    )
-    if preview and release and release.url and not all(map(os.environ.get, root.get_identifiers())):
+    release = BENCHMARKS.get(benchmark_name(str(own.get("benchmark"))))
+    named = Template(str(own.get("root"))).get_identifiers()
+    if preview and release and release.url and not all(map(os.environ.get, named)):
         own |= {"benchmark": "bundled-dev", "root": None, "stands_for": release.questions}
         own |= {"train": "bundled-train"} if "train" in own else {}
     return settled(lambda: _SETTINGS.validate_python(own, context=file.parent), f"{path}: ")
@@ -191,7 +189,8 @@ def settled(make: Callable[[], Experiment], where: str = "") -> Experiment:
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
-        told = f"{field} is {first['input']!r:.60}: {first['msg'].replace('Input', 'it', 1)}"
+        told = first["msg"].replace("Input", "it", 1).removeprefix("Value error, ")
+        told = f"{field} is {first['input']!r:.60}: {told}" if field else told
         if first["type"] in {"unexpected_keyword_argument", "extra_forbidden"}:
             listed = ", ".join(field.name for field in fields(Experiment))
             told = f"no setting {field}; there are {listed}"
