@@ -42,5 +42,5 @@ def test_a_run_in_a_notebook_leaves_one_line_behind(monkeypatch):
     with Progress("a run", 2) as progress:
         progress(1, Tally(calls=3, hits=1200))
         progress(2, Tally(calls=4, hits=1200, cost=0.5))
-    said = sys.stdout.getvalue()
+    said = sys.stdout.getvalue().rpartition("\r")[2]  # what overwrites the rest
     assert said == "a run: 2 of 2 questions, 4 calls asked, 1,200 cached, $0.5000\n"

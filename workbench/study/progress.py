@@ -1,4 +1,4 @@
-"""The progress of a run: a bar while it works, and in a notebook one line when it has ended."""
+"""The progress of a run: a bar while it works, of which a notebook keeps the last line."""
 
 import sys
 from collections.abc import Mapping
@@ -14,22 +14,15 @@ class Progress(tqdm):  # type: ignore[misc]
     """Shows the questions that are done, calls asked and cached, and dollars. `solve_all` calls it."""
 
     def __init__(self, name: str, total: int) -> None:
-        # A notebook shows stderr on red, even the empty line that a closed bar leaves.
-        self._notebook = type(sys.stderr).__module__.startswith("ipykernel")
-        self._name, self._number, self._said = name, total, ""
-        how: Any = {"file": sys.stdout, "disable": False} if self._notebook else {"file": bar_stream(), "disable": None}  # fmt: skip
-        super().__init__(total=total, desc=name, unit=" questions", delay=1, leave=False, **how)
+        how: Any = {"file": bar_stream(), "disable": None, "delay": 1, "leave": False}
+        if type(sys.stderr).__module__.startswith("ipykernel"):  # which shows stderr on red
+            how = {"file": sys.stdout, "bar_format": "{desc}: {n:,} of {total:,} questions{postfix}"}  # fmt: skip
+        super().__init__(total=total, desc=name, unit=" questions", **how)
 
     def __call__(self, done: int, tally: Tally) -> None:
         spent = f"{tally.calls:,} calls asked, {tally.hits:,} cached, {dollars(tally.cost, tally.unpriced)}"
-        self._said = f"{self._name}: {done:,} of {self._number:,} questions, {spent}"
-        self.update(done - self.n)
         self.set_postfix_str(spent, refresh=False)
-
-    def __exit__(self, *error: object) -> None:
-        super().__exit__(*error)
-        if self._notebook and self._said:
-            print(self._said)
+        self.update(done - self.n)
 
 
 def report_failed_calls(system: str, failed: Mapping[str, int]) -> None:
