@@ -222,3 +222,21 @@ def test_the_dollars_of_calls_of_unknown_price_are_unknown_and_not_nothing(study
     assert rows["dollars"].isna().tolist() == [True, False]
     assert "The price of 6 calls of mine is unknown" in notes_on([unknown, free])
     assert "nan" not in rows.alone("Rows").to_markdown().lower()
+
+
+def test_a_fresh_run_sees_an_edited_helper_and_replaces_what_was_kept(study):
+    def helper():
+        return "SELECT 1"
+
+    def generate(lab, context):
+        return (Candidate(globals()["_answer"](), "mine"),)
+
+    globals()["_answer"] = helper
+    system = replace(direct(), generate=(generate,))
+    before = study.run(system)
+    globals()["_answer"] = lambda: "SELECT 2"
+    assert study.run(system).id == before.id
+    after = study.run(system, fresh=True)
+    assert set(after.trials["sql"]) == {"SELECT 2"}
+    assert study.run(system).id == after.id
+    assert set(candidates(after.id, study.lab.client.cache)["sql"]) == {"SELECT 2"}

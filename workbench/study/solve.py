@@ -62,12 +62,18 @@ class QuestionRecords(NamedTuple):
 
 def solve_all(system: System, questions: Sequence[Question], lab: Lab,
               progress: Callable[[int, Tally], object] = lambda *_: None,
-              cluster: "distributed.Client | None" = None) -> dict[str, QuestionRecords]:  # fmt: skip
+              cluster: "distributed.Client | None" = None, fresh: bool = False) -> dict[str, QuestionRecords]:  # fmt: skip
     """The records of each question, by its id, solved in threads of this process or on a cluster.
 
-    `progress` is called with the number of questions done and the tally of calls.
+    `progress` is called with the number of questions done and the tally of calls. `fresh` forgets what is cached.
     """
     keys, locks = keys_of(system, questions, lab), Locks(lab.client.cache.path)
+    if fresh:
+        _prepared.clear()
+        made = canonical([key.candidates for key in keys.values()])
+        with lab.client.cache.write() as db:
+            for column in ("attempts WHERE key", "selections WHERE attempt"):
+                db.execute(f"DELETE FROM {column} IN (SELECT value FROM json_each(?))", [made])
     records = cached_records(lab.client.cache, keys)
     # Models in this process only compute and never wait, so more threads would not help.
     computes = all(map(runs_here, model_names(system)))
@@ -149,7 +155,7 @@ def prepared(system: System, key: str, question: Question,
     made = tuple(stages(system, question, lab)), spent()
     if len(_prepared) >= _MOST_CONTEXTS:
         _prepared.clear()
-    if not made[1]["failed"]:
+    if key and not made[1]["failed"]:
         _prepared[own] = made
     return made
 

@@ -184,19 +184,19 @@ class Study:
         return with_suspect(system, suspect) if suspect else system
 
     @overload
-    def run(self, system: System, name: str = "") -> Run: ...
+    def run(self, system: System, name: str = "", *, fresh: bool = False) -> Run: ...
     @overload
-    def run(self, system: Mapping[str, System]) -> Runs: ...
-    def run(self, system: System | Mapping[str, System], name: str = "") -> Run | Runs:
-        """Run a system, or each of several by name, on every question; cached results are reused."""
+    def run(self, system: Mapping[str, System], *, fresh: bool = False) -> Runs: ...
+    def run(self, system: System | Mapping[str, System], name: str = "", *, fresh: bool = False) -> Run | Runs:  # fmt: skip
+        """Run a system, or each of several by name, on every question; cached results are reused, unless `fresh`."""
         asked = self.benchmark.questions
         if isinstance(system, Mapping):
-            systems = system if asked else {}
-            return Runs({name: self.run(one, name) for name, one in systems.items()}, self.stamp)
+            each = system.items() if asked else ()
+            return Runs({name: self.run(one, name, fresh=fresh) for name, one in each}, self.stamp)
         name, system = name or system.name, self.with_settings(system)
         lab = replace(self.lab, client=self._client(), system=name)
         with Progress(name, len(asked)) as progress:
-            records = solve.solve_all(system, asked, lab, progress, self._pool)
+            records = solve.solve_all(system, asked, lab, progress, self._pool, fresh)
         report_failed_calls(name, lab.client.ledger.failed)
         trials, questions = run_tables(self.benchmark, records, lab.executor)
         models = sorted(solve.model_names(system), key=lambda model: (model != self.model, model))
