@@ -102,8 +102,9 @@ class Client:
         """The calls and dollars of `complete_many(requests)`, before it is run."""
         asked = {self.key(request): request for request in requests}
         seen, groups = self.cache.get_many(list(asked)), defaultdict(list)
-        for key in asked.keys() - seen.keys():
-            groups[asked[key].prompt, asked[key].model].append(asked[key])
+        for key, request in asked.items():
+            if key not in seen:
+                groups[request.prompt, request.model].append(request)
         sums = Preview(cached=len(seen))
         for group in groups.values():
             letters = sum(len(str(part.get("content"))) for one in group for part in one.messages)
