@@ -116,14 +116,16 @@ def _says(
     """The meaning of a part, see `Part`; `named` are the expressions behind the names of result columns."""
 
     def known(n: exp.Expr) -> exp.Expr:
-        if isinstance(n, exp.Column) and (name := found.columns.get(place(n))):
-            return exp.column(name[1], name[0])
-        alias = isinstance(n, exp.Column) and not n.table and named.get(n.name)
-        return alias.transform(known) if alias else n
+        name = found.columns.get(place(n)) if isinstance(n, exp.Column) else None
+        return exp.column(name[1], name[0]) if name else n
+
+    def behind(n: exp.Expr) -> exp.Expr:
+        alias = named.get(n.name) if isinstance(n, exp.Column) and not n.table else None
+        return alias.transform(known) if alias and place(n) not in found.columns else known(n)
 
     said = []
     for condition in [one.unalias()] if clause != "FROM" else _conditions(one.args.get("on")):
-        meant = condition.transform(known)
+        meant = condition.transform(behind)
         text, joins = _written(meant), clause == "FROM"
         if isinstance(meant, exp.EQ):  # columns first
             ends = [

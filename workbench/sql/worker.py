@@ -103,7 +103,7 @@ def guarded(connection: sqlite3.Connection) -> sqlite3.Connection:
     connection.text_factory = lenient
     # Virtual tables are set up before the authorizer, which would deny their own statements. LIMIT 0 reads no row, as
     # their rows may come from an endless query.
-    sql = "SELECT name FROM sqlite_schema WHERE rootpage = 0 AND type = 'table'"
+    sql = "SELECT CAST(name AS TEXT) FROM sqlite_schema WHERE rootpage = 0 AND type = 'table'"
     for name in (*(name for (name,) in connection.execute(sql) if name), "json_each", "json_tree"):
         try:
             connection.execute(f"SELECT * FROM {quoted(name)} LIMIT 0")
@@ -170,14 +170,15 @@ def fingerprint(rows: list[Row]) -> str:
 def failure(error: Exception, seconds: float) -> Answer:
     """The answer for an error. It shows no folder."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    text = str(error.strerror if isinstance(error, OSError) else error)
-    status = "error"
+    status, text = "error", str(error.strerror if isinstance(error, OSError) else error)
     if isinstance(error, MemoryError) or code in {sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM}:
         status, text = "too_large", "a value or a step is larger than it may be"
     elif code == sqlite3.SQLITE_INTERRUPT:
         status, text = "timeout", f"no answer within {seconds:g} s"
     elif code == sqlite3.SQLITE_AUTH or text.startswith("not authorized"):
         status, text = "denied", f"{text}: only a SELECT from tables runs here"
+    elif isinstance(error, UnicodeError):
+        text = "text that is not UTF-8"
     elif code == sqlite3.SQLITE_READONLY:
         text = "a program that ended while it wrote left a journal: open it once to write"
     passing = code in TRANSIENT or isinstance(error, OSError)
@@ -236,7 +237,7 @@ def schema(path: str, views: bool) -> Answer:
     # This pragma works out the columns of all views. Without it, shadow tables count as tables.
     listed = connection.execute("PRAGMA main.table_list") if views else ()
     kinds = {name: kind for _, name, kind, *_ in listed}
-    sql = "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view')"
+    sql = "SELECT CAST(name AS TEXT), type FROM sqlite_schema WHERE type IN ('table', 'view')"
     sql += " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid"
     tables: list[Answer] = []
     for name, type_ in connection.execute(sql).fetchall():
