@@ -97,7 +97,7 @@ def sent(monkeypatch):
     ask = Worker.ask
 
     def record(worker, given):
-        requests.append(given)
+        requests.extend(given)
         return ask(worker, given)
 
     monkeypatch.setattr(Worker, "ask", record)

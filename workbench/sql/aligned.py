@@ -120,8 +120,9 @@ def _says(
         return exp.column(name[1], name[0]) if name else n
 
     def behind(n: exp.Expr) -> exp.Expr:
-        alias = named.get(n.name) if isinstance(n, exp.Column) and not n.table else None
-        return alias.transform(known) if alias and place(n) not in found.columns else known(n)
+        if not isinstance(n, exp.Column) or n.table or place(n) in found.columns:
+            return known(n)
+        return named[n.name].transform(known) if n.name in named else n
 
     said = []
     for condition in [one.unalias()] if clause != "FROM" else _conditions(one.args.get("on")):

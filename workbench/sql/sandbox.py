@@ -28,6 +28,7 @@ WORKER = str(Path(__file__).with_name("worker.py"))
 GRACE = 0.5  # seconds past the deadline in which a worker may stop a query by itself
 TOGETHER = 0.1  # seconds whose answers come together, to be stored in one transaction
 PART = 32  # requests of one thread at a time
+PIPE = 4096  # bytes sent at once: more than a pipe holds would make both ends wait
 START = 60.0  # seconds in which a worker must have started
 
 
@@ -44,34 +45,39 @@ class Worker:
             start_new_session=True,  # Ctrl-C in a terminal goes to the parent alone
         )
         self.ready = False
+        self.rest = b""  # of what was read: the next answers
 
-    def ask(self, request: Answer) -> Answer:
-        """The answer; raises TimeoutError after the deadline, another OSError if the worker dies."""
-        assert self.process.stdin is not None  # noqa: S101  for the type checker: it is a pipe
+    def ask(self, requests: Sequence[Answer]) -> Iterator[Answer]:
+        """The answers in order; raises TimeoutError after a deadline, another OSError if the worker dies."""
         if not self.ready:  # the deadline begins when the process has started
             self.ready = bool(self._read(START))
-        data = json.dumps(request).encode() + b"\n"
-        while data:  # a signal may interrupt a write
-            data = data[self.process.stdin.write(data) or 0 :]
-        head, rows, _ = self._read(request["seconds"] + GRACE)
-        answer: Answer = BLANK | orjson.loads(head) | {"rows": rows.decode()}
-        return answer
+        lines = [json.dumps(request).encode() + b"\n" for request in requests]
+        sent = 0
+        for number, request in enumerate(requests):
+            if number == sent:  # the pipe is empty; with several, the worker need not wait
+                data, sent = lines[number], number + 1
+                while sent < len(lines) and len(data) + len(lines[sent]) <= PIPE:
+                    data, sent = data + lines[sent], sent + 1
+                while data and self.process.stdin:  # a signal may interrupt a write
+                    data = data[self.process.stdin.write(data) or 0 :]
+            yield self._read(request["seconds"] + GRACE)
 
-    def _read(self, seconds: float) -> list[bytes]:
-        """The two lines of an answer, the second with the rows."""
-        assert self.process.stdout is not None  # noqa: S101
+    def _read(self, seconds: float) -> Answer:
+        assert self.process.stdout is not None  # noqa: S101  for the type checker: it is a pipe
         pipe, end = self.process.stdout.fileno(), time.monotonic() + seconds
-        chunks, lines = [b""], 0
+        chunks, lines = [self.rest], self.rest.count(b"\n")
         ready = select.poll()  # `select` takes no descriptor above 1,023
         ready.register(pipe, select.POLLIN)
-        while lines < 2:
+        while lines < 2:  # an answer has two, the second with the rows
             if not ready.poll(1000 * max(0.0, end - time.monotonic())):
                 raise TimeoutError
             chunks.append(os.read(pipe, 1 << 20))
             lines += chunks[-1].count(b"\n")
             if not chunks[-1]:
                 raise BrokenPipeError
-        return b"".join(chunks).split(b"\n")
+        head, rows, self.rest = b"".join(chunks).split(b"\n", 2)
+        answer: Answer = BLANK | orjson.loads(head) | {"rows": rows.decode()}
+        return answer
 
     def end(self) -> None:
         with self.process as process:  # which closes its pipes
@@ -123,26 +129,30 @@ class Sandbox:
                 self._stop([left])
 
     def _answers(self, requests: Sequence[Answer], left: threading.Event) -> list[Answer]:
-        return [self._answer(request, left) for request in requests]
-
-    def _answer(self, request: Answer, left: threading.Event) -> Answer:
-        """The answer of this thread's worker, or of the one that takes its place."""
-        thread, seconds = threading.get_ident(), request["seconds"]
-        for _ in range(2):
+        """The answers of this thread's worker, and of those that take its place."""
+        answers: list[Answer] = []
+        died = -1  # the request at which the last worker died
+        thread = threading.get_ident()
+        while len(answers) < len(requests):
             if thread not in self._workers:
                 self._workers[thread] = Worker()
             if left.is_set():
                 raise CancelledError("the caller has left, or the sandbox was closed")
             try:
-                return self._workers[thread].ask(request)
+                for answer in self._workers[thread].ask(requests[len(answers) :]):
+                    answers.append(answer)  # noqa: PERF402  those before an error count
+                break
             except TimeoutError:
-                self._workers.pop(thread).end()
+                seconds = requests[len(answers)]["seconds"]
                 late = {"status": "timeout", "error": f"no answer within {seconds:g} s"}
-                return BLANK | late | {"seconds": seconds}
+                answers.append(BLANK | late | {"seconds": seconds})
             except OSError:
-                self._workers.pop(thread).end()
-        why = "the worker process was killed twice; is there too little memory?"
-        return BLANK | {"status": "error", "error": why, "transient": True}
+                if died == len(answers):
+                    why = "the worker process was killed twice; is there too little memory?"
+                    answers.append(BLANK | {"status": "error", "error": why, "transient": True})
+                died = len(answers)
+            self._workers.pop(thread).end()
+        return answers
 
     def _stop(self, calls: Iterable[threading.Event]) -> None:
         """End these calls. All workers end; a request of another call is run once more."""
