@@ -102,15 +102,6 @@ def test_a_database_without_tables_is_refused_before_a_model_is_called(zoo, scri
     assert model.history == []
 
 
-def test_parameters_are_set_for_all_calls_and_for_a_role(zoo, scripted):
-    model = scripted("SELECT count(*) FROM animal")
-    given = ("--parameter", "reasoning_effort=low", "--parameter", "generation:max_tokens=800")
-    given += ("--parameter", "temperature=null", "--parameter", "judge:seed=5")
-    ended = ask(zoo, COUNT, "--system", "direct", "--model", "somewhere/model", *given)
-    assert ended.exit_code == 0
-    assert model.history[0].parameters == {"reasoning_effort": "low", "max_tokens": 800}
-
-
 def test_money_and_calls_are_limited(zoo, scripted):
     model = scripted("SELECT count(*) FROM animal")
     given = ("--system", "direct", "--model", "openai/gpt-4o-mini", "--dollars")

@@ -1,4 +1,4 @@
-"""`workbench cache`: what is counted, exported, merged and deleted."""
+"""`workbench cache`: what is counted, exported and merged."""
 
 import json
 
@@ -38,19 +38,6 @@ def test_an_export_is_merged_into_another_home(run, home, monkeypatch):
     monkeypatch.setenv("WORKBENCH_HOME", str(home / "other"))
     assert run("cache", "merge", file).out.startswith("2 rows added, 0 were cached")
     assert run("cache", "merge", home / "home" / "lab.sqlite").out.startswith("1 rows added, 2 ")
-
-
-def test_calls_are_deleted_with_yes_and_results_that_may_use_them_too(run, home):
-    with wb.Cache() as store, store.write() as db:
-        db.execute("INSERT INTO attempts VALUES ('a', 'q', x'00')")
-    assert run("cache", "prune", "--prompt", "fix").out == "1 calls would be deleted: add --yes\n"
-    assert run("cache", "prune", "--prompt", "nobody", "--yes").out == "0 calls deleted\n"
-    with wb.Cache() as store:
-        assert store.read("SELECT count(*) FROM attempts") == [(1,)]
-    assert run("cache", "prune", "--prompt", "fix", "--yes").out == "1 calls deleted\n"
-    with wb.Cache() as store:
-        assert store.read("SELECT count(*) FROM attempts") == [(0,)]
-    assert run("cache", "prune", "--yes").code == 2
 
 
 def test_a_file_that_is_no_cache_is_refused_and_stays_as_it_is(run, home):

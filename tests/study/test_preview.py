@@ -1,16 +1,20 @@
 """A preview counts the calls of each model without calling any."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 
 from workbench.cli.reproduce import reproduce
 from workbench.cli.run import run
+from workbench.llm.cache import Cache
 from workbench.llm.keys import endpoint, register
 from workbench.prompts.prompt import load
 from workbench.store import Store
-from workbench.study.preview import stand_in
+from workbench.study.experiment import experiment_of
+from workbench.study.preview import estimated, preview_home, stand_in
+from workbench.study.study import open_study
 from workbench.types import Request
 
 LAST = r"about \$([\d,.]+), at worst \$([\d,.]+); ([\d,]+) calls, (\d+)% of them (\w+)"
@@ -67,12 +71,17 @@ def test_a_preview_of_a_run_counts_what_is_cached(told):
     assert lines[-3].split()[:3] == ["together", "0", "6"]
 
 
-def test_no_reply_is_estimated_longer_than_its_call_allows(told):
-    costly = ("direct", "--limit", 10, "--model", "openai/gpt-4", "--preview", "--parameter")
-    _, (_, whole, *_) = told(run, *costly, "max_tokens=1000")
-    _, (_, short, *_) = told(run, *costly, "max_tokens=10")
+def test_no_reply_is_estimated_longer_than_its_call_allows():
+    def worst(most):
+        given = {"model": "openai/gpt-4", "parameters": {"openai/gpt-4": {"max_tokens": most}}}
+        with Cache() as store, preview_home() as home:
+            few = replace(experiment_of("bundled-dev"), preview=3, figures=home, **given)
+            with open_study(few, limit=10) as study:
+                study.run(study.direct())
+            return float(estimated(home, store).partition("at worst $")[2].partition(";")[0])
+
     output = 0.06 / 1000  # dollars for a token of GPT-4's output
-    assert float(whole) - float(short) == pytest.approx(10 * 990 * output, abs=0.011)
+    assert worst(1000) - worst(10) == pytest.approx(10 * 990 * output, abs=0.011)
 
 
 def test_a_model_that_runs_in_this_process_is_not_asked():

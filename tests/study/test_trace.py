@@ -271,7 +271,6 @@ def test_the_command_shows_question_sql_and_result(study, run, tmp_path, monkeyp
     folder.mkdir()
     (folder / "it.csv").write_text(f"run\n{run.id}\n")
     said = CliRunner().invoke(command, [str(folder / "it.csv"), "0"]).output
-    for question in study.benchmark.questions[:10]:
+    for question in study.benchmark.questions:
         assert f"{question.id} ({question.db_id}) {question.text}" in said
     assert ": ok, " in said
-    assert "and 30 more: add --all" in said

@@ -16,7 +16,7 @@ from workbench.terminal import VisibleStream
 # Each command's module, and its line of help, which is printed without importing the module.
 COMMANDS = {
     "ask": ("ask", "Answer a question about a database."),
-    "cache": ("cache", "Count, export, merge and delete cached model calls."),
+    "cache": ("cache", "Count, export and merge cached model calls."),
     "data": ("data", "List benchmarks, or check one or a folder of them."),
     "evaluate": ("evaluate", "Judge files of predictions."),
     "init": ("data", "Copy the notebooks and experiments into a folder."),

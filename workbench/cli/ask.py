@@ -21,11 +21,10 @@ from workbench.types import Question, Selection
 @options.system(default="chase")
 @options.model
 @options.judge
-@options.parameters
 @options.dollars
 @click.option("--calls", type=click.IntRange(min=0), help="Stop before more calls are made.")
 def ask(database: str, question: str, hint: str, system: str, model: str, judge: str,
-        parameters: dict[str, str], dollars: float | None, calls: int | None) -> None:  # fmt: skip
+        dollars: float | None, calls: int | None) -> None:  # fmt: skip
     """Answer a question about a database.
 
     DATABASE is an SQLite file, or the name of a bundled database, such as harbour. Column descriptions are read from
@@ -40,11 +39,8 @@ def ask(database: str, question: str, hint: str, system: str, model: str, judge:
         raise BadInputError(f"{database}: no such file; {known}")
     if not question.strip():
         raise BadInputError("the question is empty; ask one, in quotes")
-    steps, given = (
-        options.make_system(system, model, judge),
-        options.parameters_of(model, parameters),
-    )
-    with options.open_lab(lambda _: path, dollars, calls, system=system, parameters=given) as lab:
+    steps = options.make_system(system, model, judge)
+    with options.open_lab(lambda _: path, dollars, calls, system=system) as lab:
         schema = lab.schema(path.stem)
         if not schema.tables:
             raise BadInputError(f"nothing can be asked: {'; '.join(schema.skipped)}")

@@ -1,4 +1,4 @@
-"""`workbench cache ...`: count, export, merge and delete cached model calls."""
+"""`workbench cache ...`: count, export and merge cached model calls."""
 
 from pathlib import Path
 
@@ -60,18 +60,3 @@ def merge(other: Path) -> None:
     with Cache() as store:
         merged = store.merge(other)
     print(f"{merged.new:,} rows added, {merged.known:,} were cached already")
-
-
-@cache.command()
-@click.option("--prompt", help="Only calls of this prompt.")
-@click.option("--model", help="Only calls of this model.")
-@click.option("--yes", is_flag=True, help="Delete the calls. Without it, only count them.")
-def prune(prompt: str | None, model: str | None, yes: bool) -> None:
-    """Delete calls from the cache. Asking for one again costs money again."""
-    given = {k: v for k, v in {"prompt": prompt, "model": model}.items() if v}
-    if not given:
-        raise BadInputError("prune needs a choice of calls: --prompt or --model")
-    with _open() as store:
-        where = " AND ".join(f"{name} = ?" for name in given)
-        number = store.prune(where, [*given.values()], dry=not yes)
-    print(f"{number:,} calls deleted" if yes else f"{number:,} calls would be deleted: add --yes")

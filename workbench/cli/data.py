@@ -2,7 +2,6 @@
 
 import shutil
 import sys
-from collections import Counter
 from pathlib import Path
 
 import click
@@ -10,7 +9,6 @@ import click
 from workbench.benchmarks.load import BENCHMARKS, check, lacking, open_benchmark
 from workbench.cli import options
 from workbench.errors import BadInputError
-from workbench.evaluate.judge import difficulty
 from workbench.llm.cache import Cache
 from workbench.sql.executor import Executor
 from workbench.study.experiment import shipped
@@ -44,11 +42,8 @@ def check_(benchmark: str, root: Path | None) -> None:
     with Cache() as store, Executor(store) as executor:
         opened = open_benchmark(benchmark, root)
         complaints = list(check(opened, executor))
-    questions = opened.questions
-    levels = Counter(difficulty(opened, question) or "none" for question in questions)
-    print(f"{len(questions)} questions, {len({q.db_id for q in questions})} databases")
-    shares = (f"{name} {n / len(questions):.0%}" for name, n in levels.most_common())
-    print("\n".join([f"difficulty: {', '.join(shares)}", *complaints]))
+    databases = {question.db_id for question in opened.questions}
+    print(f"{len(opened.questions)} questions, {len(databases)} databases", *complaints, sep="\n")
     sys.exit(bool(complaints) or not all(opened.has(question.db_id) for question in opened.every))
 
 

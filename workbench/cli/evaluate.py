@@ -16,12 +16,21 @@ from workbench.llm.cache import Cache
 from workbench.sql.executor import Executor
 
 
+def _by_name(
+    _context: click.Context, _option: click.Parameter, given: tuple[str, ...]
+) -> dict[str, str]:
+    files = dict(item.partition("=")[::2] for item in given)
+    if not all(files.values()) or len(files) < len(given):
+        raise click.BadParameter(f"{' '.join(given)!r}: give NAME=FILE, each name once")
+    return files
+
+
 @click.command()
 @click.argument("benchmark")
 @options.root
 @options.limit
 @options.predictions
-@click.option("--gold", "golds", multiple=True, metavar="NAME=FILE", callback=options.by_name,
+@click.option("--gold", "golds", multiple=True, metavar="NAME=FILE", callback=_by_name,
               help="Judge also by revised gold queries, such as BIRD's dev_20251106.")  # fmt: skip
 @click.option("--by", type=click.Choice(["difficulty", "db_id", "feature"]), multiple=True,
               help="Add a table by this column; feature is a part of the gold query, such as a join.")  # fmt: skip

@@ -1,10 +1,9 @@
 """Options that several commands share, options made from a dataclass, and the systems by their short names."""
 
-import json
 import math
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,6 @@ import click
 import workbench as wb
 from workbench.errors import BadInputError
 from workbench.llm.money import CAUTIOUS, cautious
-from workbench.llm.parameters import check_given
 
 SYSTEMS = {"chase": "chase_sql", "chess": "chess_ir_cg_ut", "chess-ss": "chess_ir_ss_cg", "mac": "mac_sql",
            "direct": "direct", "zero-shot": "zero_shot"}  # fmt: skip
@@ -34,27 +32,6 @@ def settings(kind: type) -> Callable[[Any], Any]:
         return command
 
     return add
-
-
-def by_name(_context: click.Context, option: Any, given: tuple[str, ...]) -> dict[str, str]:  # fmt: skip
-    """The values by their names, each given once as NAME=VALUE."""
-    values = dict(item.partition("=")[::2] for item in given)
-    if not all(values) or not all(values.values()) or len(values) < len(given):
-        raise click.BadParameter(f"{' '.join(given)!r}: give {option.metavar}, each name once")
-    return values
-
-
-def parameters_of(model: str, given: dict[str, str]) -> dict[str, dict[str, Any]]:
-    """The parameters by role, those of all calls under the name of the model; a value that is not JSON is text."""
-    read: dict[str, dict[str, Any]] = {}
-    for named, text in given.items():
-        role, _, name = named.rpartition(":")
-        value: Any = text
-        with suppress(ValueError):
-            value = json.loads(text)
-        read.setdefault(role or model, {})[name] = value
-    check_given(read)
-    return read
 
 
 def _number(_context: click.Context, _option: click.Parameter, given: float | None) -> float | None:
@@ -79,9 +56,6 @@ batch = click.option("--batch", is_flag=True, help="Send calls in batches: half 
 cluster = click.option("--cluster", default="", metavar="ADDRESS", help="Compute on a Dask cluster: tcp://HOST:8786, a"
                        " scheduler file, or local:4 for 4 workers here.")  # fmt: skip
 preview = click.option("--preview", is_flag=True, help="Only estimate calls and cost, from three questions.")  # fmt: skip
-parameters = click.option("--parameter", "parameters", multiple=True, metavar="[ROLE:]NAME=VALUE", callback=by_name,
-                          help="A parameter of all calls, or of a role's (generation, filtering, judge, rest):"
-                          " judge:temperature=0. null leaves one out.")  # fmt: skip
 predictions = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 
 

@@ -16,8 +16,6 @@ from workbench.study.experiment import load_experiment
 from workbench.study.gallery import write_gallery
 from workbench.study.preview import estimated, preview_home
 
-_SHOWN = 10  # candidates that trace shows without --all
-
 
 @click.command()
 @click.argument("experiment", default="embedded")
@@ -68,8 +66,7 @@ def reproduce(experiment: str, only: tuple[str, ...], limit: int | None, at_once
 @click.command()
 @click.argument("data", type=click.Path(path_type=Path))
 @click.argument("row", type=int)
-@click.option("--all", "everything", is_flag=True, help="Show every candidate, not the first ten.")
-def trace(data: Path, row: int, everything: bool) -> None:
+def trace(data: Path, row: int) -> None:
     """Show what is behind a number: the questions, SQL, results and calls that ROW of DATA was counted from.
 
     DATA is the .csv beside a figure or table, and its rows are counted from 0. `workbench cache export FILE.jsonl --keys
@@ -81,6 +78,4 @@ def trace(data: Path, row: int, everything: bool) -> None:
         calls = len({key for keys in found["calls"] for key in keys})
         asked = found["question_id"].nunique()
         print(f"{len(found):,} candidates for {asked:,} questions, {calls:,} calls\n")
-        print(back.told(data, found if everything else found[:_SHOWN], store))
-    if not everything and len(found) > _SHOWN:
-        print(f"and {len(found) - _SHOWN:,} more: add --all")
+        print(back.told(data, found, store))

@@ -28,7 +28,6 @@ from workbench.study.study import open_study
 @options.limit
 @options.model
 @options.judge
-@options.parameters
 @options.prompts
 @options.dollars
 @options.batch
@@ -36,8 +35,7 @@ from workbench.study.study import open_study
 @click.option("--save", type=options.FILE, help="Write the answers to this .json (BIRD's form), .sql (Spider's),"
               " .jsonl or .csv.")  # fmt: skip
 @options.preview
-def run(system: str, benchmark: str, model: str, judge: str, parameters: dict[str, str],
-        save: Path | None, preview: bool, **settings: Any) -> None:  # fmt: skip
+def run(system: str, benchmark: str, judge: str, save: Path | None, preview: bool, **settings: Any) -> None:  # fmt: skip
     """Run SYSTEM over a benchmark and print its execution accuracy and cost.
 
     The table and the answers are saved in the folder runs. `workbench evaluate` judges the answers again in every
@@ -47,8 +45,8 @@ def run(system: str, benchmark: str, model: str, judge: str, parameters: dict[st
     if not benchmark_name(benchmark):
         known = f"there are {', '.join(BENCHMARKS)}, or give NAME.json"
         raise BadInputError(f"no benchmark {benchmark!r}; {known}")
+    model, prompts = settings["model"], settings["prompts"]
     asked = options.make_system(system, model, judge)
-    settings |= {"model": model, "parameters": options.parameters_of(model, parameters)}
     if preview:
         with Cache() as store, preview_home() as home:
             few = replace(experiment_of(benchmark), preview=3, cache=store.path, figures=home)
@@ -56,8 +54,8 @@ def run(system: str, benchmark: str, model: str, judge: str, parameters: dict[st
                 study.run(asked)
             print(estimated(home, store))
         return
-    own = [system, model, judge, settings["prompts"] and settings["prompts"].name]
-    name = re.sub(r"\W+", "_", "_".join(filter(None, [*own, *map("_".join, parameters.items())])))
+    own = filter(None, [system, model, judge, prompts and prompts.name])
+    name = re.sub(r"\W+", "_", "_".join(own))
     with open_study(benchmark, **settings) as study:
         run, folder = study.run(asked), study.saved.folder
         costs = study.costs({run.name: run})

@@ -173,16 +173,6 @@ class Cache(Store):
                     ) from error
         return Merged(new, number - new)
 
-    def prune(self, where: str, values: Sequence[Any] = (), *, dry: bool = False) -> int:
-        """Delete calls, and all results, which may use them; returns their number. `dry` counts."""
-        number: int = self.read(f"SELECT count(*) FROM calls WHERE {where}", values)[0][0]
-        if number and not dry:
-            with self.write() as db:
-                db.execute(f"DELETE FROM calls WHERE {where}", values)
-                db.execute("DELETE FROM selections")  # those of other calls are made again for free
-                db.execute("DELETE FROM attempts")
-        return number
-
 
 def insert(request: Request, answer: Completion, endpoint: str, reply: Mapping[str, Any],
            began: float) -> Statement:  # fmt: skip
