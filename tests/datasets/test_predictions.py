@@ -181,6 +181,7 @@ def test_what_is_written_is_read_again(bird, tmp_path, sql, end):
         ("a.json", '{"0": "SELECT 1", "0": "SELECT 2"}'), ("a.json", "[" * 100_000),
         ("a.jsonl", '{"question_id": 0, "sql": "SELECT 1"}\n{"question_id"'),
         ("a.json", '[{"question_id": 0, "sql": "SELECT 1", "sample": "one"}]'),
+        ("a.json", '[{"question_id": 0, "sql": "SELECT 1", "sample": [1]}]'),
         ("a.csv", "question_id,sql\n"), ("a.csv", 'question_id,sql\n0,"SELECT 1\n'),
         ("a.csv", "question_id,sql\n0\n"), ("a.csv", "question_id,sql\n0,SELECT 1, 2\n"),
         ("a.sql", ""), ("a.sql", b"\xff\xff\x00 SELECT"),

@@ -11,7 +11,6 @@ import io
 import json
 import os
 import re
-from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,6 @@ _MARK = re.compile(r"\s*-{3,} ?bird ?-{3,}\s*")  # with or without its tabs
 # Files that hold gold beside the prediction call gold `sql` or `query`, so these names are tried last.
 _SQL_FIELDS = ("predicted_sql", "pred_sql", "predicted", "prediction", "pred", "sql", "query")
 _TABLES = re.compile(r"\b(?:from|join)\s+[\"`\[]?(\w+)", re.IGNORECASE)
-_Tables = Callable[[str], set[str]]
 
 
 def read_predictions(benchmark: Benchmark, *paths: str | Path) -> pd.DataFrame:
@@ -102,37 +100,48 @@ def _read(benchmark: Benchmark, path: Path) -> pd.DataFrame:
     text = read_text(path)
     try:
         found, by_position = _entries(path, text, {q.db_id for q in every})
-        entries = [_checked(number, entry) for number, entry in enumerate(found, 1)]
     except (ValueError, csv.Error) as error:
         raise BadInputError(f"{path}: not predictions: {error}") from error
+    entries = [_fields(entry) for entry in found]
     keys = {entry["question_id"] for entry in entries}
     by_position |= keys == set(map(str, range(len(every)))) and not keys <= {q.id for q in every}
     if by_position and len(entries) == len(benchmark.questions):
         every = benchmark.questions
-    name = path.name.removesuffix(ANSWERS).removesuffix(path.suffix)
     asked = {str(n) if by_position else question.id: question for n, question in enumerate(every)}
+    name = path.name.removesuffix(ANSWERS).removesuffix(path.suffix)
 
     @cache
     def tables(db_id: str) -> set[str]:
         found = read_schema(benchmark.database(db_id)).tables if benchmark.has(db_id) else ()
         return {lower_name(table.name) for table in found}
 
-    rows: dict[tuple[str, str, int], str] = {}
+    def astray(place: int, sql: str) -> bool:
+        """Whether SQL names no table of its question's database, but only those of a question's next to it."""
+        named = {lower_name(name) for name in _TABLES.findall(sql)}
+        near = (every[place], *every[max(place - 1, 0) : place + 2])
+        own, *others = (tables(question.db_id) for question in near)
+        return bool(named and own) and not named & own and any(named <= one for one in others)
+
+    rows: dict[tuple[str, str, str], str] = {}
     for number, entry in enumerate(entries, 1):
-        sql, db_id, question = entry["sql"], entry["db_id"], asked.get(entry["question_id"])
-        if not question:
-            wrong = f"{benchmark.name} has no question {entry['question_id']!r}"
-            raise BadInputError(f"{path}, entry {number}: {wrong}, nor are the keys positions")
-        row = (question.id, str(entry.get("generator") or name), entry["sample"])
-        stated = str(entry.get("question") or question.text)
-        here = f"question {question.id} of {benchmark.name}"
-        if db_id not in {"", question.db_id} or stated.strip() != question.text.strip():
-            wrong = f"database {db_id!r} and text {stated!r}, but {here} is about"
-            wrong += f" {question.db_id!r} and is {question.text!r}"
+        sql, key, db_id = entry["sql"], entry["question_id"], entry["db_id"]
+        question = asked.get(key, Question("", "", ""))
+        row = (question.id, entry["generator"] or name, entry["sample"])
+        about = f"question {question.id} of {benchmark.name}, on {question.db_id}: {question.text}"
+        if sql is None:
+            wrong = f"no SQL as one of {', '.join(_SQL_FIELDS)} in {found[number - 1]!r:.80}"
+        elif key not in asked:
+            wrong = f"{benchmark.name} has no question {key!r}, nor are the keys positions"
+        elif db_id not in {"", question.db_id}:
+            wrong = f"database {db_id!r} in an answer to {about}"
+        elif entry["question"] not in {"", question.text.strip()}:
+            wrong = f"text {entry['question']!r} in an answer to {about}"
+        elif not re.fullmatch(r"-?\d+", row[-1]):
+            wrong = f"sample is {row[-1]!r}: it must be a whole number"
         elif row in rows:
-            wrong = f"{here} is answered before; number several answers in a field sample"
-        elif by_position and not db_id and _of_a_neighbour(every, number - 1, sql, tables):
-            wrong = f"names no table of {question.db_id!r}, the database of {here}"
+            wrong = f"a second answer to {about}; number several in a field sample"
+        elif by_position and not db_id and astray(number - 1, sql):
+            wrong = f"names no table of {question.db_id!r} in an answer to {about}"
         else:
             rows[row] = sql
             continue
@@ -140,16 +149,21 @@ def _read(benchmark: Benchmark, path: Path) -> pd.DataFrame:
     if not rows or (by_position and len(rows) != len(every)):
         counts = f"{len(rows)} entries for the {len(every)} questions of {benchmark.name}"
         raise BadInputError(f"{path}: {counts}; without ids there must be one for each")
-    return pd.DataFrame([(*row, sql) for row, sql in rows.items()], columns=COLUMNS)
+    frame = pd.DataFrame([(*row, sql) for row, sql in rows.items()], columns=COLUMNS)
+    return frame.astype({"sample": int})
 
 
-def _of_a_neighbour(asked: Sequence[Question], place: int, sql: str, tables: _Tables) -> bool:
-    """Whether the SQL names no table of the question's database, but only those of a question's next to it."""
-    named = {lower_name(name) for name in _TABLES.findall(sql)}
-    own = tables(asked[place].db_id)
-    near = {question.db_id for question in asked[max(place - 1, 0) : place + 2]}
-    lost = bool(named and own) and not named & own
-    return lost and any(named <= tables(db_id) for db_id in near)
+def _fields(record: Any) -> dict[str, Any]:
+    """An entry's fields; what follows BIRD's mark in its SQL is the db_id, and SQL is None where it has none."""
+    given = record.items() if isinstance(record, dict) else ()
+    fields = {str(name).strip().lower(): value for name, value in given}
+    stated: Any = next((fields[name] for name in _SQL_FIELDS if name in fields), {})
+    sql, *db_id = _MARK.split(stated if isinstance(stated, str) else "", maxsplit=1)  # null: no SQL
+    named = ("question_id", "generator", "question", "db_id")
+    own = {name: str("" if fields.get(name) is None else fields[name]).strip() for name in named}
+    own |= {"sample": str(fields.get("sample") or 0).removesuffix(".0")}
+    own |= {"db_id": own["db_id"] or "".join(db_id).strip()}
+    return own | {"sql": None if isinstance(stated, dict | list) else sql.strip()}
 
 
 def _entries(path: Path, text: str, known: set[str]) -> tuple[list[Any], bool]:
@@ -174,16 +188,3 @@ def _entries(path: Path, text: str, known: set[str]) -> tuple[list[Any], bool]:
     split = [(sql, end.strip()) if tab and end.strip() in known else (f"{sql}{tab}{end}", "")
              for sql, tab, end in parts]  # fmt: skip
     return [{"question_id": n, "sql": sql, "db_id": db} for n, (sql, db) in enumerate(split)], True
-
-
-def _checked(number: int, record: Any) -> dict[str, Any]:
-    """An entry's fields; what follows BIRD's mark in its SQL is the db_id."""
-    given = record.items() if isinstance(record, dict) else ()
-    fields = {str(name).strip().lower(): value for name, value in given}
-    key, name = fields.get("question_id"), next((f for f in _SQL_FIELDS if f in fields), "")
-    if key in {None, ""} or not name or isinstance(fields[name], dict | list):
-        wanted = f"question_id and SQL as one of {', '.join(_SQL_FIELDS)}"
-        raise ValueError(f"entry {number} is {record!r:.80}: expected {wanted}")
-    sql, *db_id = _MARK.split(fields[name] if isinstance(fields[name], str) else "", maxsplit=1)
-    fields |= {"question_id": str(key).strip(), "sample": int(fields.get("sample") or 0)}
-    return fields | {"db_id": fields.get("db_id") or "".join(db_id).strip(), "sql": sql.strip()}
