@@ -11,7 +11,7 @@ from workbench.sql.aligned import aligned
 JOINED = "FROM inspection AS T1 JOIN vessel AS T2 ON T1.imo = T2.imo"
 FIRST = [  # the cause, gold, the prediction, the hint, and what the reason says
     ("hint ignored", "SELECT imo FROM vessel WHERE vtype = 'GC'", "SELECT imo FROM vessel WHERE vname = 'x'", "cargo refers to vtype = 'GC'", "the hint says 'GC'"),
-    ("hint ignored", "SELECT SUM(n_def) FROM inspection", "SELECT SUM(imo) FROM inspection", "deficiencies refers to n_def", "the hint says 'n_def', which gold uses"),
+    ("hint ignored", "SELECT SUM(n_def) FROM inspection", "SELECT SUM(imo) FROM inspection", "deficiencies refers to n_def", "the hint says 'n_def', which gold alone uses"),
     ("missing table or join", f"SELECT T2.vname {JOINED}", "SELECT vname FROM vessel", "", "gold reads inspection"),
     ("missing table or join", f"SELECT T2.vname {JOINED}", f"SELECT T2.vname {JOINED.replace('T1.imo =', 'T1.n_def =')}", "", "gold joins by inspection.imo = vessel.imo"),
     ("other column", "SELECT imo FROM vessel", "SELECT vname FROM vessel", "", "gold returns vessel.imo, the prediction vessel.vname"),

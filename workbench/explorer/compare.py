@@ -24,7 +24,7 @@ from workbench.study.study import Study, open_study
 from workbench.systems.baselines import direct
 from workbench.systems.generate import Generate
 from workbench.systems.system import System, rebuilt, with_model
-from workbench.types import Question
+from workbench.types import Execution, Question
 from workbench.widgets.data import pair, result, shown
 from workbench.widgets.desk import Desk, script
 
@@ -144,11 +144,9 @@ class Grid(Desk):
 
 def answer(lab: Lab, question: Question, gold: str, sql: str) -> dict[str, Any]:
     """A query, its result, and its parts beside gold's; or that there is none."""
-    if not sql:
-        none = {"columns": [], "rows": [], "total": 0, "error": "no SQL"}
-        return {"sql": "", "result": none, "pair": []}
-    aligned = pair(gold, sql, lab.schema(question.db_id))
-    return {"sql": shown(sql, 20_000), "result": result(lab.run(question, sql)), "pair": aligned}
+    ran = lab.run(question, sql) if sql else Execution("error", error="no SQL")
+    aligned = pair(gold, sql, lab.schema(question.db_id)) if sql else []
+    return {"sql": shown(sql, 20_000), "result": result(ran), "pair": aligned}
 
 
 def compare(

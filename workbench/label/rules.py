@@ -6,6 +6,7 @@ Rules compare both queries clause by clause and both results. What they guess is
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from workbench.benchmarks.load import Flaw
 from workbench.label.cases import Case
@@ -31,7 +32,6 @@ _SIGNS: tuple[tuple[str, str, str], ...] = (
     ("other column", "SELECT", "gold returns {}, the prediction {}"),
     ("other column", "both columns", "gold uses {}, the prediction {}"),
     ("other literal", "WHERE", "gold requires {}, the prediction {}"),
-    ("other literal", "HAVING", "gold requires {}, the prediction {}"),
     ("aggregation", "operations", "gold uses {}, the prediction {}"),
     ("aggregation", "both GROUP BY", "gold groups by {}, the prediction by {}"),
     ("function", "functions", "gold uses {}, the prediction {}"),
@@ -54,7 +54,7 @@ def suggest(case: Case) -> Iterator[tuple[str, str]]:
     for sign, cause in _ERRORS.items():
         if sign in ran.error:
             yield cause, f"{_FAILS}: {ran.error}"
-    null, found = (all(v is None for row in one.rows for v in row) for one in (gold, ran))
+    null, found = ({None}.issuperset(chain(*one.rows)) for one in (gold, ran))
     if not gold.is_complete:
         yield "wrong gold", f"gold does not run: {gold.error or gold.status}"
     elif null and not found:
@@ -62,10 +62,7 @@ def suggest(case: Case) -> Iterator[tuple[str, str]]:
     hint, columns = lower_name(case.question.evidence), only["columns"][0]
     for used in [*only["literals"][0], *(name.partition(".")[2] for name in columns)]:
         if used and re.search(rf"(?<!\w){re.escape(lower_name(used))}(?!\w)", hint):
-            yield (
-                "hint ignored",
-                f"the hint says {used!r}, which gold uses and the prediction does not",
-            )
+            yield "hint ignored", f"the hint says {used!r}, which gold alone uses"
     for cause, name, said in _SIGNS:
         sides = only[name.removeprefix("both ")]
         if any(sides) and (all(sides) or not name.startswith("both")):
@@ -88,7 +85,8 @@ def _only(case: Case) -> Mapping[str, tuple[list[str], list[str]]]:
             for clause, text in part.says:
                 same = _COUNT.sub("COUNT(*)", text)
                 found["DISTINCT"][n].update({same} if _DISTINCT.search(same) else ())
-                found[clause][n].update({same} if clause != "SELECT" or not part.depth else ())
+                kind = clause.replace("HAVING", "WHERE")
+                found[kind][n].update({same} if kind != "SELECT" or not part.depth else ())
     only = {name: (sorted(a - b), sorted(b - a)) for name, (a, b) in found.items()}
     return defaultdict(lambda: ([], []), only)
 
@@ -104,13 +102,11 @@ def difference(case: Case) -> str:
 def _of_results(gold: Execution, ran: Execution) -> str:
     if not ran.is_complete:
         return f"{_FAILS}, {ran.error or ran.status}"
-    sizes = [
-        ("column", len(ran.columns), len(gold.columns)),
-        ("row", ran.row_count, gold.row_count),
-    ]
-    if sizes == [("column", 1, 1), ("row", 1, 1)]:
+    width, high = (len(ran.columns), len(gold.columns)), (ran.row_count, gold.row_count)
+    if (width, high) == ((1, 1), (1, 1)):
         cells = (ran.rows[0][0], gold.rows[0][0])
         return " in place of ".join("NULL" if cell is None else str(cell)[:60] for cell in cells)
     shared = f"{len({*gold.rows} & {*ran.rows})} of {len({*gold.rows})} rows are shared"
-    parts = [f"{a:,} {noun}{'s' * (a != 1)} in place of {b:,}" for noun, a, b in sizes if a != b]
-    return "; ".join(parts) or shared if gold.is_complete else ""
+    sizes = (("column", *width), ("row", *high))
+    said = [f"{a:,} {noun}{'s' * (a != 1)} in place of {b:,}" for noun, a, b in sizes if a != b]
+    return "; ".join(said) or shared if gold.is_complete else ""

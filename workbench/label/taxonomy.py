@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
 from pydantic import StringConstraints as Constraints
 
 from workbench.errors import BadInputError, read_yaml
@@ -35,26 +35,24 @@ _Name = Annotated[str, Constraints(strict=True, strip_whitespace=True, pattern=r
 _LONG = BeforeValidator(lambda given: {"name": given} if isinstance(given, str) else given)
 
 
-class Part(BaseModel):
+class Part(BaseModel, extra="forbid", frozen=True):
     """A sub-category."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     name: _Name
     meaning: str = ""
     suggested_by: tuple[_Cause, ...] = ()
     apart: bool = False  # set apart from the shares that the paper's figure shows
 
 
-class Category(Part):
+class Category(Part, frozen=True):
     """A category, with its sub-categories."""
 
     parts: Annotated[tuple[Annotated[Part, _LONG], ...], AfterValidator(_different)] = ()
 
 
-class Taxonomy(BaseModel):
+class Taxonomy(BaseModel, extra="forbid", frozen=True):
     """The categories by which a paper, or a user, sorts cases."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     name: _Name
     categories: Annotated[
         tuple[Annotated[Category, _LONG], ...], Field(min_length=1), AfterValidator(_different)
