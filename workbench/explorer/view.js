@@ -46,7 +46,7 @@ function render({ model, el }) {
   /** Ask for something that takes long: one thing at a time, and what went wrong stands above the result. */
   function work(what, message, then) {
     if (state.busy) return;
-    if (box.pop.contains(document.activeElement)) box.list.focus({ preventScroll: true });
+    if (box.pop.contains(document.activeElement)) focus(box.list);
     Object.assign(state, { busy: what, error: '', pop: null, said: '' }); draw();
     ask(message).then(then).catch(error => { state.error = error.message; }).finally(() => { state.busy = ''; draw(); });
   }
@@ -65,8 +65,11 @@ function render({ model, el }) {
     clearTimeout(picking);
     picking = setTimeout(() => { if (detail.id !== id) ask({ do: 'choose', key: id }).catch(error => { state.error = error.message; drawResult(); }); }, 40);
   }
-  function show(n) { state.pop = null; ask({ do: 'call', key: detail.id, n }).then(found => { state.call = found; state.ran = null; state.error = ''; draw(); later(0); })
-    .catch(error => { state.error = error.message; drawResult(); }); }
+  function show(n) {
+    state.pop = null;
+    ask({ do: 'call', key: detail.id, n }).then(found => { Object.assign(state, { call: found, ran: null, error: '' }); draw(); later(0); })
+      .catch(error => { state.error = error.message; drawResult(); });
+  }
   function open(key) {
     state.open = state.open === key ? null : key; drawCompare();
     if (state.open && !state.opened[key]) ask({ do: 'open', key }).then(found => { state.opened[key] = found; drawCompare(); })
@@ -84,8 +87,8 @@ function render({ model, el }) {
     tabs: div('bar'), page: div('scroll'), foot: div('under'), head: div('bar'),
     result: h('div', { class: 'scroll', tabindex: '0', 'aria-label': 'result' }), compare: h('div', { class: 'main', style: 'flex:1' }),
     pop: h('div', { class: 'pop scroll', hidden: true, role: 'dialog' }), choices: span('choices'), filters: span('choices'), views: span(''),
-    find: h('input', { type: 'search', placeholder: 'Search', 'aria-label': 'search questions', oninput: event => { state.find = event.target.value; search();
-      box.list.scrollTop = 0; drawTop(); drawRows(); } }),
+    find: h('input', { type: 'search', placeholder: 'Search', 'aria-label': 'search questions',
+      oninput: event => { state.find = event.target.value; search(); box.list.scrollTop = 0; drawTop(); drawRows(); } }),
     text: h('textarea', { spellcheck: 'false', 'aria-label': 'template', oninput: event => { change('source', event.target.value, call().source); drawPaint(); } }),
     paint: h('pre', { 'aria-hidden': 'true' }), bar: div('bar'),
     grid: h('div', { class: 'scroll grow', tabindex: '0', style: 'min-height:0', 'aria-label': 'comparison', onscroll: event => {
@@ -151,9 +154,9 @@ function render({ model, el }) {
     fill(box.trace, detail.steps.flatMap((step, i) => {
       const status = step.name === 'select' && step.reached && !step.missing ? detail.answer.status : step.reached ? 'done' : 'none';
       return [i > 0 && h('span', { class: 'dim', 'aria-hidden': 'true' }, '›'),
-        h('button', { class: `chip ${step.missing ? 'missing' : ''} ${step.name === verb ? 'on' : ''}`, 'data-step': step.name,
-          'aria-expanded': String(state.pop === step.name),
-          onclick: () => pop(step.name) }, step.missing ? h('span', { class: 'none', 'aria-hidden': 'true' }, '○') : mark(status), step.name,
+        h('button', { class: `chip ${step.missing ? 'missing' : ''} ${step.name === verb ? 'on' : ''}`,
+          'data-step': step.name, 'aria-expanded': String(state.pop === step.name), onclick: () => pop(step.name) },
+        step.missing ? h('span', { class: 'none', 'aria-hidden': 'true' }, '○') : mark(status), step.name,
         step.missing ? span('dim', `${step.missing} missing · ${step.price}`) : step.calls > 0 && span('dim', `×${step.calls}`))];
     }), span('grow'), span('dim ext one', `${many(detail.calls.length, 'call')}, ${lacking ? `${lacking} missing` : 'all cached'}`));
   }
@@ -173,14 +176,16 @@ function render({ model, el }) {
   function drawPaint() {
     const size = Object.fromEntries(call().data.map(([name, text]) => [name, Math.round(text.length * call().rate)])), own = new Set();
     let comment = false, at = -1;
-    if (source() !== call().source) for (const [op] of diff(call().source.split('\n'), source().split('\n'))) { if (op !== '-') at++; if (op === '+') own.add(at);
-      else if (op === '-') own.add(at + .5); }
+    if (source() !== call().source) for (const [op] of diff(call().source.split('\n'), source().split('\n'))) {
+      if (op !== '-') at++;
+      if (op !== '=') own.add(op === '+' ? at : at + .5);
+    }
     fill(box.paint, source().split('\n').map((text, n) => {
       if (text.startsWith('{#')) comment = true;
       const cls = comment ? 'c' : /^#{1,3} /.test(text) ? 't' : '', name = !comment && text.match(/\{\{ (\w+)/)?.[1];
       if (text.endsWith('#}')) comment = false;
-      return span(`at ${cls} ${own.has(n) ? 'new' : own.has(n - .5) ? 'cut' : ''}`, name in size && h('i', { class: 'gut', title: `${name}: ${size[name]} tokens` },
-        number(size[name])),
+      return span(`at ${cls} ${own.has(n) ? 'new' : own.has(n - .5) ? 'cut' : ''}`,
+        name in size && h('i', { class: 'gut', title: `${name}: ${size[name]} tokens` }, number(size[name])),
         cls ? text : text.split(/(\{[{%].*?[}%]\})/).map(part => /^\{[{%]/.test(part) ? span('j', part) : part));
     }));
   }
@@ -206,17 +211,15 @@ function render({ model, el }) {
     }
     const ops = diff(call().source.split('\n'), source().split('\n')), near = ops.map((_, i) => ops.slice(Math.max(0, i - NEAR), i + NEAR + 1).some(op => op[0] !== '='));
     fill(box.page, source() === call().source ? div('empty', 'The template is as it was. Edit it to see here what changed.')
-      : h('div', { class: 'code', style: 'padding:8px 0' },
-      ops.map(([op, a, b], i) => near[i] ? div(`dline ${op === '-' ? 'g own' : op === '+' ? 'p own' : ''}`, span('', op === '-' ? '−' : op === '+' ? '+' : ''),
-        span('', a ?? b))
+      : h('div', { class: 'code', style: 'padding:8px 0' }, ops.map(([op, a, b], i) => near[i]
+        ? div(`dline ${op === '-' ? 'g own' : op === '+' ? 'p own' : ''}`, span('', op === '-' ? '−' : op === '+' ? '+' : ''), span('', a ?? b))
         : near[i - 1] && div('dline dim', span('', '⋯'), span('')))));
   }
   function drawFoot() {
     if (!call()) return fill(box.foot);
     const found = state.rendered, models = [...new Set([...model.get('setup').models, edit().model ?? call().model])], heat = edit().temperature ?? call().temperature;
     const price = state.fault || !found ? '' : found.price, dirty = Object.keys(state.edits).length > 0;
-    fill(box.foot, state.fault && h('div', { class: 'note', role: 'alert' }, mark('wrong'), h('span', { class: 'one', title: state.fault, style: 'white-space:normal' },
-      state.fault)),
+    fill(box.foot, state.fault && h('div', { class: 'note', role: 'alert' }, mark('wrong'), h('span', { style: 'white-space:normal' }, state.fault)),
       div('', select([...models, 'another model…'], edit().model ?? call().model, to => to === 'another model…' ? pop('model') : change('model', to, call().model), 'model'),
         h('label', { class: 'dim', title: 'temperature' }, 'T ', h('input', { value: heat ?? '', style: 'width:44px;padding:0 6px', 'aria-label': 'temperature',
           onchange: event => {
@@ -227,8 +230,8 @@ function render({ model, el }) {
         span('grow'), h('span', { class: 'dim', 'aria-live': 'polite', 'data-part': 'tokens' }, found ? `${number(found.tokens)} tokens` : '…')),
       div('', h('button', { class: 'plain', style: 'margin-left:-10px', disabled: !changed(), title: 'Back to the prompt as it is (r)', onclick: reset }, 'Reset'),
         span('grow'),
-        h('button', { title: 'Keep the edits as a variant, run it on more questions, and compare it', disabled: !dirty || !!state.busy || !!state.fault, onclick: keep,
-          'data-part': 'many' },
+        h('button', { title: 'Keep the edits as a variant, run it on more questions, and compare it', 'data-part': 'many',
+          disabled: !dirty || !!state.busy || !!state.fault, onclick: keep },
           found ? `Run on ${found.count}` : 'Run on 20', found && span('dim', found.many)),
         h('button', { class: 'primary go', onclick: run, disabled: !!state.busy || !!state.fault, title: 'Ctrl+Enter', 'data-part': 'run' },
           state.busy === 'run' ? 'Running…' : ['Run', h('span', { style: 'font-weight:400' }, price), h('kbd', { class: 'ext' }, 'Ctrl ↵')])));
@@ -237,9 +240,9 @@ function render({ model, el }) {
   // ---- the reply, its query, and both results
   function drawResult() {
     const now = state.ran ?? (call()?.sql ? call() : detail.answer), own = state.ran || call()?.sql, silent = call() && !(state.ran ?? call()).sql;
-    const before = state.against === 'before' && state.ran?.pairBefore.length ? call() : null, turned = state.ran && state.ran.was !== state.ran.status
-      && state.ran.was !== 'none';
-    const other = before ? 'before' : 'gold', base = before ? { sql: before.sql, result: before.result, pair: state.ran.pairBefore }
+    const before = state.against === 'before' && state.ran?.pairBefore.length ? call() : null, turned = state.ran && ![state.ran.status, 'none'].includes(state.ran.was);
+    const other = before ? 'before' : 'gold';
+    const base = before ? { sql: before.sql, result: before.result, pair: state.ran.pairBefore }
       : { sql: detail.gold, result: detail.goldResult, pair: now.pair };
     const same = !before && now.status === 'right', who = own ? state.ran ? 'now' : 'reply' : 'answer';
     box.result.parentNode.classList.toggle('busy', !!state.busy);
@@ -251,26 +254,28 @@ function render({ model, el }) {
     const pair = now.sql && div('block', div('hd', h3('grow', 'SQL'), span('dim', state.ran?.pairBefore.length ? 'against' : 'against gold'),
       state.ran?.pairBefore.length > 0 && seg([['gold', 'gold'], ['before', 'before', 'the reply before the edit']], other, to => { state.against = to; drawResult(); },
         'compared with')),
-    h('div', { class: same ? 'calm' : '' }, sqlUnified(base.sql, now.sql, base.pair, [other, who])));
-    const results = now.sql && [div('block', div('hd', h3('', 'Result'), span('dim', count(now.result)), h('span', { class: same ? 'right' : 'wrong' }, same ? 'as gold’s'
-      : '')),
-      div('wide', table(now.result, same ? null : base.result, 'p', `only ${who}`)))];
+    div(same && 'calm', sqlUnified(base.sql, now.sql, base.pair, [other, who])));
+    const results = now.sql && div('block', div('hd', h3('', 'Result'), span('dim', count(now.result)), same && span('right', 'as gold’s')),
+      div('wide', table(now.result, same ? null : base.result, 'p', `only ${who}`)));
     const gold = div('block', div('hd', h3('', before ? 'Result before' : now.sql ? 'Result of gold' : 'Gold'), span('dim', count(base.result))),
       !now.sql && sql(detail.gold), div('wide', table(base.result, same || !now.sql ? null : now.result, 'g', `only ${other}`)));
     const said = state.ran ?? call(), shown = state.reply || silent;
-    const reply = said && h('div', { class: 'block', 'data-part': 'reply' },
-      said.cached ? h('button', { class: 'link', style: 'margin-left:-4px', 'aria-expanded': String(!!shown), onclick: () => { state.reply = !state.reply; drawResult(); } },
-      `${shown ? '▾' : '▸'} Reply${said.replyTokens ? `, ${number(said.replyTokens)} tokens` : ''}`) : h('p', { class: 'dim' }, 'This call is not in the cache.'),
-        shown && said.cached && h('pre', { class: 'code said' },
-      silent && state.ran && call().cached ? diff(call().reply.split('\n'), said.reply.split('\n')).map(([op, a, b]) => h('div',
-        { class: op === '-' ? 'g own' : op === '+' ? 'p own' : '' }, (a ?? b) || '\u00a0')) : said.reply));
+    const lines = silent && state.ran && call().cached && diff(call().reply.split('\n'), said.reply.split('\n'));
+    const text = lines ? lines.map(([op, a, b]) => div(op === '-' ? 'g own' : op === '+' ? 'p own' : '', (a ?? b) || '\u00a0')) : said?.reply;
+    const toggle = () => h('button', { class: 'link', style: 'margin-left:-4px', 'aria-expanded': String(!!shown), onclick: () => { state.reply = !state.reply; drawResult(); } },
+      `${shown ? '▾' : '▸'} Reply${said.replyTokens ? `, ${number(said.replyTokens)} tokens` : ''}`);
+    const reply = said && h('div', { class: 'block', 'data-part': 'reply' }, said.cached ? toggle() : h('p', { class: 'dim' }, 'This call is not in the cache.'),
+      shown && said.cached && h('pre', { class: 'code said' }, text));
     fill(box.result, alert, silent && reply, pair, results, gold, !silent && reply);
   }
 
   // ---- what opens above the page
-  function pop(what) { if (!what && box.pop.contains(document.activeElement)) (state.view === 'prompt' ? box.list : box.grid).focus({ preventScroll: true });
-    state.pop = state.pop === what ? null : what; state.said = ''; drawTrace(); drawPop();
-      if (state.pop) (box.pop.querySelector('input, [data-first]') ?? box.pop.querySelector('button'))?.focus({ preventScroll: true }); }
+  const focus = node => node?.focus({ preventScroll: true });
+  function pop(what) {
+    if (!what && box.pop.contains(document.activeElement)) focus(state.view === 'prompt' ? box.list : box.grid);
+    Object.assign(state, { pop: state.pop === what ? null : what, said: '' }); drawTrace(); drawPop();
+    if (state.pop) focus(box.pop.querySelector('input, [data-first]') ?? box.pop.querySelector('button'));
+  }
   function drawPop() {
     const what = state.pop, step = detail.steps?.find(one => one.name === what);
     box.pop.hidden = !what || alone;
@@ -280,12 +285,11 @@ function render({ model, el }) {
     const left = at && `${Math.max(8, Math.min(at.left - frame.left, frame.width - wide - 12))}px`, below = (step || what === 'save') && at;
     Object.assign(box.pop.style, { width: `${at ? wide : 320}px`, left: left ?? '', right: left ? '' : '8px', top: below ? `${at.bottom - frame.top + 4}px` : at ? '' : '40px',
       bottom: at && !below ? `${frame.bottom - at.top + 4}px` : '', maxHeight: `${below ? frame.bottom - at.bottom - 16 : 480}px` });
-    const head = (title, more) => div('popped', h('b', {}, title), span('dim grow one', more), h('button', { class: 'plain', 'aria-label': 'close', onclick: () => pop(null) },
-      '×'));
-    const field = (label, value, done, hint) => [h('form', { onsubmit: event => { event.preventDefault(); done(event.target.elements[0].value.trim()); },
-      style: 'display:flex;gap:8px' },
-      h('input', { value, 'aria-label': label, style: 'flex:1;min-width:0' }), h('button', { class: 'primary' }, 'OK')), h('p', { class: 'dim', style: 'margin-top:8px' },
-        hint), state.said && h('p', { class: 'wrong', role: 'alert' }, state.said)];
+    const close = h('button', { class: 'plain', 'aria-label': 'close', onclick: () => pop(null) }, '×');
+    const head = (title, more) => div('popped', h('b', {}, title), span('dim grow one', more), close);
+    const field = (label, value, done, hint) => [h('form', { class: 'flex', onsubmit: event => { event.preventDefault(); done(event.target.elements[0].value.trim()); } },
+      h('input', { class: 'grow', value, 'aria-label': label }), h('button', { class: 'primary' }, 'OK')),
+    h('p', { class: 'dim', style: 'margin-top:8px' }, hint), state.said && h('p', { class: 'wrong', role: 'alert' }, state.said)];
     if (what === 'keys') return fill(box.pop, head('Keys', ''),
       KEYS.map(([key, does]) => div('two-up', span('', key.split(' ').map(one => h('kbd', { style: 'margin-right:4px' }, one))), does)));
     if (what === 'save') return fill(box.pop, head('Save variants', ''),
@@ -323,8 +327,8 @@ function render({ model, el }) {
       span('dim one', `${group.chosen ? 'picked · ' : ''}${group.rows}`)), group.queries.map(one => div('asked', sql(one)))));
     const found = what === 'retrieve' && h('section', {}, h3('', `${values.length} values found`), values.map(one => div('code', one)));
     const total = detail.pool.reduce((sum, group) => sum + group.size, 0);
-    fill(box.pop, head(what, what === 'select' && total ? `${many(total, 'candidate')} in ${many(detail.pool.length, 'result group')}` : ''), missing, pool, pruned, calls,
-      found,
+    fill(box.pop, head(what, what === 'select' && total ? `${many(total, 'candidate')} in ${many(detail.pool.length, 'result group')}` : ''),
+      missing, pool, pruned, calls, found,
       !step.calls && !(pool?.length) && !found && !pruned && h('p', { class: 'dim' }, step.reached ? 'No call was made.' : 'Not reached yet.'));
   }
 
@@ -336,10 +340,10 @@ function render({ model, el }) {
     const grid = model.get('grid'), rows = grid.rows ?? [], n = rows.filter(split).length;
     const sorted = [...rows].sort((a, b) => split(b) - split(a)).filter(row => !state.disputed || split(row));
     box.compare.classList.toggle('busy', !!state.busy);
-    fill(box.bar, seg([['all', 'All'], ['disputed', `Disputed ${n}`]], state.disputed ? 'disputed' : 'all', to => { state.disputed = to === 'disputed'; drawCompare(); },
-      'rows'),
-      h('span', { class: `grow one ${state.error ? 'wrong' : 'dim'}`, role: 'status', title: state.error || state.said }, state.error || state.said
-        || (rows.length ? `Difference in points of EX, paired; 95% interval ${grid.by}` : '')),
+    const told = state.error || state.said, only = to => { state.disputed = to === 'disputed'; drawCompare(); };
+    fill(box.bar, seg([['all', 'All'], ['disputed', `Disputed ${n}`]], state.disputed ? 'disputed' : 'all', only, 'rows'),
+      h('span', { class: `grow one ${state.error ? 'wrong' : 'dim'}`, role: 'status', title: told },
+        told || (rows.length ? `Difference in points of EX, paired; 95% interval ${grid.by}` : '')),
       grid.add?.length > 0 && select(['Add a system…', ...grid.add], 'Add a system…', to => compare(0, to), 'add a system', 140),
       grid.variants > 0 && h('button', { 'data-step': 'save', title: 'Folders of prompts, and experiments that use them', onclick: () => pop('save') }, 'Save variants'),
       !alone && (!rows.length || grid.more > 0) && h('button', { class: 'primary', disabled: !!state.busy, onclick: () => compare(), 'data-part': 'more' },
@@ -348,13 +352,14 @@ function render({ model, el }) {
       : 'Nothing is compared yet. “Run on 20” runs all systems on 20 questions; under Prompt it keeps an edit as a variant.'));
     const kept = box.grid.scrollTop, heads = grid.heads, all = `${heads.length + 1}`;
     fill(box.grid, h('table', { class: 'grid', style: `min-width:${240 + 220 * heads.length}px` }, h('colgroup', {}, h('col', { style: 'width:28%' })),
-      h('thead', {}, h('tr', {}, h('th', {}, span('dim', `${number(rows.length)} questions, ${n} disputed first`)), heads.map((one, i) => h('th', { 'data-part': 'head' },
+      h('thead', {}, h('tr', {}, h('th', {}, span('dim', `${many(rows.length, 'question')}, ${n ? `${n} disputed first` : 'none disputed'}`)),
+        heads.map((one, i) => h('th', { 'data-part': 'head' },
         div('flex', h('b', { class: 'one', title: one.name }, one.name), span('grow'), h('b', { style: 'font-size:16px' }, one.ex.toFixed(1))),
         i ? div('one', `${signed(one.difference)} [${one.ends.map(signed).join(', ')}]`) : div('dim one', 'baseline of the differences'),
         i ? div('dim one', `won ${one.won}, lost ${one.lost}, p ${one.p_value.toFixed(2)}`) : div('dim one', '\u00a0'),
         h('div', { class: 'dim one', title: one.note }, one.note || '\u00a0'))))),
       h('tbody', {}, sorted.slice(0, state.most).flatMap(row => {
-        const toggle = () => { open(row.id); box.grid.querySelector(`[data-id="${CSS.escape(row.id)}"]`)?.focus({ preventScroll: true }); };
+        const toggle = () => { open(row.id); focus(box.grid.querySelector(`[data-id="${CSS.escape(row.id)}"]`)); };
         const head = h('tr', { class: 'line', tabindex: '0', 'aria-expanded': String(state.open === row.id), 'data-id': row.id, onclick: toggle,
           onkeydown: event => { if (/^(Enter| )$/.test(event.key)) { event.preventDefault(); event.stopPropagation(); toggle(); } } },
         h('td', {}, div('flex', h('span', { class: 'dim', style: 'min-width:28px' }, row.id), h('span', { style: 'width:14px' }, split(row) && mark('differ')),
@@ -379,9 +384,11 @@ function render({ model, el }) {
     })];
   }
 
-  function view(to) { if (!alone) { state.view = to; state.pop = null; state.error = ''; draw(); (to === 'prompt' ? box.list : box.grid).focus({ preventScroll: true }); } }
-  function draw() { drawTop(); if (!alone && state.view === 'prompt') { drawRows(); drawAsk(); drawTrace(); drawTabs(); drawPage(); drawFoot(); drawResult(); } drawPop();
-    drawCompare(); }
+  function view(to) { if (!alone) { Object.assign(state, { view: to, pop: null, error: '' }); draw(); focus(to === 'prompt' ? box.list : box.grid); } }
+  function draw() {
+    const shown = !alone && state.view === 'prompt' ? [drawRows, drawAsk, drawTrace, drawTabs, drawPage, drawFoot, drawResult] : [];
+    for (const part of [drawTop, ...shown, drawPop, drawCompare]) part();
+  }
   function adopt() {
     detail = model.get('detail');
     Object.assign(state, { id: detail.id, call: detail.call, ran: null, error: '', rendered: null, fault: '', against: 'gold', pop: null });
@@ -391,10 +398,9 @@ function render({ model, el }) {
     later(0);
   }
   const tab = name => () => { if (state.view === 'prompt') { state.tab = name; drawTabs(); drawPage(); } };
-  keys(root, { '/': () => box.find.focus(), ArrowDown: () => move(1), ArrowUp: () => move(-1), 1: tab('template'), 2: tab('rendered'), 3: tab('diff'), 'Ctrl+Enter': run,
-    p: () => view('prompt'), c: () => view('compare'),
-    r: reset, v: () => { if (call()) pop('variables'); }, '?': () => pop('keys'), Escape: event => { if (state.pop) pop(null); else if (event.target === box.find) { clear();
-      box.list.focus(); } else box.list.focus(); } });
+  const leave = event => { if (state.pop) return pop(null); if (event.target === box.find) clear(); box.list.focus(); };
+  keys(root, { '/': () => box.find.focus(), ArrowDown: () => move(1), ArrowUp: () => move(-1), 1: tab('template'), 2: tab('rendered'), 3: tab('diff'), Escape: leave,
+    'Ctrl+Enter': run, p: () => view('prompt'), c: () => view('compare'), r: reset, v: () => { if (call()) pop('variables'); }, '?': () => pop('keys') });
   const listed = () => { all = model.get('rows'); search(); box.list.scrollTop = 0; drawTop(); drawRows(); };
   const gridded = () => { state.opened = {}; state.open = null; state.most = GROW; drawCompare(); };
   model.on('change:detail', adopt); model.on('change:rows', listed); model.on('change:setup', drawTop); model.on('change:grid', gridded);

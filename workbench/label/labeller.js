@@ -1,12 +1,11 @@
 // The labeller: a key is answered from the cases that were sent ahead, the kernel confirms the write, and a write that
 // fails brings its case back. Under it stands the summary of what all annotators say.
 const { h, div, span, h3, fill, mark, sqlPair, table, many, count, keys, kernel, select } = desk;
-const AHEAD = 5, LETTERS = 'befghijklmopqrtvwxyz';  // the keys after the nine digits; the others are taken
+const NEW = 'new annotator…', AHEAD = 5, LETTERS = 'befghijklmopqrtvwxyz';  // the keys after the nine digits; the others are taken
 const FILTERS = ['all cases', 'not labelled', 'skipped', 'disputed'];
 const KEYS = [['1 … 9', 'choose the category'], ['0', 'back to the first level'], ['Enter', 'save, where a case has several labels'],
     ['space', 'skip'], ['← →', 'case before, next'], ['u', 'undo'], ['n', 'note, Enter leaves it'], ['c', 'counterexample'], ['a', 'annotator'],
     ['d', 'disputes to settle, and back'], ['s', 'suggestions'], ['?', 'these keys']];
-const NEW = 'new annotator…';
 
 function render({ model, el }) {
   const rows = model.get('rows'), taxonomy = model.get('taxonomy'), every = rows.map(row => row.key);
