@@ -217,6 +217,14 @@ def test_an_unknown_cost_is_an_error_and_an_unknown_price_leaves_its_system_out(
     assert "left out" not in shown_text(figures.pareto(some, "dollars", stamp="s"))
 
 
+def test_peoples_labels_have_bars_apart_from_those_of_rules(shown_text):
+    frame = pd.DataFrame({"error": ["join", "logic", "not labelled"], "automatic": [0, 1, 0]})
+    text = shown_text(figures.error_bars(frame, stamp="s"))
+    assert "by people" in text
+    assert "by rules" in text
+    assert "by rules" not in shown_text(figures.error_bars(frame[1:], stamp="s"))
+
+
 def test_each_column_has_the_last_stage_that_kept_it():
     stages = stages_of("x")
     data = figures.survival(stages, [("X TABLE_0", "x column_0")]).set_index(["table", "column"])

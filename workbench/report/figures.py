@@ -590,10 +590,16 @@ def error_bars(labels: DataFrame, panel: str | None = None, *, stamp: object) ->
     """The causes of wrong answers: figures 8 and 13 of CHASE-SQL, 18 of CHESS and 6 of MAC-SQL.
 
     `labels` have a row for each label, or one for each kind of `error`, and its `detail`, with their `count`. Each value
-    of the column `panel`, a system or a benchmark, has a bar. The most frequent kind stands on top.
+    of the column `panel`, a system or a benchmark, has a bar; people's labels and those of rules (`automatic`) have bars
+    of their own. The most frequent kind stands on top.
     """
     style.need(labels, "error", *([panel] if panel else []))
     of, by = (labels[panel].astype(str), panel) if panel else ("errors", "panel")
+    if "automatic" in labels:
+        rules = labels["automatic"].astype(bool) | (labels["error"] == "not labelled")
+        if len(set(rules)) > 1:
+            who = rules.map({True: "by rules", False: "by people"})
+            of, by = (of + ", " + who if panel else who), "labelled"
     detail = labels["detail"].fillna("") if "detail" in labels else ""
     rows = labels.assign(count=labels.get("count", 1), detail=detail, **{by: of})
     rows = rows[rows["count"] > 0]
