@@ -14,6 +14,7 @@ import click
 import workbench as wb
 from workbench.errors import BadInputError
 from workbench.llm.money import CAUTIOUS, cautious
+from workbench.llm.parameters import check_model
 
 SYSTEMS = {"chase": "chase_sql", "chess": "chess_ir_cg_ut", "chess-ss": "chess_ir_ss_cg", "mac": "mac_sql",
            "direct": "direct", "zero-shot": "zero_shot"}  # fmt: skip
@@ -62,6 +63,8 @@ predictions = click.argument("files", nargs=-1, required=True, metavar="FILE..."
 # Annotations are quoted: to look a System or a Lab up imports the steps, which most commands do not need.
 def make_system(name: str, model: str, judge: str = "") -> "wb.System":
     """The system of that short name on one model, with `judge` for its selector."""
+    for named in filter(None, (model, judge)):
+        check_model(named)  # before anything is paid
     made: wb.System = getattr(wb, SYSTEMS[name])(model)
     select: Any = made.select
     if judge and not hasattr(select, "model"):
