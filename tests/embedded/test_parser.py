@@ -49,14 +49,8 @@ TABLES = {table.name: [column.name for column in table.columns] for table in MAD
 
 def ask(question, prompt="generate/direct", *, temperature=0.0, seed="", **data):
     """The reply to a packaged prompt about the harbour."""
-    ones = {
-        "values": "",
-        "descriptions": "",
-        "examples": "",
-        "missing": "",
-        "think": False,
-        "shots": 1,
-    }
+    ones = dict.fromkeys(("values", "descriptions", "examples", "missing"), "")
+    ones |= {"think": False, "shots": 1}
     known = {"question": question, "hint": "", "schema": HARBOUR, "count": 5, "decompose": True}
     messages = load(prompt, None).messages(**{**ones, **known, **data})
     return answer(messages, temperature=temperature, seed=seed)
@@ -71,11 +65,7 @@ def query_of(question, **data):
     [
         ("List the surnames of all pilots.", "", "SELECT surname FROM pilot"),
         ("What is the average length of ships?", "", "SELECT AVG(len_m) FROM ship"),
-        (
-            "How many ships were built after 2000?",
-            "",
-            "SELECT COUNT(*) FROM ship WHERE built > 2000",
-        ),
+        ("How many ships built after 2000?", "", "SELECT COUNT(*) FROM ship WHERE built > 2000"),
         (
             "Which ship is longest?",
             "longest refers to MAX(len_m)",
@@ -106,11 +96,7 @@ def test_words_that_reached_nothing_are_named_and_a_change_of_data_is_refused():
     json_reply = ask("How many ships has captain Mueller?", "generate/chess_candidate")
     assert "captain, Mueller" in json.loads(json_reply)["chain_of_thought_reasoning"]
     assert "not understood" not in ask("How many ships are there?")
-    for change in (
-        "Delete all ships.",
-        "Please rename the ship Alma.",
-        "Add a new pilot named Berg.",
-    ):
+    for change in ("Delete all ships.", "Please rename the ship Alma.", "Add a new pilot Berg."):
         assert "change of data" in ask(change)
         with pytest.raises(replies.Unread):
             query_of(change)
@@ -222,7 +208,7 @@ def test_a_prompt_without_sections_is_answered_and_a_second_question_is_the_firs
         ("called off refers to st = 'K'", ["{st} = 'K'"]),
         ("`called off` means st is 'K' or dues is null", ["({st} = 'K' OR {dues} IS NULL)"]),
         ("YEAR(arrived) = 2021", ["STRFTIME('%Y', {arrived}) = '2021'"]),
-        ("longest refers to MAX(len_m)", ["MAX({len_m})"]),
+        ("longest refers to MAX(len_m)", ["{len_m}"]),
         ("dear refers to dues > AVG(dues)", ["{dues} > (SELECT AVG(dues) FROM visit)"]),
         ("mean = AVG(dues where st = 'A')", ["AVG(CASE WHEN {st} = 'A' THEN {dues} END)"]),
         ("rest = SUBTRACT(ship.len_m, 1,200)", ["{len_m} - 1200"]),

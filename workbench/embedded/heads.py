@@ -6,12 +6,12 @@ A query lists columns, counts, totals, takes the first of an order, or does so f
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import product
 from typing import Any
 
 from workbench.embedded.index import Pieces, columns_of
-from workbench.embedded.link import Features, Mention, Part, Reading, added, closest, lowest, union
-from workbench.embedded.words import NUMBERS, WORDS
+from workbench.embedded.link import Features, Mention, Reading, added, closest, lowest, union
+from workbench.embedded.words import WORDS
 
 # Operations of a query, the cues that ask for each, and the operations that answer such a cue. Without any
 # of its cues an operation is `unasked`; a cue that no operation answers is `missed`.
@@ -27,7 +27,8 @@ OPERATIONS = (
 )
 _FUNCTIONS = {"avg": "AVG", "sum": "SUM", "max": "MAX", "min": "MIN"}
 _SIGNS = {"more": ">", "less": "<", "atleast": ">=", "atmost": "<="}
-_ROWS: Pieces = ("COUNT(*)",)
+_COUNT: Pieces = ("COUNT(*)",)
+_MOST, _EXTREME = frozenset({"most"}), frozenset({"extreme"})
 _SINGLES = 14  # outputs that lists are made of
 _KEPT = 72
 
@@ -48,10 +49,13 @@ class Head:
     order: Pieces = ()
     descending: bool = False
     limit: int = 0
-    nested: bool = False  # the first of an order is found by comparing with MAX or MIN
     inner_tests: tuple[Pieces, ...] = ()  # conditions inside its totals
+    first: int = -1  # where the last of its outputs is asked for
     score: float = 0.0
     tables: frozenset[int] = frozenset()
+
+    def __post_init__(self) -> None:
+        self.first = self.first if self.first >= 0 else lowest(self.mask)
 
     @cached_property
     def selected(self) -> frozenset[int]:
@@ -61,27 +65,22 @@ class Head:
     def fields(self) -> frozenset[int]:
         return self.selected.union(columns_of((self.order, self.having, self.group)))
 
-    def about(self, listed: "Head", **changed: Any) -> "Head":
-        """A head that groups, orders or totals, put together with the list that it is about."""
-        features, mask = listed.features | self.features, listed.mask | self.mask
+    def about(self, listed: "Head", said: int = 0, **changed: Any) -> "Head":
+        """A head that lists, groups, orders or totals, put together with the list that it is about."""
+        features, mask = added(listed.features, self.features), listed.mask | self.mask | said
         select, hints = listed.select + self.select, listed.hints | self.hints
-        merged = {"features": features, "mask": mask, "select": select, "hints": hints}
-        return replace(self, **{**merged, **changed})
+        return replace(self, features=features, mask=mask, select=select, hints=hints, **changed)
 
 
 def heads(reading: Reading) -> list[Head]:
     """The heads worth trying, the best first."""
-
-    def best(some: Iterable[Head], kept: int) -> list[Head]:
-        return sorted(some, key=lambda h: (-reading.score(h.features), str(h.order)))[:kept]
-
     listed = _lists(reading)
-    totals = [*_counts(reading), *best(_totals(reading), 12)]
+    totals = [*_counts(reading), *_ranked(reading, _totals(reading), 12)]
     found = [*listed[:24], *totals, *_hinted(reading)]
-    for order in best(_orders(reading), 7):
+    for order in _ranked(reading, _orders(reading), 7):
         found += (head for listing in listed[:10] for head in _ordered(reading, order, listing))
-    found += _groups(reading, listed, best(totals, 6))
-    for condition in best(_conditions(reading), 8):
+    found += _groups(reading, listed, _ranked(reading, totals, 6))
+    for condition in _ranked(reading, _conditions(reading), 8):
         found += (condition.about(h, group=_group_of(reading, h)) for h in listed[:8])
     for head in found:
         if head.shape != "formula":  # a formula of the hint needs no other word
@@ -91,6 +90,13 @@ def heads(reading: Reading) -> list[Head]:
         head.score = reading.score(head.features)
         head.tables = frozenset(reading.made.fields[i].table for i in head.fields).union(head.needs)
     return sorted(found, key=lambda h: (-h.score, h.shape, str(h.select)))[:_KEPT]
+
+
+def _ranked(reading: Reading, some: Iterable[Head], kept: int | None = None) -> list[Head]:
+    def key(head: Head) -> tuple[float, int, str]:
+        return -reading.score(head.features), head.first, str((head.select, head.order))
+
+    return sorted(some, key=key)[:kept]
 
 
 def _group_of(reading: Reading, head: Head) -> tuple[int, ...]:
@@ -106,44 +112,31 @@ def _group_of(reading: Reading, head: Head) -> tuple[int, ...]:
 
 def _lists(reading: Reading) -> list[Head]:
     """Heads that list the columns asked for: single outputs, and two or three named one after the other."""
-    best: dict[tuple[object, int], Part] = {}
-    for part in sorted((*_mentioned(reading), *_labels(reading)), key=lambda p: p.score):
-        best[part.pieces, part.first] = part
-    singles = sorted(best.values(), key=lambda p: (-p.score, p.first, str(p.pieces)))[:_SINGLES]
-    in_order = sorted(singles, key=lambda p: (p.first, -p.score))
-    groups: list[tuple[Head, list[Part]]] = [(_list(reading, [part]), [part]) for part in singles]
-    found = list(groups)
-    for looked_at, kept in ((_SINGLES, 12), (8, 5)):
-        longer = [
-            (_list(reading, [*parts, part]), [*parts, part])
-            for _, parts in groups[:looked_at]
-            for part in in_order
-            if part.first > parts[-1].first
-            and not any(part.mask & p.mask or {*part.fields} & {*p.fields} for p in parts)
-        ]
-        groups = sorted(longer, key=lambda found: -found[0].score)[:kept]
-        found += groups
-    return sorted((head for head, _ in found), key=lambda h: -h.score)
-
-
-def _list(reading: Reading, parts: list[Part]) -> Head:
-    """The list of some outputs, each of which goes more or less well with the next."""
-    pairs: list[Features] = []
-    for one, two in pairwise(parts):
-        between = [t.low for t in reading.text[one.mask.bit_length() : two.first]]
-        pairs.append(
-            {
-                "pair": 1.0,
-                "pair.joined": bool(between) and WORDS["joining"].issuperset(between),
-                "pair.head": any(one.first < start <= two.first for start in reading.openings),
-                "pair.and": "and" in between or "," in between,
-            }
+    best: dict[tuple[object, int], Head] = {}
+    for head in reversed(_ranked(reading, _outputs(reading))):
+        best[head.select, head.first] = head
+    singles = _ranked(reading, best.values(), _SINGLES)
+    groups, found = singles, [*singles]
+    for kept in (12, 5):
+        longer = (
+            replace(one, features=added(one.features, _pair(reading, head, one))).about(head)
+            for head, one in product(groups[:_SINGLES], sorted(singles, key=lambda h: h.first))
+            if one.first > head.first and not (one.mask & head.mask or head.selected & one.selected)
         )
-    features = added(*(part.features for part in parts), *pairs)
-    mask, hints = union(p.mask for p in parts), union(p.hints for p in parts)
-    head = Head("list", tuple(p.pieces for p in parts), mask, features, hints=hints)
-    head.score = reading.score(features)
-    return head
+        groups = _ranked(reading, longer, kept)
+        found += groups
+    return _ranked(reading, found)
+
+
+def _pair(reading: Reading, one: Head, two: Head) -> Features:
+    """How well an output goes with the one before it."""
+    between = [token.low for token in reading.text[one.mask.bit_length() : two.first]]
+    return {
+        "pair": 1.0,
+        "pair.joined": bool(between) and WORDS["joining"].issuperset(between),
+        "pair.and": "and" in between or "," in between,
+        "pair.head": any(one.first < start <= two.first for start in reading.openings),
+    }
 
 
 def _position(reading: Reading, mention: Mention, name: str) -> Features:
@@ -152,84 +145,77 @@ def _position(reading: Reading, mention: Mention, name: str) -> Features:
     if not opened:
         return {f"{name}.at.front": 1.0}
     between = [t.low for t in reading.text[opened[-1] : max(opened[-1], mention.first)]]
-    before = reading.text[mention.first - 1].low if mention.first else ""
     return {
         f"{name}.at.far": min(10, len(between)) / 10,
         f"{name}.at.clean": WORDS["between"].isdisjoint(between),
-        f"{name}.at.prep": before in WORDS["before"],
     }
 
 
-def _mentioned(reading: Reading) -> Iterator[Part]:
-    """Columns that the question names."""
-    labels = {i for sheet in reading.made.sheets for i in sheet.label}
+def _outputs(reading: Reading) -> Iterator[Head]:
+    """Columns that the question names, and those that say what a row of a table is called."""
+    made, last = reading.made, len(reading.text)
+    labels = {i for sheet in made.sheets for i in sheet.label}
     for column, mentions in reading.fields.items():
-        field = reading.made.fields[column]
-        of_table = union(m.mask for m in reading.tables.get(field.table, ()) if m.strength > 0.6)
+        field = made.fields[column]
         for mention in mentions:
             features = _position(reading, mention, "out") | {
                 "out": 1.0,
                 "out.name": mention.name,
                 "out.whole": mention.whole,
                 f"out.{field.key or field.kind}": 1.0,
-                "out.is_table": bool(of_table & mention.mask),
                 "out.label": column in labels,
                 "out.beside": reading.beside(field.table, mention.first),
-                "out.table": reading.said.get(field.table, 0.0),
             }
-            yield reading.part((column,), mention.mask, features, hints=mention.hints)
-
-
-def _labels(reading: Reading) -> Iterator[Part]:
-    """Columns that name the rows of a table that is spoken of, or of one that holds persons."""
-    made = reading.made
+            yield Head("list", ((column,),), mention.mask, features, hints=mention.hints)
     for sheet in made.sheets:
         pieces = tuple(p for i in sheet.label for p in (", ", i))[1:]
         for mention in reading.tables.get(sheet.id, ())[:2]:
-            before = reading.text[mention.first - 1].low if mention.first else ""
             features = {"label": 1.0, "label.strength": mention.strength}
-            features |= {"label.which": before in {"which", "what"}}
             features |= _position(reading, mention, "label")
-            yield reading.part(pieces, mention.mask, features)
-        person = len(sheet.label) > 1
+            yield Head("list", (pieces,), mention.mask, features)
+        person = len(sheet.label) > 1  # a first name and a surname
         if person or any(made.fields[i].named for i in sheet.label):
             if person or len(made.sheets) < 8:
-                yield reading.part(pieces, 0, {"label.unsaid": 1.0})
+                yield Head("list", (pieces,), 0, {"label.unsaid": 1.0}, first=last)
             said = reading.said.get(sheet.id, 0.0)
             for cue in reading.all_cues("who"):
                 features = {"who": 1.0, "who.person": person, "who.said": said}
-                yield reading.part(pieces, cue.mask, features)
+                yield Head("list", (pieces,), cue.mask, features)
+
+
+def _rows(reading: Reading, place: int) -> Iterator[tuple[tuple[int, ...], int, float, int]]:
+    """The tables whose rows may be counted, none in particular first, with the mention nearest to a place.
+
+    Of the mention: its tokens, its strength, and how far it begins after the place.
+    """
+    yield (), 0, 0.0, 0
+    for table, mentions in reading.tables.items():
+        mention = closest(mentions, place)
+        yield (table,), mention.mask, mention.strength, mention.first - place
 
 
 def _orders(reading: Reading) -> Iterator[Head]:
     """Orders that the superlatives of the question and the hint may ask for, without a list."""
-    first, total = frozenset({"extreme"}), frozenset({"most"})
     cues = reading.all_cues("most", "max", "fewest", "min")
     for clause in reading.definitions:
         told: Features = {"best": 1.0, "best.fit": clause.fit}
-        head = Head("ordered", (), clause.mask, told, total, 1 << clause.number)
+        head = Head("ordered", (), clause.mask, told, _MOST, 1 << clause.number)
         for formula in clause.formulas:
             if formula.kind == "best":  # "longest refers to MAX(len_m)"
-                kind, order = (total if formula.of_total else first), formula.inner
-                yield replace(head, order=order, descending=formula.top, operations=kind)
+                kind = _MOST if formula.of_total else _EXTREME
+                found = replace(head, order=formula.pieces, descending=formula.top)
+                yield replace(found, operations=kind)
             elif formula.kind == "total" and cues:
-                found = replace(head, order=formula.pieces, features={**told, "best.by_total": 1.0})
-                found.mask |= cues[0].mask
-                found.descending = cues[0].kind in {"most", "max"}
-                yield found
+                mask, top = head.mask | cues[0].mask, cues[0].kind in {"most", "max"}
+                yield replace(head, order=formula.pieces, mask=mask, descending=top)
     for cue in cues:
         top = cue.kind in {"most", "max"}
         if cue.kind in {"most", "fewest"}:  # the most rows, of any table or of one
-            head = Head("ordered", (), cue.mask, {"ord.count": 1.0}, total, order=_ROWS)
-            head.descending = top
-            yield head
-            for table, mentions in reading.tables.items():
-                mention = closest(mentions, cue.end)
-                gap = mention.first - cue.end
-                features = {"ord.count": 1.0, "ord.count.strength": mention.strength}
+            for needs, mask, strength, gap in _rows(reading, cue.end):
+                features = {"ord.count": 1.0, "ord.count.strength": strength}
                 features["ord.gap"] = 1.2 if gap < 0 else min(6, gap) / 5
-                mask = cue.mask | mention.mask
-                yield replace(head, mask=mask, features=features, needs=(table,))
+                head = Head("ordered", (), cue.mask | mask, features, _MOST, 0, needs)
+                yield replace(head, order=_COUNT, descending=top)
             continue
         for column, mentions in reading.fields.items():  # columns near a superlative
             field = reading.made.fields[column]
@@ -238,7 +224,7 @@ def _orders(reading: Reading) -> Iterator[Head]:
             if not field.key and -3 <= gap <= 5:
                 features = {"ord.near": 1.0, "ord.gap": abs(gap) / 5, f"ord.{field.kind}": 1.0}
                 features["ord.strength"] = mention.strength
-                head = Head("ordered", (), mention.mask | cue.mask, features, first)
+                head = Head("ordered", (), mention.mask | cue.mask, features, _EXTREME)
                 # The oldest has the largest age, but the smallest date of birth.
                 turned = cue.word in WORDS["old"] and not field.dates and "ag" in field.words
                 yield replace(head, order=(column,), descending=top != turned)
@@ -246,25 +232,19 @@ def _orders(reading: Reading) -> Iterator[Head]:
 
 def _ordered(reading: Reading, order: Head, listed: Head) -> Iterator[Head]:
     """A list cut to the first of an order; with a total, to the first of the groups."""
-    total = "most" in order.operations
-    if not total and len(listed.select) == 1 and listed.fields & order.fields:
-        return  # "the largest size" is MAX(size)
-    limit, said = _limit(reading, order.mask, listed.mask & -listed.mask)
-    group = _group_of(reading, listed) if total else ()
-    first = order.about(listed, limit=limit, group=group)
-    first.mask |= said
-    yield first
-    if not total and limit == 1 and len(order.order) == 1:
-        yield replace(first, nested=True, features={**first.features, "nested": 1.0})
+    total = order.operations == _MOST
+    if total or listed.select[1:] or not listed.fields & order.fields:  # "the largest size" is MAX
+        limit, said = _limit(reading, order.mask, listed.mask & -listed.mask)
+        group = _group_of(reading, listed) if total else ()
+        yield order.about(listed, said, limit=limit, group=group)
 
 
 def _limit(reading: Reading, *masks: int) -> tuple[int, int]:
     """The number that a question asks for ("top 5", "the three oldest", "two streets"), and its token."""
     for mask in filter(None, masks):
-        first, end = lowest(mask), min(mask.bit_length() + 1, len(reading.text))
-        for i in (*range(max(0, first - 2), first), *range(first, end)):
-            token = reading.text[i]
-            number = NUMBERS.get(token.low, 0) if token.number is None else token.number
+        first, end = lowest(mask), mask.bit_length() + 1
+        for i in (*range(max(0, first - 2), first), *range(first, min(end, len(reading.text)))):
+            number = reading.text[i].number or 0
             if 1 < number <= 50 and number == int(number):
                 return int(number), 1 << i
     return 1, 0
@@ -274,25 +254,18 @@ def _counts(reading: Reading) -> Iterator[Head]:
     """Counts of rows and of different values of a column."""
     cue = next(iter(reading.all_cues("count")), None)
     base, start = (cue.mask, cue.end) if cue else (0, 0)
-    rows = Head("count", (_ROWS,), base, {"count": 1.0}, frozenset({"count"}))
-    yield rows
+    for needs, mask, strength, gap in _rows(reading, start):
+        features = {"count": 1.0, "count.gap": min(8, abs(gap)) / 8, "count.table": strength}
+        features["count.next"] = bool(needs) and abs(gap) <= 1
+        yield Head("count", (_COUNT,), base | mask, features, frozenset({"count"}), 0, needs)
     distinct = union(c.mask for c in reading.all_cues("distinct") if 0 <= c.first - start <= 1)
-    for mentions, of_tables in ((reading.tables, True), (reading.fields, False)):
-        for number, some in mentions.items():
-            mention = closest(some, start)
-            gap = abs(mention.first - start)
-            features = {"count": 1.0, "count.gap": min(8, gap) / 8, "count.next": gap <= 1}
-            mask = base | mention.mask
-            if of_tables:
-                features["count.table"] = mention.strength
-                yield replace(rows, mask=mask, features=features, needs=(number,))
-            elif gap <= 4:
-                field = reading.made.fields[number]
-                features["count.key"] = field.key == "primary"
-                features["count.number"] = field.kind == "number" and not field.key
-                select: Pieces = ("COUNT(DISTINCT ", number, ")")
-                kind = frozenset({"count", "distinct"})
-                yield Head("count", (select,), mask | distinct, features, kind)
+    for column, mentions in reading.fields.items():
+        mention = closest(mentions, start)
+        if (gap := abs(mention.first - start)) <= 4:
+            features = {"count": 1.0, "count.gap": gap / 8, "count.next": gap <= 1}
+            select: Pieces = ("COUNT(DISTINCT ", column, ")")
+            mask, kind = base | mention.mask | distinct, frozenset({"count", "distinct"})
+            yield Head("count", (select,), mask, features, kind)
 
 
 def _totals(reading: Reading) -> Iterator[Head]:
@@ -316,17 +289,12 @@ def _totals(reading: Reading) -> Iterator[Head]:
 def _hinted(reading: Reading) -> Iterator[Head]:
     """The totals that the hint spells out."""
     for clause in reading.definitions:
-        for formula in clause.formulas:
-            row = formula.kind == "row" and len(formula.pieces) > 1
-            if not row and formula.kind != "total":
-                continue
-            average = row and "avg" in reading.cues
-            pieces = ("AVG(", *formula.pieces, ")") if average else formula.pieces
-            text = "".join(p for p in pieces if isinstance(p, str))
+        for formula in (f for f in clause.formulas if f.kind == "total"):
+            text = "".join(p for p in formula.pieces if isinstance(p, str))
             kind = {name for name in ("count", "sum", "avg") if text.startswith(f"{name.upper()}(")}
             kind |= {"percent"} if "* 100" in text else {"differ"} if " - " in text else set()
             features = {"formula": 1.0, "formula.fit": clause.fit}
-            head = Head("formula", (pieces,), clause.mask, features, frozenset(kind))
+            head = Head("formula", (formula.pieces,), clause.mask, features, frozenset(kind))
             yield replace(head, hints=1 << clause.number, inner_tests=formula.tests)
 
 
@@ -335,13 +303,14 @@ def _groups(reading: Reading, listed: Sequence[Head], totals: Sequence[Head]) ->
     each = {cue.end + gap: cue.mask for cue in reading.all_cues("each") for gap in range(3)}
     if not (each or reading.all_cues("count") or len(reading.openings) > 1):
         return
-    keys = sorted(listed, key=lambda h: -h.score - 2.5 * (lowest(h.mask) in each))[:8]
-    for total in totals:
-        for head in (key for key in keys if not total.fields & key.fields):
-            group = total.about(head, shape="group", group=_group_of(reading, head))
-            said = each.get(lowest(head.mask), 0)
+    keys = sorted(
+        listed, key=lambda h: -reading.score(h.features) - 2.5 * (lowest(h.mask) in each)
+    )[:8]
+    for total, key in product(totals, keys):
+        if not total.fields & key.fields:
+            said = each.get(lowest(key.mask), 0)
+            group = total.about(key, said, shape="group", group=_group_of(reading, key))
             group.operations |= {"group"}
-            group.mask |= said
             group.features |= {"group": 1.0, "group.each": bool(said)}
             yield group
 
@@ -358,10 +327,7 @@ def _conditions(reading: Reading) -> Iterator[Head]:
         near = range(max(0, cue.first - 2), min(len(reading.text), cue.end + 2))
         for place in [i for i in near if reading.text[i].number is not None][:1]:
             having = (f"COUNT(*) {_SIGNS[cue.kind]} {reading.text[place].number:g}",)
-            head = replace(plain, mask=cue.mask | 1 << place, having=having)
-            yield replace(head, features={"having": 1.0, "having.count": 1.0})
-            for table, mentions in reading.tables.items():
-                mention = closest(mentions, place)
-                features = {"having": 1.0, "having.count": 1.0, "having.table": mention.strength}
-                mask = head.mask | mention.mask
-                yield replace(head, mask=mask, features=features, needs=(table,))
+            for needs, mask, strength, _ in _rows(reading, place):
+                features = {"having": 1.0, "having.count": 1.0, "having.table": strength}
+                head = replace(plain, mask=cue.mask | 1 << place | mask, having=having)
+                yield replace(head, features=features, needs=needs)

@@ -4,20 +4,20 @@ A formula is rewritten from the habits of those who write hints into SQL, which 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import Literal
+from operator import add, mul, sub
+from typing import Any
 
 import sqlglot
 from sqlglot import exp
 
 from workbench.embedded.index import Index, Pieces, columns_of
-from workbench.embedded.words import Token, alike, tokens
+from workbench.embedded.words import Token, said, tokens
 from workbench.sql.schema_text import quote
 
-Kind = Literal["literal", "row", "test", "total", "group_test", "best"]
 _CLAUSES = re.compile(
     r"\s*[;\n]\s*|\.\s+(?=[A-Z'\"`])"
     r"|,\s+(?:and\s+)?(?=(?:(?!\b(?:refers?|means?)\b)[^,;()'=])*\s(?:refers? to|means?|stands? for)\s)"
@@ -46,18 +46,17 @@ _AFTER_NAME = {",", "and", "&", "(", ".", ";"}
 _PLAIN = {"JULIANDAY", "DATETIME", "TIME", "STRFTIME", "IIF", "INSTR"}
 _PLACE = re.compile(r"§(\d+)§")  # a column by its number, in an expression that is being built
 _PARTS = {"YEAR": "%Y", "MONTH": "%m", "DAY": "%d"}
-_WORKS = {"SUBTRACT": exp.Sub, "MULTIPLY": exp.Mul, "ADD": exp.Add}
+_WORKS: dict[str, Callable[[Any, Any], exp.Expr]] = {"SUBTRACT": sub, "MULTIPLY": mul, "ADD": add}
 
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """The SQL of an expression and its kind. `best` is MAX or MIN of something, which is `inner`."""
+    """The SQL of an expression and its kind: row, test, total, group_test; `best` is of MAX or MIN."""
 
     pieces: Pieces
-    kind: Kind
+    kind: str
     top: bool = False  # of `best`: the largest is meant
-    inner: Pieces = ()
-    of_total: bool = False  # of `best`: the inner is a total, to be taken for each group
+    of_total: bool = False  # of `best`: it is that of a total, to be taken for each group
     tests: tuple[Pieces, ...] = ()  # conditions inside totals
 
     @property
@@ -84,16 +83,11 @@ class Definition:
 
 def definitions(hint: str, question: Sequence[Token], made: Index) -> list[Definition]:
     """The definitions of a hint's clauses, in their order."""
-    hidden = re.sub(
-        r"'(?:[^'\n]|'')*'(?!\w)", lambda m: "\0" * len(m[0]), hint
-    )  # no clause ends in quotes
-    cuts = [0, *(place for m in _CLAUSES.finditer(hidden) for place in m.span()), len(hint)]
-    clauses = [hint[a:b].strip(" ,.") for a, b in zip(cuts[::2], cuts[1::2], strict=True)]
-    clauses = clauses if made.fields else []
+    clauses = (clause.strip(" ,.") for clause in _CLAUSES.split(hint if made.fields else ""))
     found = []
     for number, clause in enumerate(filter(None, clauses)):
         phrase, formulas = _split(clause, made)
-        found.append(Definition(number, *_aligned(tokens(phrase), question), tuple(formulas)))
+        found.append(Definition(number, *_said(phrase, question), tuple(formulas)))
     return found
 
 
@@ -117,7 +111,7 @@ def _formulas(text: str, made: Index, *, whole: bool = False) -> list[Formula]:
     def quoted(match: re.Match[str]) -> str:
         found, table, column = match.group(0, "table", "column")
         if column:
-            return f"`{table}`.`{column}`".lower() if table else f"`{column}`".lower()
+            return (f"`{table}`." * bool(table) + f"`{column}`").lower()
         return "'" + found[1:-1].replace("'", "''") + "'" if found[0] == '"' else found
 
     parts = re.split(r"('(?:[^']|'')*'|`[^`]+`)", made.mention.sub(quoted, text))
@@ -132,13 +126,10 @@ def _formulas(text: str, made: Index, *, whole: bool = False) -> list[Formula]:
     for start, end in product(range(len(words[:1] if whole else words)), ends):
         first = words[start]
         begins = not start or sql[first.start] == "`" or sql[first.end + 1 : first.end + 2] == "("
-        tree = (
-            _parsed(sql[first.start : words[end - 1].end + 1]) if begins and end > start else None
-        )
-        formula = _formula(tree, made) if tree else None
-        if not tree or not formula:
+        read = sql[first.start : words[end - 1].end + 1] if begins and end > start else ""
+        if not (tree := _parsed(read)) or not (formula := _formula(tree, made)):
             continue
-        if formula.kind in {"row", "literal"}:
+        if formula.kind == "row":
             if start:  # a word in a sentence that happens to be a column's name
                 continue
             if end < len(words) and words[end].text.lower() not in _AFTER_NAME:
@@ -174,8 +165,8 @@ def _formula(tree: exp.Expr, made: Index, preferred: int = -1) -> Formula | None
                 ids = [i for i in ids if made.where(i)[0].lower() == column.table]
             if not ids:
                 return None
-            met = {table: place for place, table in reversed([*enumerate(tables)])}
-            chosen = min(ids, key=lambda i: (met.get(made.fields[i].table, len(tables)), i))
+            order = [*tables, *(made.fields[i].table for i in ids)]  # a table met before goes first
+            chosen = min(ids, key=lambda i: order.index(made.fields[i].table))
             tables.append(made.fields[chosen].table)
             column.replace(exp.Var(this=f"§{chosen}§"))
         for node in reversed(list(holder.expressions[0].walk())):  # the innermost first
@@ -185,13 +176,12 @@ def _formula(tree: exp.Expr, made: Index, preferred: int = -1) -> Formula | None
         return None
     root = holder.expressions[0]
     if isinstance(root, exp.Max | exp.Min):
-        inner, of_total = _pieces(root.this), root.this.find(exp.AggFunc) is not None
-        pieces = inner if of_total else _pieces(root)
-        return Formula(pieces, "best", isinstance(root, exp.Max), inner, of_total)
+        of_total = root.this.find(exp.AggFunc) is not None
+        return Formula(_pieces(root.this), "best", isinstance(root, exp.Max), of_total)
+    if _is_literal(root):
+        return None
     total = root.find(exp.AggFunc) is not None
-    kind: Kind = "total" if total else "literal" if _is_literal(root) else "row"
-    if _is_test(root):
-        kind = "group_test" if total else "test"
+    kind = ("group_test" if total else "test") if _is_test(root) else "total" if total else "row"
     return Formula(_pieces(root), kind, tests=tuple(map(_pieces, tests)))
 
 
@@ -205,10 +195,10 @@ def _built(node: exp.Expr, made: Index, tests: list[exp.Expr]) -> exp.Expr:
         case exp.Mul() if isinstance(node.left, exp.Div) and node.right.name == "100":
             times = exp.Mul(this=node.left.left, expression=node.right)
             return exp.Div(this=times, expression=node.left.right, typed=True)
-        case exp.And() | exp.Or() if _is_test(node.left) and _is_test(node.right):
+        case exp.Connector() if _is_test(node.left) and _is_test(node.right):
             inside = isinstance(node, exp.And) or isinstance(node.parent, exp.Paren)
             return node if inside else exp.paren(node)
-        case exp.Query() | exp.Placeholder() | exp.And() | exp.Or():
+        case exp.Query() | exp.Placeholder() | exp.Connector():
             raise _NoFormulaError
         case exp.Anonymous() if node.name.upper() not in _PLAIN:
             raise _NoFormulaError
@@ -219,44 +209,31 @@ def _built(node: exp.Expr, made: Index, tests: list[exp.Expr]) -> exp.Expr:
     return node
 
 
-def _called(
-    name: str, first: exp.Expr, *rest: exp.Expr, made: Index, tests: list[exp.Expr]
-) -> exp.Expr:
+def _called(name: str, first: Any, *rest: exp.Expr, made: Index, tests: list[exp.Expr]) -> exp.Expr:
     """A function as hints call it: a total with a condition, arithmetic by name, a part of a date."""
     if name in _PARTS and (place := _PLACE.fullmatch(first.sql())):
         part = made.fields[int(place[1])].part(_PARTS[name])
         return exp.Var(this="".join(p if isinstance(p, str) else f"§{p}§" for p in part))
-    if len(rest) == 1 and name in {"DIVIDE", *_WORKS}:
-        work = _WORKS.get(name)
-        return (
-            work(this=_wrapped(first), expression=_wrapped(rest[0]))
-            if work
-            else _divided(first, rest[0])
-        )
-    if name in _PARTS or name in {"DIVIDE", *_WORKS} or len(rest) > 1:
+    if name in {"DIVIDE", *_WORKS} and len(rest) == 1:
+        return _WORKS.get(name, _divided)(first, rest[0])
+    if name in {"DIVIDE", *_WORKS, *_PARTS} or len(rest) > 1:
         raise _NoFormulaError
     name = {"AVERAGE": "AVG", "TOTAL": "SUM"}.get(name, name)
     conditions = [part for part in (first, *rest) if _is_test(part)]
     if not conditions or name in {"MAX", "MIN"}:
         return exp.func(name, first)
     tests.append(condition := exp.and_(*conditions))
-    distinct = isinstance(first, exp.Distinct)
-    counts = name == "COUNT" and not distinct
-    thing = first.expressions[0] if distinct else first
-    case = exp.case().when(condition, "1" if counts or _is_test(first) else thing)
-    if counts or name == "SUM":
-        return exp.func("SUM", case.else_("0"))
-    return exp.func(name, exp.Distinct(expressions=[case]) if distinct else case)
+    counts = name == "COUNT"
+    case = exp.case().when(condition, "1" if counts or _is_test(first) else first)
+    total = counts or name == "SUM"
+    return exp.func("SUM", case.else_("0")) if total else exp.func(name, case)
 
 
 def _divided(left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """A division of real numbers."""
     left = left if isinstance(left, exp.Cast) else exp.cast(left, "REAL")
-    return exp.Div(this=left, expression=_wrapped(right), typed=True)
-
-
-def _wrapped(node: exp.Expr) -> exp.Expr:
-    return exp.paren(node) if isinstance(node, exp.Binary) else node
+    right = exp.Paren(this=right) if isinstance(right, exp.Binary) else right
+    return exp.Div(this=left, expression=right, typed=True)
 
 
 def _compared(node: exp.Expr, made: Index) -> exp.Expr:
@@ -293,18 +270,8 @@ def _pieces(node: exp.Expr) -> Pieces:
     return tuple(int(p) if i % 2 else p for i, p in enumerate(_PLACE.split(sql)) if i % 2 or p)
 
 
-def _aligned(phrase: Sequence[Token], question: Sequence[Token]) -> tuple[int, float]:
-    """The question's tokens that say a phrase, as near to each other as may be, and how much they say."""
-    telling = [t for t in phrase if t.content or t.number is not None]
-    wanted = telling or [t for t in phrase if t.low.isalnum()]
-    places = (
-        [i for i, q in enumerate(question) if t.low == q.low or alike(q.stem, t.stem) >= 0.7]
-        for t in wanted
-    )
-    found = [p for p in places if p]
-    best: tuple[int, int] = (10_000, 0)
-    for anchor in min(found, key=len, default=()):
-        chosen = [min(p, key=lambda i: (abs(i - anchor), i)) for p in found]
-        near = {1 << i for i in chosen if abs(i - anchor) <= 8}
-        best = min(best, (sum(abs(i - anchor) for i in chosen), sum(near)))
-    return best[1], best[1].bit_count() / len(wanted) if found else 0.0
+def _said(phrase: str, question: Sequence[Token]) -> tuple[int, float]:
+    """The question's tokens that say a phrase, and how much of it they say."""
+    words = [t for t in tokens(phrase) if t.low.isalnum()]
+    telling = [t for t in words if t.content or t.number is not None]
+    return said(telling or words, question)[:2]

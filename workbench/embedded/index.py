@@ -2,16 +2,15 @@
 
 import math
 import re
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from workbench.embedded.words import STOPWORDS, WORDS, name_words, stem
 from workbench.types import Column, Schema, lower_name
 
-_FLAGS = [{"0", "1"}, {"y", "n"}, {"t", "f"}, {"yes", "no"}, {"true", "false"}]
 _NAMES, _FIRST, _LAST, _DATED = (
     frozenset(map(stem, WORDS[kind])) for kind in ("names", "first", "last", "dated")
 )
@@ -23,7 +22,7 @@ _FORMATS = {
 }
 _YEAR_AT = {"dmy": 7, "ymd": 1}  # the character where the year begins, where STRFTIME cannot tell
 _WORD = re.compile(r"[^\W\d_]+|\d+")
-_LONGEST, _WAYS = 4, 4  # joins from one table to another, and ways to connect the same tables
+_LONGEST = 4  # joins from one table to another
 
 Pieces = tuple[str | int, ...]  # SQL with the ids of columns in it
 
@@ -38,7 +37,7 @@ class Field:
     words: tuple[str, ...]
     heading: tuple[str, ...]  # its name, written out, if its description begins with that
     about: frozenset[str]  # the stems of its name and its description
-    kind: str  # number, text, date or flag
+    kind: str  # number, text or date
     dates: str  # the format of its dates, or ""
     key: str  # primary, foreign or ""
     named: bool  # whether it holds what a thing is called
@@ -78,15 +77,39 @@ class Tree(NamedTuple):
     edges: tuple[Edge, ...]
 
 
-@dataclass(eq=False)
 class Index:
     """A schema's columns, tables and foreign keys by number, and what finds them."""
 
-    fields: list[Field] = field(default_factory=list)
-    sheets: list[Sheet] = field(default_factory=list)
-    by_name: dict[tuple[str, str], int] = field(default_factory=dict)  # by table and column
-    named: dict[str, list[int]] = field(default_factory=dict)  # columns by their own names
-    keys: list[Edge] = field(default_factory=list)
+    def __init__(self, schema: Schema) -> None:
+        self.fields: list[Field] = []
+        self.sheets: list[Sheet] = []
+        self.keys: list[Edge] = []
+        self.named: dict[str, list[int]] = {}  # columns by their own names
+        places: dict[tuple[str, str], int] = {}
+        for number, table in enumerate(schema.tables):
+            foreign = {lower_name(c) for k in table.foreign_keys for c in k.columns}
+            primary = {lower_name(c) for c in table.primary_key}
+            own: list[Field] = []
+            for place, column in enumerate(table.columns, len(self.fields)):
+                name = lower_name(column.name)
+                key = "primary" if name in primary else "foreign" if name in foreign else ""
+                places[lower_name(table.name), name] = place
+                self.named.setdefault(name, []).append(place)
+                own.append(_field(place, number, column, key))
+            self.fields += own
+            keys = tuple(column.id for column in own if column.key == "primary")
+            words = name_words(table.name)
+            self.sheets.append(Sheet(number, table.name, words, keys, _label(own)))
+        for number, table in enumerate(schema.tables):
+            for link in table.foreign_keys:
+                ends = ((table.name, link.columns), (link.ref_table, link.ref_columns))
+                child, parent = (
+                    [places.get((lower_name(name), lower_name(c)), -1) for c in columns]
+                    for name, columns in ends
+                )
+                target = self.fields[parent[0]].table
+                if min(*child, *parent) >= 0 and target != number:
+                    self.keys.append(Edge(number, target, tuple(zip(child, parent, strict=True))))
 
     def where(self, column: int) -> tuple[str, str]:
         """The names of a column's table and of the column."""
@@ -106,105 +129,61 @@ class Index:
     @cached_property
     def mention(self) -> re.Pattern[str]:
         """Finds columns, with their tables perhaps, and texts in quotes."""
+        plain = [name for name in self.named if not name.isdigit() and "`" not in name]
         columns, tables = (
             "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-            for names in (
-                [name for name in self.named if not name.isdigit() and "`" not in name],
-                {name for name, _ in self.by_name},
-            )
+            for names in (plain, [lower_name(sheet.name) for sheet in self.sheets])
         )
         name = rf"(?:[`\"]?(?P<table>{tables})[`\"]?\.)?(?P<q>[`\"]?)(?P<column>{columns})(?P=q)"
         texts = r"'(?:[^']|'')*'"
         return re.compile(rf"{texts}|(?<![\w.]){name}(?![\w(])|\"[^\"]*\"", re.IGNORECASE)
 
-    def trees(self, tables: frozenset[int]) -> list[Tree]:
-        """A short way to connect these tables, and ways without one of its joins."""
-        best = self._grown(tables)
-        others = [self._grown(tables, edge) for edge in best.edges] if best else []
-        return [*dict.fromkeys(filter(None, (best, *others)))][:_WAYS]
-
-    def _grown(self, tables: frozenset[int], without: Edge | None = None) -> Tree | None:
-        """A tree grown to the nearest of these tables, again and again.
+    def tree(self, tables: frozenset[int]) -> Tree | None:
+        """Joins that connect these tables: a tree grown to the nearest of them, again and again.
 
         The shortest tree of all is a Steiner tree and too slow to find; this one is nearly always it.
         """
         order, edges = sorted(tables)[:1], dict[Edge, None]()
-        while not tables <= {*order}:
-            start: list[tuple[int, tuple[Edge, ...]]] = [(table, ()) for table in sorted(order)]
-            queue, seen = deque(start), {*order}
-            while queue:  # breadth first, to the nearest of the tables
-                table, path = queue.popleft()
-                if table in tables and path:
-                    break
-                for edge in self.keys if len(path) < _LONGEST else ():
-                    fits = table in edge[:2] and edge != without
-                    for other in {edge.child, edge.parent} - seen if fits else ():
-                        seen.add(other)
-                        queue.append((other, (*path, edge)))
-            else:
+        while missing := tables - {*order}:
+            paths: dict[int, tuple[Edge, ...]] = dict.fromkeys(sorted(order), ())
+            for table in (queue := [*paths]):  # breadth first; the queue grows as it is read
+                for edge in (edge for edge in self.keys if table in edge[:2]):
+                    for other in {edge.child, edge.parent} - paths.keys():
+                        paths[other] = (*paths[table], edge)
+                        queue.append(other)
+            path = next((paths[table] for table in queue if table in missing), ())
+            if not 0 < len(path) <= _LONGEST:
                 return None
             edges |= dict.fromkeys(path)
             order += {end for edge in path for end in edge[:2]} - {*order}
         return Tree((order[0], *sorted(order[1:])), tuple(edges)) if order else None
 
 
-@lru_cache(maxsize=256)  # questions in a row are about one schema, or each of its columns alone
-def index(schema: Schema) -> Index:
-    """The schema's index."""
-    made = Index()
-    for number, table in enumerate(schema.tables):
-        foreign = {lower_name(c) for k in table.foreign_keys for c in k.columns}
-        primary = {lower_name(c) for c in table.primary_key}
-        own: list[Field] = []
-        for column in table.columns:
-            name, place = lower_name(column.name), len(made.fields) + len(own)
-            key = "primary" if name in primary else "foreign" if name in foreign else ""
-            made.by_name[lower_name(table.name), name] = place
-            made.named.setdefault(name, []).append(place)
-            own.append(_field(place, number, column, key))
-        made.fields += own
-        keys = tuple(column.id for column in own if column.key == "primary")
-        sheet = Sheet(number, table.name, name_words(table.name), keys, _label(own))
-        made.sheets.append(sheet)
-    for sheet, table in zip(made.sheets, schema.tables, strict=True):
-        for link in table.foreign_keys:
-            ends = ((table.name, link.columns), (link.ref_table, link.ref_columns))
-            child, parent = (
-                [made.by_name.get((lower_name(name), lower_name(c)), -1) for c in columns]
-                for name, columns in ends
-            )
-            if min(*child, *parent) >= 0 and made.fields[parent[0]].table != sheet.id:
-                pairs = tuple(zip(child, parent, strict=True))
-                made.keys.append(Edge(sheet.id, made.fields[parent[0]].table, pairs))
-    return made
+index = lru_cache(maxsize=256)(Index)  # questions in a row are about one schema or its columns
 
 
 def _field(number: int, table: int, column: Column, key: str) -> Field:
     words, description = name_words(column.name), column.description
     # The column's name as its description writes it out, if it begins with that.
     said = _WORD.findall(re.split(r"[;:(,]| in ", description, maxsplit=1)[0].lower())
-    telling = [w for w in said if w not in {"of", "the", "a", "an", "in", "for"}]
-    heading = tuple(dict.fromkeys(map(stem, telling))) if len(telling) <= 4 else ()
+    telling = dict.fromkeys(stem(w) for w in said if w not in WORDS["small"])
+    heading = tuple(telling) if len(telling) <= 4 else ()
     stems = (stem(w) for w in _WORD.findall(description.lower()) if w not in STOPWORDS)
     about = frozenset(stems).union(words, heading)
-    examples = tuple(str(value) for value in column.examples if value is not None)
-    formats = _FORMATS.items() if examples else ()
-    dates = next((n for n, form in formats if all(re.fullmatch(form, v) for v in examples)), "")
+    examples, typed = [str(v) for v in column.examples if v is not None], column.type.upper()
+
+    def written(form: str) -> bool:
+        return bool(examples) and all(re.fullmatch(form, value) for value in examples)
+
+    dates = next((name for name, form in _FORMATS.items() if written(form)), "")
     dates = "" if dates == "year" and not about & _DATED else dates
-    numeric = re.search("INT|REAL|NUM|DEC|FLO|DOU", column.type.upper()) or (
-        examples and all(re.fullmatch(r"-?\d+(\.\d+)?", v) for v in examples)
-    )
-    kind, values = "number" if numeric else "text", {value.lower() for value in examples}
-    if values and any(values <= pair for pair in _FLAGS) and key != "primary":
-        kind = "flag"
-    elif (
-        dates or "DATE" in column.type.upper() or (not numeric and not examples and about & _DATED)
-    ):
+    numeric = re.search("INT|REAL|NUM|DEC|FLO|DOU", typed) or written(r"-?\d+(\.\d+)?")
+    kind = "number" if numeric else "text"
+    if dates or "DATE" in typed or (not numeric and not examples and about & _DATED):
         kind, dates = "date", dates or "iso"
     named = kind == "text" and bool(_NAMES & ({*words} if key else about))
-    return Field(
-        number, table, column.name, words, heading, about, kind, dates, key, named, examples
-    )
+    known = (words, heading, about, kind, dates, key, named, tuple(examples))
+    return Field(number, table, column.name, *known)
 
 
 def _label(columns: list[Field]) -> tuple[int, ...]:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from workbench.types import (
     Column,
     Context,
-    DescriptionMatch,
     Example,
     ForeignKey,
     Message,
@@ -35,6 +34,7 @@ _DEFINED = re.compile(
     rf"^ *({_NAME})((?: (?!-- ){_NAME}| ?\([^)]*\))*?)( PRIMARY KEY)?,?(?: -- (.*))?$"
 )
 _KEY = re.compile(rf"^ *(PRIMARY|FOREIGN) KEY \((.*?)\)(?: REFERENCES ({_NAME})(?: \((.*)\))?)?,?$")
+_EXAMPLE = re.compile(r"^SQL: (.*)$", re.MULTILINE)
 _PAIR = re.compile(rf"^({_NAME})\.({_NAME}) = ({_NAME})\.({_NAME})$", re.MULTILINE)
 
 
@@ -65,18 +65,21 @@ def read(messages: Sequence[Message]) -> Asked:
         "" if line.strip() == "None." else " ".join(line.split())
         for line in (sections.get("Question", (lines or [""])[-1]), get("Hint"))
     )
-    found = f"{get('Values found')}\n{get('Missing entities')}"
+    found = _of_columns(f"{get('Values found')}\n{get('Missing entities')}")
+    # A judge's prompt may show no values but those that the candidates compare columns with.
+    shown = "\n".join(body for title, body in sections.items() if title.startswith("Candidate"))
+    compared = sorted({*re.findall(rf"({_NAME}) = ({_TEXT})", shown)})
+    found += [("", _plain(column), value) for column, value in compared]
     context = Context(
         Question("", "", question, hint),
         read_schema(sections.get("Database schema", "" if "Question" in sections else text)),
         tuple(
             ValueMatch(table, column, value[1:-1].replace("''", "'"), "", 0.0, 0.0)
-            for table, column, shown in _of_columns(found)
-            for value in re.findall(_TEXT, shown)
+            for table, column, texts in found
+            for value in re.findall(_TEXT, texts)
         ),
-        tuple(DescriptionMatch(*match, 0.0) for match in _of_columns(get("Descriptions found"))),
         # As with the schema, their order means nothing: prompts that differ in it alone share their hypotheses.
-        tuple(sorted(_examples(get("Examples")), key=lambda e: (e.sql, e.question))),
+        examples=tuple(Example("", sql) for sql in sorted(_EXAMPLE.findall(get("Examples")))),
     )
     query = _FENCE.search(get("Query"))
     return Asked(
@@ -89,17 +92,9 @@ def read(messages: Sequence[Message]) -> Asked:
     )
 
 
-@lru_cache(maxsize=64)  # all samples of a question show the same matches
 def _of_columns(text: str) -> list[tuple[str, str, str]]:
     """Lines like "table.column: text", as table, column and text."""
     return [(_plain(table), _plain(name), rest) for table, name, rest in _OF_COLUMN.findall(text)]
-
-
-def _examples(text: str) -> Iterator[Example]:
-    for block in re.split(r"\n\s*\n", text):
-        lines = dict(re.findall(r"^(Question|Hint|SQL): (.*)$", block, re.MULTILINE))
-        if "Question" in lines and "SQL" in lines:
-            yield Example(lines["Question"], lines["SQL"], lines.get("Hint", ""))
 
 
 def _runs(body: str) -> list[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """The reply to a prompt, in the form of answer that it asks for; the form tells the kind of call, never a prompt's name.
 
-A query is drawn first and then explained: the reasoning never changes it. How the prompt asks to think does: "divide and
-conquer" favours nested queries, a query plan favours fewer joins; both shift scores by a fixed amount.
+A query is drawn first and then explained: the reasoning never changes it, nor does the way to think that a prompt asks
+for. Examples do: they favour the forms of SQL that they have.
 """
 
 import json
@@ -10,10 +10,9 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
-from itertools import zip_longest
+from itertools import groupby
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,7 +23,7 @@ from workbench.embedded.prompt import Asked, one_column, read
 from workbench.embedded.words import STOPWORDS
 from workbench.sql.reading import normal_form, parse
 from workbench.sql.schema_text import literal, quote
-from workbench.types import Context, Message, Schema, Table
+from workbench.types import Context, Message
 
 _Key = TypeVar("_Key")
 _json = partial(json.dumps, ensure_ascii=False)
@@ -42,15 +41,10 @@ _UNSEEN = 0.02  # how likely the right query does something that no hypothesis d
 _FAILED = re.compile(r"(?i)error|refused|stopped|too large|no rows|no such|empty|\[\]")
 _ALL_NULL = re.compile(r"[\d,]+ rows?\b.*:\n.*(?:\nNULL(?: \| NULL)*)+")
 _FORMS = Path(__file__).with_name("examples.txt").read_text(encoding="utf-8").splitlines()
-_SENTENCES = {  # what the clauses of a SELECT do
-    "where": "keeps only rows where `{}`",
-    "expressions": "returns `{}`",
-    "group": "groups by `{}`",
-    "having": "keeps only groups where `{}`",
-    "order": "sorts by `{}`",
-    "limit": "stops after `{}` rows",
-    "distinct": "returns no row twice",
-}
+_QUOTED = re.compile(r"'([^']{1,80})'|\"([^\"]{1,80})\"|`([^`]{1,80})`|“([^”]{1,80})”")
+_NAMED = re.compile(
+    r"(?<!^)\b[A-Z][\w.&'-]*(?:\s+(?:(?:of|the|de|la|von|van|and|&)\s+)?[A-Z0-9][\w.&'-]*)*"
+)
 
 
 def answer(messages: Sequence[Message], *, temperature: float = 1.0, seed: str = "") -> str:
@@ -66,8 +60,7 @@ def _query(asked: Asked, temperature: float, seed: str) -> str:
         return "The question asks for a change of data. Only questions that read data are answered."
     if asked.attempt[0]:
         return _mended(asked, temperature, seed)
-    nest, plan = re.search(r"Sub.question", asked.answer), "Query Plan" in asked.answer
-    found = hypotheses(asked.context, nest=bool(nest), plan=plan)
+    found = hypotheses(asked.context)
     if not found:
         if not asked.context.schema.tables:
             return "There is no schema in this prompt that a query could be written for."
@@ -85,7 +78,7 @@ def _mended(asked: Asked, temperature: float, seed: str) -> str:
     if result and not _FAILED.match(result) and not _ALL_NULL.fullmatch(result):
         return _formed(asked, tried, "The query ran and gave rows; it stays as it is.")
     does, same = elements(tried), normal_form(tried)
-    rows = {text for text in does if text.startswith(("reads", "keeps only rows"))}
+    rows = {element for element in does if element.startswith(("reads", "keeps"))}
     empty = rows if result.lower().startswith("no rows") else {None}
     fit = [
         (hypothesis, hypothesis.score + _CLOSE * len(does & other) / (len(does | other) or 1))
@@ -100,65 +93,50 @@ def _mended(asked: Asked, temperature: float, seed: str) -> str:
 
 def _formed(asked: Asked, sql: str, reasoning: str, missed: Sequence[str] = ()) -> str:
     """The query and the words before it, in the form that the prompt asks for."""
-    form, question = asked.answer, asked.context.question
+    form = asked.answer
     if missed:
         reasoning = f"not understood: {', '.join(dict.fromkeys(missed))}\n{reasoning}"
     for key in ("revised_SQL", "SQL"):
         if f'"{key}"' in form:
             return _json({"chain_of_thought_reasoning": reasoning, key: sql})
-    steps = [*reversed(_inner(sql)), sql]  # the innermost first
     if "Final Optimized SQL" in form:  # the parts have the titles that the prompt asks for
-        *titles, last = re.findall(r"(?m)^\*\*[^*\n]+:?\*\*(?=:?$)", form)
-        texts = [f"{question.text}\n{reasoning}", *(f"{p}\n{_explained(p)}" for p in steps)]
-        parts = zip_longest(titles, texts[: len(titles)], fillvalue="Nothing is left to do.")
-        return "\n\n".join([*map("\n".join, parts), f"{last}\n{sql}"])
+        first, *others, last = re.findall(r"(?m)^\*\*[^*\n]+:?\*\*(?=:?$)", form)
+        nothing = "".join(f"{title}\nNothing is left to do.\n\n" for title in others)
+        return f"{first}\n{reasoning}\n\n{nothing}{last}\n{sql}"
     if "Final Answer" in form:
         return f"{reasoning}\n\nFinal Answer: {' '.join(sql.split())}"
+    title = "**Final SQL**\n" * ("Final SQL" in form)
     if "Sub question" in form:
-        texts = [*map(_explained, steps[:-1]), question.text]
-        pairs = enumerate(zip(texts, steps, strict=True), 1)
-        subs = (f"Sub question {n}: {t}\nSQL\n```sql\n{part}\n```" for n, (t, part) in pairs)
-        return "\n\n".join([*[reasoning] * bool(missed), *subs])
-    fence = "**Final SQL**\n" * ("Final SQL" in form) + f"```sql\n{sql}\n```"
+        title = f"Sub question 1: {asked.context.question.text}\nSQL\n"
+    fence = f"{title}```sql\n{sql}\n```"
     return f"{reasoning}\n\n{fence}" if missed or "Give only" not in form else fence
 
 
-def _inner(sql: str) -> list[str]:
-    """The queries inside a query, the outermost first."""
-    tree = parse(sql)
-    found = () if isinstance(tree, str) else tree.find_all(exp.Subquery)
-    return [inner.this.sql("sqlite") for inner in found]
-
-
 def _explained(sql: str) -> str:
-    *most, last = sorted(elements(sql)) or ["is the likeliest"]
-    return f"The query {', '.join(most)} and {last}." if most else f"The query {last}."
+    return f"The query {', '.join(sorted(elements(sql)) or ['is the likeliest'])}."
 
 
 @lru_cache(maxsize=4096)
 def elements(sql: str) -> frozenset[str]:
     """Short sentences about what a query does, by which queries are compared; none for one that cannot be read.
 
-    "keeps only rows where `st = 'K'`" is one. Aliases are left out, since each query chooses its own.
+    "keeps only rows where `st = 'k'`" is one. Aliases are left out, since each query chooses its own.
     """
     tree = parse(sql)
     if isinstance(tree, str):
         return frozenset()
     tree = tree.copy()
-    found = {f"reads the table `{table.name.lower()}`" for table in tree.find_all(exp.Table)}
+    found = {f"reads the table `{table.name}`" for table in tree.find_all(exp.Table)}
     for name in tree.find_all(exp.Column, exp.Identifier):
         name.set("table" if isinstance(name, exp.Column) else "quoted", None)
     for select in tree.find_all(exp.Select):
-        for kind, clause in select.args.items():
-            parts = (
-                clause.expressions or [clause.this or clause.expression or clause]
-                if isinstance(clause, exp.Expr)
-                else clause
-            )
-            for part in parts if kind in _SENTENCES and parts else ():
-                said = part.flatten() if isinstance(part, exp.And) else [part]
-                found |= {_SENTENCES[kind].format(one.sql("sqlite").lower()) for one in said}
-    return frozenset(found)
+        where = select.args["where"].this if select.args.get("where") else None
+        tests = where.flatten() if isinstance(where, exp.And) else filter(None, [where])
+        found |= {f"keeps only rows where `{test.sql('sqlite')}`" for test in tests}
+        found |= {f"returns `{output.sql('sqlite')}`" for output in select.expressions}
+        others = map(select.args.get, ("distinct", "group", "having", "order", "limit"))
+        found |= {f"has `{clause.sql('sqlite').strip()}`" for clause in others if clause}
+    return frozenset(sentence.lower() for sentence in found)
 
 
 def _likely(context: Context, of: Callable[[Hypothesis], Iterable[_Key]]) -> dict[_Key, float]:
@@ -214,8 +192,7 @@ def _unit_tests(asked: Asked, temperature: float, seed: str) -> str:
     """
     likely = _expected(asked.context)
     queries = [elements(sql) for sql, _ in asked.candidates]
-    chance = random.Random(seed)  # noqa: S311  no secret
-    worth: dict[str, float] = {}
+    chance, worth = random.Random(seed), {}  # noqa: S311  no secret
     for element in sorted(frozenset().union(*queries)):
         does = sum(element in query for query in queries)
         if does < len(queries):
@@ -267,11 +244,10 @@ def _filter_column(asked: Asked, _temperature: float, _seed: str) -> str:
         ((_, name),) = schema.columns()
         alone = replace(asked.context, question=replace(question, evidence=""), schema=schema)
         named = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", hint, re.IGNORECASE)
-        said = max(spoken(alone).values(), default=0.0) >= _RELEVANT
-        reason = "The question speaks of it." if said else "The hint names it." if named else ""
+        said = named or max(spoken(alone).values(), default=0.0) >= _RELEVANT
         verdict = {"column": re.findall("^Column: (.*)", section)[0]} if several else {}
-        verdict["chain_of_thought_reasoning"] = reason or "Nothing speaks of it."
-        verdict["is_column_information_relevant"] = "Yes" if reason else "No"
+        verdict["chain_of_thought_reasoning"] = "It is spoken of." if said else "It is not."
+        verdict["is_column_information_relevant"] = "Yes" if said else "No"
         lines.append(_json(verdict))
     return "\n".join(lines)
 
@@ -287,87 +263,58 @@ def _pruned(asked: Asked, _temperature: float, _seed: str) -> str:
     for pair, sure in said.items():
         columns[pair] = max(columns[pair], _LINKED * sure / max(said.values()))
     order = sorted(asked.context.schema.tables, key=lambda table: -tables[table.name])
-    needed = [table for table in order if tables[table.name] >= _NEEDED]
+    needed = sum(tables[table.name] >= _NEEDED for table in order)
+    found: dict[str, str | list[str]] = {}
     if "keep_all" in asked.answer:
-        decided: dict[str, str | list[str]] = {}
-        for table in order:
-            keys, names = _keys(table), [column.name for column in table.columns]
-            best = sorted(names, key=lambda c: -columns[table.name, c] - _NEEDED / 2 * (c in keys))
-            kept = table in needed or table in order[:3]
-            decided[table.name] = "drop_all" if not kept else best[:6] if best[10:] else "keep_all"
-        return f"```json\n{_json(decided)}\n```"
-    found: dict[str, list[str]] = {}
+        for place, table in enumerate(order):
+            names = (column.name for column in table.columns)
+            best = sorted(names, key=lambda name: -columns[table.name, name])
+            kept = best[:6] if best[10:] else "keep_all"
+            found[table.name] = kept if place < max(3, needed) else "drop_all"
+        return f"```json\n{_json(found)}\n```"
     if '"table_names"' in asked.answer:
-        found["table_names"] = [table.name for table in needed or order[:1]]
+        found["table_names"] = [table.name for table in order[: needed or 1]]
     else:
-        for name, column in (pair for pair, share in columns.items() if share >= _NEEDED):
-            found.setdefault(name, []).append(column)
+        pairs = sorted(pair for pair, share in columns.items() if share >= _NEEDED)
+        found = {t: [column for _, column in own] for t, own in groupby(pairs, lambda p: p[0])}
     return _json({"chain_of_thought_reasoning": "Likely queries use these.", **found})
 
 
 def _keywords(asked: Asked, _temperature: float, _seed: str) -> str:
     """Words of question and hint that may stand in a database: quotations, names, phrases with their words."""
     found: dict[str, None] = {}
-    quoted = r"'([^']{1,80})'|\"([^\"]{1,80})\"|`([^`]{1,80})`|“([^”]{1,80})”"
-    name = r"\b[A-Z][\w.&'-]*(?:\s+(?:(?:of|the|de|la|von|van|and|&)\s+)?[A-Z0-9][\w.&'-]*)*"
     for text in (asked.context.question.text, asked.context.question.evidence):
-        found |= dict.fromkeys("".join(groups) for groups in re.findall(quoted, text))
-        found |= dict.fromkeys(match[0] for match in re.compile(name).finditer(text, 1))
-        phrase: list[str] = []  # a run of content words, cut at stop words and punctuation
-        for piece in (*re.split(r"([,;:?!()]|\s+)", text), ","):
-            word = piece.strip(".'\"`")
-            plain = re.fullmatch(r"[^\W_][\w.&'/-]*", word) and word.lower() not in STOPWORDS
-            if plain and len(phrase) < 4:
-                phrase.append(word)
-            elif piece.strip():
-                found |= dict.fromkeys([" ".join(phrase), *phrase] if phrase else ())
-                phrase = []
+        found |= dict.fromkeys("".join(groups) for groups in _QUOTED.findall(text))
+        found |= dict.fromkeys(_NAMED.findall(text))
+        pieces = (piece.strip(".'") for piece in re.findall(r"[^\W_][\w.&'/-]*|[^\s\w]", text))
+        for telling, run in groupby(
+            pieces, lambda p: p[:1].isalnum() and p.lower() not in STOPWORDS
+        ):
+            phrase = [*run] if telling else []
+            found |= dict.fromkeys([" ".join(phrase[:4]), *phrase] if phrase else ())
     return _json([text for text in found if text.lower() not in STOPWORDS])
 
 
 def _synthetic(asked: Asked, _temperature: float, seed: str) -> str:
     """Examples of examples.txt, one a line: as many as are asked for and the schema has room for, all different."""
-    schema, count = asked.context.schema, _count(asked)
+    tables, count = asked.context.schema.tables, _count(asked)
     chance = random.Random(seed)  # noqa: S311  no secret
     found: dict[str, None] = {}
-    for turn in range(4 * count if schema.tables else 0):
-        fields = _fields(schema, chance.choice(schema.tables), chance)
-        with suppress(KeyError):  # the schema has nothing for a field
-            text, sql = _FORMS[turn % len(_FORMS)].format_map(fields).split(" | ", 1)
-            found[_json({"input": text, "output": sql})] = None
+    for turn in range(4 * count if tables else 0):
+        table = chance.choice(tables)
+        numbers = [
+            c for c in table.columns if re.search(r"(?i)int|real|num|float|double|dec", c.type)
+        ]
+        column, number = chance.choice(table.columns), chance.choice(numbers or table.columns)
+        shown = [(c, v) for c in table.columns for v in c.examples if v is not None]
+        tested, value = chance.choice(shown or [(column, 1)])
+        text, sql = _FORMS[turn % len(_FORMS)].format(
+            table=_said(table.name), T=quote(table.name), column=_said(column.name), C=quote(column.name),
+            number=_said(number.name), N=quote(number.name), least=chance.randint(1, 5),
+            words=f"{_said(tested.name)} is {literal(value)}", test=f"{quote(tested.name)} = {literal(value)}",
+        ).split(" | ", 1)  # fmt: skip
+        found[_json({"input": text, "output": sql})] = None
     return "\n".join([*found][:count])
-
-
-def _fields(schema: Schema, table: Table, chance: random.Random) -> dict[str, str]:
-    """Fields of an example about a table: in words by lower-case names, in SQL by the others."""
-    fields = {"table": _said(table.name), "T": quote(table.name)}
-    fields["least"] = str(chance.randint(1, 5))
-    plain = [column for column in table.columns if column.name not in _keys(table)]
-    numeric = [c for c in plain if re.search(r"(?i)int|real|num|float|double|dec", c.type)]
-    for word, letter, some in (("number", "N", numeric), ("column", "C", plain)):
-        if some:
-            column = chance.choice(some)
-            fields |= {word: _said(column.name), letter: quote(column.name)}
-    about = {"": table}
-    if table.foreign_keys:
-        key = chance.choice(table.foreign_keys)
-        (about["other_"],) = (t for t in schema.tables if t.name == key.ref_table)
-        fields |= {"other": _said(key.ref_table), "O": quote(key.ref_table)}
-        fields |= {"key": quote(key.columns[0]), "target": quote(key.ref_columns[0])}
-    for prefix, one in about.items():
-        if shown := [
-            (c, v) for c in one.columns for v in c.examples if isinstance(v, str | int | float)
-        ]:
-            column, value = chance.choice(shown)
-            signs = [("=", "is"), (">", "is above"), ("<", "is below")]
-            sign, words = signs[0] if isinstance(value, str) else chance.choice(signs)
-            fields[f"{prefix}words"] = f"{_said(column.name)} {words} {value}"
-            fields[f"{prefix}test"] = f"{quote(column.name)} {sign} {literal(value)}"
-    return fields
-
-
-def _keys(table: Table) -> set[str]:
-    return {*table.primary_key, *(name for key in table.foreign_keys for name in key.columns)}
 
 
 def _said(name: str) -> str:

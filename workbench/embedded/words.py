@@ -103,22 +103,36 @@ def alike(word: str, name: str) -> float:
     short, long = sorted((word, name), key=len)
     if word == name:
         return 1.0
-    if len(short) < 2 or not word[0].isalpha():
-        return 0.0
-    if len(short) >= 4 and name.endswith(word):
-        return 0.7
-    if word[0] != name[0]:
-        return 0.0
-    if long.startswith(short) and len(short) >= 3:
-        return 0.8 if len(short) >= 4 else 0.6
-    same = (one == other for one, other in zip(short, long, strict=False))
-    common = next((i for i, equal in enumerate(same) if not equal), len(short))
-    if common >= max(5, 0.6 * len(long)) or (len(short) >= 6 and ratio(word, name) >= 84):
-        return 0.7
-    rest = iter(word)  # letters of the word in their order, as in "qty" for quantity
-    if name is short and len(name) <= 5 and all(letter in rest for letter in name):
-        return 0.5 if len(name) > 2 else 0.35
-    return 0.0
+    if len(short) >= 3 and long.startswith(short):
+        return 0.8
+    return 0.7 if len(short) >= 6 and ratio(word, name) >= 84 else 0.0
+
+
+def said(phrase: Sequence[Token], text: Sequence[Token]) -> tuple[int, float, float]:
+    """The tokens of a text that say a phrase, as near to each other as may be: a mask.
+
+    Also the part of the phrase that they say, and the part that they say literally.
+    """
+    hits: list[list[tuple[int, float]]] = []  # where each word is said, and how alike it is written
+    for word in phrase:
+        same = [(i, 1.0) for i, token in enumerate(text) if token.low == word.low]
+        like = ((i, alike(t.stem, word.stem)) for i, t in enumerate(text) if t.low not in STOPWORDS)
+        loose = not same and word.number is None and word.low not in STOPWORDS
+        hits.append([(i, 0.9 * how) for i, how in like if how] if loose else same)
+    weights = [0.3 if t.low in STOPWORDS else min(8, 1 + len(t.low)) / 8 for t in phrase]
+    best = (0.0, 0.0, 0)
+    for anchor, _ in min(filter(None, hits), key=len, default=())[:4]:
+        mask, fit, literal, at = 0, 0.0, 0.0, -1
+        for options, weight in zip(hits, weights, strict=True):
+            near = [(abs(i - anchor), i, how) for i, how in options if not mask >> i & 1]
+            if near and min(near)[0] <= len(phrase) + 2:
+                _, i, how = min(near)
+                mask |= 1 << i
+                fit += weight * how
+                literal += weight * (how == 1.0 and (at < 0 or i == at + 1))
+                at = i
+        best = max(best, (fit / sum(weights), literal / sum(weights), mask))
+    return best[2], best[0], best[1]
 
 
 class Cue(NamedTuple):
