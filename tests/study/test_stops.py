@@ -1,4 +1,4 @@
-"""What a server failed is told and hides nothing; a reached budget says what is left."""
+"""What a server failed is told and hides nothing; a reached budget says what is left, and shows what is answered."""
 
 import math
 from dataclasses import replace
@@ -37,7 +37,7 @@ def test_a_question_that_a_server_failed_is_missing_and_told(down, capsys):
     assert said in capsys.readouterr().err
 
 
-def test_a_reached_budget_says_what_is_left_and_the_next_run_goes_on(study, monkeypatch):
+def test_a_reached_budget_says_what_is_left_and_the_next_run_goes_on(study, capsys, monkeypatch):
     client = "workbench.study.study.client_of"
     send = scripted(otherwise=ANSWER)
     monkeypatch.setattr(
@@ -46,6 +46,7 @@ def test_a_reached_budget_says_what_is_left_and_the_next_run_goes_on(study, monk
     poor = replace(study, _budget=Budget(calls=4))
     with pytest.raises(BudgetError, match=r"budget of 4 calls .* of 6 questions are left"):
         poor.run(direct("some/model"))
+    assert "The questions that are answered" in capsys.readouterr().out
     rich = replace(study, _budget=Budget(calls=2))
     assert len(rich.run(direct("some/model")).questions) == len(send.history) == 6
 

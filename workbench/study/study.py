@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from workbench.benchmarks.benchmark import Benchmark, size, some
 from workbench.benchmarks.load import BENCHMARKS, open_benchmark
 from workbench.canonical import canonical, content_hash
+from workbench.errors import BudgetError
 from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
@@ -188,15 +189,26 @@ class Study:
     @overload
     def run(self, system: Mapping[str, System], *, fresh: bool = False) -> Runs: ...
     def run(self, system: System | Mapping[str, System], name: str = "", *, fresh: bool = False) -> Run | Runs:  # fmt: skip
-        """Run a system, or each of several by name, on every question; cached results are reused, unless `fresh`."""
+        """Run a system, or each of several by name, on every question; cached results are reused, unless `fresh`.
+
+        A reached budget prints the table of the questions that are answered, and says how many are left.
+        """
         asked = self.benchmark.questions
         if isinstance(system, Mapping):
             each = system.items() if asked else ()
             return Runs({name: self.run(one, name, fresh=fresh) for name, one in each}, self.stamp)
         name, system = name or system.name, self.with_settings(system)
         lab = replace(self.lab, client=self._client(), system=name)
-        with Progress(name, len(asked)) as progress:
-            records = solve.solve_all(system, asked, lab, progress, self._pool, fresh)
+        try:
+            with Progress(name, len(asked)) as progress:
+                records = solve.solve_all(system, asked, lab, progress, self._pool, fresh)
+        except BudgetError:
+            done = solve.cached_records(lab.client.cache, solve.keys_of(system, asked, lab))
+            if done:
+                part = self._on([question for question in asked if question.id in done])
+                table = part.costs({name: part.run(system, name)})
+                print(table.alone("The questions that are answered").to_markdown())
+            raise
         report_failed_calls(name, lab.client.ledger.failed)
         trials, questions = run_tables(self.benchmark, records, lab.executor)
         models = sorted(solve.model_names(system), key=lambda model: (model != self.model, model))
