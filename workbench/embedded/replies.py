@@ -100,9 +100,10 @@ def _formed(asked: Asked, sql: str, reasoning: str, missed: Sequence[str] = ()) 
         if f'"{key}"' in form:
             return _json({"chain_of_thought_reasoning": reasoning, key: sql})
     if "Final Optimized SQL" in form:  # the parts have the titles that the prompt asks for
-        first, *others, last = re.findall(r"(?m)^\*\*[^*\n]+:?\*\*(?=:?$)", form)
+        *titles, last = re.findall(r"(?m)^\*\*[^*\n]+:?\*\*(?=:?$)", form) or ["**Final SQL**"]
+        first, *others = titles or [""]
         nothing = "".join(f"{title}\nNothing is left to do.\n\n" for title in others)
-        return f"{first}\n{reasoning}\n\n{nothing}{last}\n{sql}"
+        return f"{first}\n{reasoning}\n\n{nothing}{last}\n{sql}".lstrip()
     if "Final Answer" in form:
         return f"{reasoning}\n\nFinal Answer: {' '.join(sql.split())}"
     title = "**Final SQL**\n" * ("Final SQL" in form)
