@@ -44,6 +44,7 @@ STEPS = [
     (wb.Matching, {"per_keyword": 0}),
     (wb.Matching, {"candidates": 0}),
     (wb.Matching, {"edit": 1.5}),
+    (wb.Matching, {"semantic": "high"}),
     (wb.Matching, {"keep": float("nan")}),
     (NoisySchema, {"wrong": -1}),
 ]
@@ -76,8 +77,6 @@ def test_a_step_names_the_setting_that_cannot_be(step, wrong):
         ({"similarity": "bert"}, "similarity"),
         ({"similarity": ["a/b"]}, "similarity"),
         ({"edits": 1}, "edits"),
-        ({"edit": "high"}, "edit"),
-        ({"ngram": 3}, "ngram"),
         ({"descriptions": 0}, "top"),
     ],
 )

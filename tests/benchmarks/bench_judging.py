@@ -74,7 +74,7 @@ def our_way(runs, seconds, cache):
     benchmark = wb.Benchmark("bench", "bird", root, tuple(questions.values()), golds)
     predictions = [(key, predicted) for *_, predicted, key in items]
     with wb.Store(cache) as store, wb.Executor(store, PROCESSES) as executor:
-        return ex_verdicts(benchmark, predictions, executor, Limits(seconds=seconds), sense="bird")
+        return ex_verdicts(benchmark, predictions, executor, Limits(seconds=seconds))
 
 
 def one_side(side, work, cache):

@@ -179,7 +179,7 @@ def test_a_query_retrieves_its_five_best_descriptions_and_none_that_is_unlike():
         ("trigram", {"index": Trigram()}),
         ({"index": "none"}, {"index": None}),
         ({"similarity": "letters", "index": "trigram"}, {"index": Trigram()}),
-        ({"similarity": "a/b", "semantic": 0.7}, {"similarity": Embedding("a/b"), "matching": Matching(semantic=0.7)}),
+        ({"similarity": "a/b"}, {"similarity": Embedding("a/b")}),
     ],
 )  # fmt: skip
 def test_a_setting_changes_what_it_names_in_every_system(given, changed, tmp_path):

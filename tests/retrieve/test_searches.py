@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from rapidfuzz import fuzz
 
 from tests.benchmarks.gazetteer import Gazetteer, queries
-from workbench.errors import BadInputError
 from workbench.retrieve.values import LSH, Trigram, folded
 
 MADE = Gazetteer().values(2_000)
@@ -84,11 +83,3 @@ def test_an_exact_text_comes_first(texts, data):
     assert texts.index(asked) in best[LSH()]
     if folded(asked):
         assert texts.index(asked) == best[Trigram()][0]
-
-
-@pytest.mark.parametrize(
-    ("search", "wrong"), [(LSH, "permutations"), (LSH, "ngram"), (Trigram, "compared")]
-)
-def test_a_count_below_one_is_refused(search, wrong):
-    with pytest.raises(BadInputError, match=wrong):
-        search(**{wrong: 0})

@@ -15,7 +15,7 @@ from workbench.errors import BadInputError, content_of
 from workbench.types import Gold, Question, Schema
 
 Sense = Literal["bird", "spider"]
-"""Execution accuracy as BIRD defines it, equal sets of rows, or as Spider does (`evaluate.ex`)."""
+"""Whose execution accuracy: `evaluate.ex` says when two results are equal for BIRD, and when for Spider."""
 _DB_ID = re.compile(r"(?!\.*$)[A-Za-z0-9_.\-]{1,128}")
 _Model = TypeVar("_Model")
 
@@ -24,18 +24,18 @@ _Model = TypeVar("_Model")
 class Benchmark:
     """Questions in the order of their file, and the gold queries that judge answers.
 
-    `databases` holds `DB/DB.sqlite` for each db_id. `sense` is the sense of EX of the benchmark's own leaderboard.
-    `schemas` are those of Spider's tables.json, by which Spider's exact match is defined. `every` has all questions of
-    the file where `questions` are only some of them, and is () otherwise.
+    `sense` is that of the benchmark's own leaderboard. `databases` holds `DB/DB.sqlite` for each db_id. `schemas` are
+    those of Spider's tables.json, on which Spider's exact match is defined. `every` has all questions of the file where
+    `questions` are only some of them, and is () otherwise.
     """
 
     name: str
     sense: Sense
     databases: Path
-    questions: tuple[Question, ...]
-    golds: Mapping[str, Gold]
-    schemas: Mapping[str, Schema] = field(default_factory=dict)
-    every: tuple[Question, ...] = ()
+    questions: tuple[Question, ...] = field(repr=False)
+    golds: Mapping[str, Gold] = field(repr=False)
+    schemas: Mapping[str, Schema] = field(default_factory=dict, repr=False)
+    every: tuple[Question, ...] = field(default=(), repr=False)
 
     def has(self, db_id: str) -> bool:
         """Whether the SQLite file of a database is there."""
@@ -51,21 +51,21 @@ class Benchmark:
         raise BadInputError(f"no database {db_id!r}: {expected}; {named}")
 
     def limited(self, limit: float | None) -> "Benchmark":
-        """The benchmark with `limit` of its questions, as `some` takes them; `every` has all questions."""
+        """The benchmark with `limit` of its questions, as `some` takes them."""
         asked = tuple(some(self.questions, limit))
         return replace(self, questions=asked, every=self.every or self.questions)
 
     def fingerprint(self) -> str:
-        """A hash of questions and gold queries. Releases of one benchmark differ, and so does the EX on them."""
+        """A hash of questions and gold queries, which differ between releases of one benchmark."""
         golds = [self.golds[question.id] for question in self.questions]
         return content_hash("questions", [self.questions, golds])
 
 
 def some(questions: Sequence[Question], limit: float | None) -> list[Question]:
-    """`limit` of the questions, spread evenly, or all questions if it is None.
+    """`limit` of the questions, spread evenly over their order; all questions if it is None.
 
-    A limit below 1 is a share of each database's questions, rounded down, but at least one question: 0.1 is how CHESS
-    draws its Subsampled Development Set (section 4.1.1), 147 of BIRD dev's 1,534 questions.
+    A limit below 1 is a share of each database's questions, rounded down, but at least one question. With 0.1, as many
+    of BIRD dev's questions are drawn as CHESS draws for its Subsampled Development Set: 147 of 1,534 (section 4.1.1).
     """
     check_limit(limit)
     parts: dict[str, list[int]] = {}
@@ -76,7 +76,7 @@ def some(questions: Sequence[Question], limit: float | None) -> list[Question]:
 
 
 def size(count: int, limit: float | None) -> int:
-    """About how many of `count` questions a limit leaves."""
+    """The number of questions that a limit leaves of `count`, as if all were on one database."""
     if limit is None:
         return count
     return min(int(limit), count) if limit >= 1 else max(1, int(count * limit + 1e-9))
@@ -90,8 +90,8 @@ def check_limit(limit: float | None) -> None:
         raise BadInputError(f"limit is {limit!r}: it must be {allowed}")
 
 
-# The fields of an item in BIRD's files, in Spider's and in those of Spider's variants.
 Filled = Annotated[str, StringConstraints(pattern=r"\S")]
+# Names of the fields in BIRD's files, Spider's and those of Spider's variants.
 _TEXT = AliasChoices("SpiderSynQuestion", "question")
 _SQL = AliasChoices("SQL", "query", "sql")
 _ORIGINAL = AliasChoices("SpiderQuestion", "original_question", "question")
@@ -128,7 +128,7 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path, text: str) -> Any:
-    """The value of a JSON text, or those of JSON lines as a list. An object that has a key twice is refused."""
+    """The value of a JSON text, or the list of values of JSON lines. An object that has a key twice is refused."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(found := dict(pairs)) < len(pairs):  # one of two answers would be lost
@@ -162,11 +162,16 @@ def read_items(path: Path, model: type[_Model]) -> list[_Model]:
 
 
 def with_golds(benchmark: Benchmark, file: str | Path) -> Benchmark:
-    """The questions that a JSON list revises, with its gold queries, texts and hints: another benchmark.
+    """Another benchmark: the questions that a JSON list names, with the gold queries, texts and hints of the list.
 
     An item names its question by `question_id`, or by the `db_id` and the original text, as Spider-Syn does. Items
     about other questions are left out. Arcwise-Plat, later releases of BIRD and mini-dev, Spider-Syn and Spider-DK are
     read as they are published.
+
+    >>> import pathlib
+    >>> _ = pathlib.Path("mine.json").write_text('[{"question_id": 13, "SQL": "SELECT 1"}]')
+    >>> wb.with_golds(wb.open_benchmark("bundled-dev"), "mine.json").golds["13"].sql
+    'SELECT 1'
     """
     path = Path(file)
     own = {question.id: question for question in benchmark.questions}
@@ -197,8 +202,8 @@ def _keys(items: Sequence[_Revised], benchmark: Benchmark) -> list[str]:
     every = benchmark.every or benchmark.questions
     stated = [(item.db_id, " ".join(item.original.split())) for item in items]
     own = [(question.db_id, " ".join(question.text.split())) for question in every]
-    # Spider-Syn mends the original question in places: where the databases are the same in the same order, and most of
-    # the texts, items and questions stand in the same order.
+    # Spider-Syn corrects some of the original questions. If all databases and most texts are equal at the same place,
+    # item n is about question n.
     same = sum(a == b for a, b in zip(stated, own, strict=False))
     if [db_id for db_id, _ in stated] == [db_id for db_id, _ in own] and 2 * same > len(own):
         return [question.id for question in every]

@@ -1,8 +1,8 @@
 """Open and check a benchmark: BIRD and Spider as unpacked from their archives, the bundled one, or a user's own file.
 
-The items of BIRD's train split and of Spider have no ids: their positions are their ids. Spider's exact match is
-defined on the schemas of tables.json, whose foreign keys are not always those that the SQLite files declare. The
-bundled benchmark has eight databases written for this project, in BIRD's layout.
+An item without an id, as in BIRD's train split and in Spider, has its position as id. Spider's exact match is defined
+on the schemas of tables.json, whose foreign keys are not always those that the SQLite files declare. The bundled
+benchmark has eight databases written for this project, in BIRD's layout.
 """
 
 import json
@@ -24,9 +24,9 @@ _DATA = Path(__file__).with_name("bundled_data")
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A published benchmark, as it is known before it is opened; one without `url` comes with the workbench.
+    """What is known of a benchmark before its files are read; one without `url` comes with the workbench.
 
-    `questions` is its published number of questions, and `train` the benchmark that may be learned from.
+    `questions` is their published number; `train` names the benchmark whose questions may serve as examples.
     """
 
     files: tuple[str, ...]
@@ -56,7 +56,7 @@ _ALIASES = {"bird": "bird-dev", "mini-dev": "bird-mini-dev", "spider": "spider-d
 
 
 def benchmark_name(name: str) -> str:
-    """The name in the table for a name or an alias, or the path if a JSON file is given; "" for an unknown name."""
+    """The name in BENCHMARKS of a name or an alias; the path of a JSON file as it is; "" for another name."""
     own = _ALIASES.get(name, name)
     return own if own in BENCHMARKS or name.endswith(".json") else ""
 
@@ -66,13 +66,17 @@ def open_benchmark(name: str, root: str | Path | None = None) -> Benchmark:
 
     A name that ends in .json is the path of a user's own benchmark in BIRD's or Spider's fields, and `root` the folder
     of its databases. Questions about missing databases are left out, with a warning that names the databases.
+
+    >>> benchmark = wb.open_benchmark("bundled-dev")
+    >>> len(benchmark.questions), benchmark.questions[13].text
+    (278, 'How many ships does Hansen & Sons own?')
     """
     own = benchmark_name(name)
     release = BENCHMARKS.get(own)
     if not own:
         given = f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}"
         raise BadInputError(f"{given}, or give a JSON file of your own, NAME.json")
-    if root is None and not (release and not release.url):
+    if root is None and (not release or release.url):
         raise BadInputError(f"{name} is not bundled: give --root, the folder where it was unpacked")
     folder = Path(root or _DATA / own.removeprefix("bundled-"))
     opened = _released(own, release, folder) if release else _own(Path(name), folder)
@@ -102,8 +106,7 @@ def _released(name: str, release: Release, root: Path) -> Benchmark:
     if name == "bird-sds":
         ids = set(map(str, json.loads(Path(__file__).with_name("chess_sds.json").read_text())))
         if missing := len(ids - {*golds}):
-            lacks = f"{missing} of the {len(ids)} questions of {name} are not in it"
-            raise BadInputError(f"{path}: {lacks}")
+            raise BadInputError(f"{path} lacks {missing} of the {len(ids)} questions of {name}")
         sample = tuple(question for question in questions if question.id in ids)
         opened = replace(opened, questions=sample, every=questions)
     return opened
@@ -136,8 +139,8 @@ def _read_questions(*paths: Path) -> tuple[tuple[Question, ...], dict[str, Gold]
 def _locate(root: Path, release: Release, name: str) -> tuple[Path, Path]:
     """The file and the folder of databases beside it, in `root` or at most two folders below.
 
-    A file of this name without databases beside it may be another benchmark's, so it is passed over. Some tools unpack
-    a folder into one of its own name.
+    A file without these databases may be another benchmark's, so it is passed over. Some tools unpack a folder into one
+    of its own name.
     """
     file, folder = release.files[0], release.databases
     for depth in ("", "*/", "*/*/"):
@@ -185,7 +188,7 @@ def _tables(entry: dict[str, Any]) -> Iterator[Table]:
 
 
 def lacking(name: str, folder: Path) -> str:
-    """The files of the benchmark that the folder lacks, in the words of the error of opening it; "" if none."""
+    """What the folder lacks of the benchmark, as the error of `open_benchmark` says it; "" if nothing."""
     with warnings.catch_warnings(record=True, action="always") as told:
         try:
             benchmark = open_benchmark(name, folder)
@@ -198,7 +201,7 @@ def lacking(name: str, folder: Path) -> str:
 
 
 def check(benchmark: Benchmark, executor: Executor) -> Iterator[str]:
-    """A line for each gold query that fails, question that is asked twice and part of a database that is unreadable."""
+    """A line for each failing gold query, each repeated question, and each unreadable part of a database."""
     asked: dict[tuple[str, str], str] = {}
     jobs = [(benchmark.database(q.db_id), benchmark.golds[q.id].sql) for q in benchmark.questions]
     for question, ran in zip(benchmark.questions, executor.execute_many(jobs), strict=True):
@@ -214,14 +217,14 @@ def check(benchmark: Benchmark, executor: Executor) -> Iterator[str]:
 
 
 def bundled_splits() -> dict[str, str]:
-    """The split of each bundled database, by name; training uses train's questions, evaluation those of dev."""
+    """The split of each bundled database, dev or train, by the name of the database."""
     files = sorted(_DATA.glob("*/*_databases/*/*.sqlite"))
     return {file.stem: file.relative_to(_DATA).parts[0] for file in files}
 
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """The deliberate fault of a question, in the ways of real benchmarks, and the right query if there can be one."""
+    """A fault that a bundled question has on purpose, as real benchmarks have them; `sql` is right where a query can be."""
 
     question_id: str
     kind: str
@@ -230,8 +233,8 @@ class Flaw:
 
 
 def known_flaws(benchmark: Benchmark) -> tuple[Flaw, ...]:
-    """The flaws of a bundled benchmark's questions; none of another benchmark's are known."""
-    if not (release := BENCHMARKS.get(benchmark.name)) or release.url:
+    """The flaws of a bundled benchmark's questions; () for another benchmark."""
+    if benchmark.name not in {"bundled-dev", "bundled-train"}:
         return ()
     file = _DATA / benchmark.name.removeprefix("bundled-") / "flaws.json"
     return tuple(Flaw(**one) for one in json.loads(file.read_text("utf-8")))

@@ -1,9 +1,10 @@
 r"""Predictions of any system: read as a frame (question_id, generator, sample, sql), and written in the same forms.
 
 The forms are BIRD's JSON (`{"0": "SQL\t----- bird -----\tdb_id"}`), Spider's lines (`SQL` or `SQL<TAB>db_id`), JSON
-lines, JSON lists and CSV. A prediction belongs to the question with its id, or, where not every key is an id, to the one
-at its position. A database or text that a file states has to be that of the question, and SQL without either must not
-name only the tables of a neighbouring question's database. The error names the first wrong entry.
+lines, JSON lists and CSV. A prediction belongs to the question with its id; in a file without ids, or whose keys are all
+positions, to the question at its position. A database or a text in the file has to be the question's. Where a file
+paired by position states no database, SQL that fits the database of a question next to it, and not its own, shows that
+a line is missing. The error names the first wrong entry.
 """
 
 import csv
@@ -25,26 +26,26 @@ from workbench.types import Candidate, Question, lower_name
 
 COLUMNS = ["question_id", "generator", "sample", "sql"]
 ANSWERS = ".answers.jsonl"
-"""The end of the name of a file that has a run's answers."""
+"""How the name of a file with a run's answers ends."""
 _SUFFIXES = {".json", ".jsonl", ".sql", ".txt", ".csv"}
 _BIRD = "\t----- bird -----\t"
 _MARK = re.compile(r"\s*-{3,} ?bird ?-{3,}\s*")  # with or without its tabs
-# Files that hold gold beside the prediction call gold `sql` or `query`, so these names are tried last.
+# A file with gold beside the prediction calls gold `sql` or `query`, so these names are tried last.
 _SQL_FIELDS = ("predicted_sql", "pred_sql", "predicted", "prediction", "pred", "sql", "query")
 _TABLES = re.compile(r"\b(?:from|join)\s+[\"`\[]?(\w+)", re.IGNORECASE)
 
 
 def read_predictions(benchmark: Benchmark, *paths: str | Path) -> pd.DataFrame:
-    """The predictions of the files; a folder stands for the prediction files in it, or for the answers of a run in it.
+    """The predictions of the files; a folder stands for its prediction files, that of a run for the run's answers alone.
 
-    The generator of a prediction is its field `generator`, else the name of its file. Questions without a prediction
-    have no row; lines of SQL must answer all questions, and an empty line is an empty answer.
+    The generator of a prediction is its field `generator`, or else the name of its file. A question without a prediction
+    has no row. Lines of SQL must answer all questions; an empty line is an empty answer.
     """
     files: list[Path] = []
     for path in map(Path, paths):
-        inside = (
-            sorted(f for f in path.iterdir() if f.suffix in _SUFFIXES) if path.is_dir() else [path]
-        )
+        inside = [path]
+        if path.is_dir():
+            inside = sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES)
         if not inside:
             raise BadInputError(f"{path}: no prediction file; they end in {sorted(_SUFFIXES)}")
         files += [file for file in inside if file.name.endswith(ANSWERS)] or inside
@@ -54,19 +55,17 @@ def read_predictions(benchmark: Benchmark, *paths: str | Path) -> pd.DataFrame:
     whole = pd.concat(frames, ignore_index=True)
     shared = whole.groupby("generator")["file"].transform("nunique") > 1
     whole.loc[shared, "generator"] = whole["file"] + whole["generator"]
-    for name in (
-        "generator",
-        "sql",
-    ):  # half of a surrogate pair, which no file can hold, becomes a question mark
+    # Half of a surrogate pair, which no file can hold, becomes a question mark.
+    for name in ("generator", "sql"):
         whole[name] = whole[name].str.encode("utf-8", "replace").str.decode("utf-8")
     return whole[COLUMNS]
 
 
 def write_predictions(path: str | Path, frame: pd.DataFrame) -> None:
-    """Write predictions in the form of the path's ending: .json is BIRD's, .sql Spider's; or .jsonl, or .csv.
+    """Write predictions in the form that the path's ending names: .json (BIRD's), .sql (Spider's), .jsonl or .csv.
 
-    BIRD's form and Spider's have one answer a question and name its database, the column `db_id`. Spider's has a line
-    for each question of the benchmark, in its order.
+    BIRD's form and Spider's hold one answer a question and its database, the frame's column `db_id`. For Spider's form
+    the frame has a row for each question of the benchmark, in the benchmark's order.
     """
     path = Path(path)
     if path.suffix == ".jsonl":
@@ -95,7 +94,7 @@ def candidates(predictions: pd.DataFrame) -> dict[str, tuple[Candidate, ...]]:
 
 
 def _read(benchmark: Benchmark, path: Path) -> pd.DataFrame:
-    """The frame of a file's entries; the first one that does not fit its question is refused."""
+    """The frame of a file's entries; the error names the first entry that does not fit its question."""
     every = benchmark.every or benchmark.questions
     text = read_text(path)
     try:
@@ -116,7 +115,7 @@ def _read(benchmark: Benchmark, path: Path) -> pd.DataFrame:
         return {lower_name(table.name) for table in found}
 
     def astray(place: int, sql: str) -> bool:
-        """Whether SQL names no table of its question's database, but only those of a question's next to it."""
+        """Whether SQL names no table of its question's database, and only tables of a neighbouring question's."""
         named = {lower_name(name) for name in _TABLES.findall(sql)}
         near = (every[place], *every[max(place - 1, 0) : place + 2])
         own, *others = (tables(question.db_id) for question in near)
@@ -154,7 +153,7 @@ def _read(benchmark: Benchmark, path: Path) -> pd.DataFrame:
 
 
 def _fields(record: Any) -> dict[str, Any]:
-    """An entry's fields; what follows BIRD's mark in its SQL is the db_id, and SQL is None where it has none."""
+    """The fields of an entry. In BIRD's form the db_id follows a mark in the SQL. `sql` is None where none is stated."""
     given = record.items() if isinstance(record, dict) else ()
     fields = {str(name).strip().lower(): value for name, value in given}
     stated: Any = next((fields[name] for name in _SQL_FIELDS if name in fields), {})

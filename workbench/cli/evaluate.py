@@ -71,8 +71,7 @@ def evaluate(benchmark: str, root: Path | None, limit: int | None, files: tuple[
             frame = judging.by_feature(found, judged) if name == "feature" else found
             tables[f"\nby {name}"] = judging.summarise(frame, name)
         if revised:
-            under = judging.under_golds(found, revised, executor)
-            tables["\nunder other golds"] = under.drop(columns=["won", "lost"])
+            tables["\nunder other golds"] = judging.under_golds(found, revised, executor)
     for title, table in tables.items():
         print(title, table.to_string(index=False, float_format="%.2f"), sep="\n")
     failed = found[found["gold_error"] != ""].drop_duplicates("question_id")

@@ -2,8 +2,8 @@
 
 BIRD takes the ratios from wall-clock time: both queries run in turn 100 times, ratios three standard deviations or more
 from their mean are dropped, and of five such repeats the best score is reported. So its numbers change with the computer
-and the run. `by="opcodes"` is a deterministic stand-in that counts SQLite's opcodes instead. An opcode is no unit of
-time, since a sort, or a LIKE over a long text, is a single one; so its scores are named "VES, opcodes".
+and the run. `by="opcodes"` counts SQLite's opcodes instead, which are the same everywhere. An opcode is no unit of time:
+a sort, or a LIKE over a long text, is a single one. So tables name these scores "VES, opcodes".
 
 Departs from BIRD's scripts in how time is measured: both queries run on one warm connection of the sandbox's worker, and
 all rows are fetched. BIRD opens a connection for each run; its VES stops the clock at the first row, and its R-VES
@@ -21,7 +21,6 @@ from workbench.errors import at_least
 from workbench.sql.executor import Executor
 
 By = Literal["time", "opcodes"]
-RUNS, REPEATS = 100, 5  # BIRD's
 _SECONDS = 30.0  # on average for each run
 # The least ratio, and the reward for it: BIRD's R-VES.
 _REWARDS = ((2.0, 1.25), (1.0, 1.0), (0.5, 0.75), (0.25, 0.5), (0.0, 0.25))
@@ -32,12 +31,12 @@ def efficiency(
     answers: pd.DataFrame,
     executor: Executor,
     by: By = "time",
-    runs: int = RUNS,
-    repeats: int = REPEATS,
+    runs: int = 100,
+    repeats: int = 5,
 ) -> pd.DataFrame:
     """The answers (question_id, sql, correct) with `ratio`, `ves` and `r_ves` of the repeat that has the highest VES.
 
-    A ratio is gold's cost over the answer's, 0 for a wrong answer; the mean of `ves` is VES, as a share.
+    A ratio is gold's cost over the answer's, 0 for a wrong answer. VES is the mean of `ves`, as a share.
     """
     at_least(1, runs=runs, repeats=repeats)
     if by == "opcodes":
@@ -63,9 +62,9 @@ def efficiency(
 
 
 def time_ratio(gold: ArrayLike, predicted: ArrayLike) -> float:
-    """The mean of gold's seconds over the prediction's, run by run, without outliers."""
+    """The mean over runs of gold's seconds divided by the prediction's, without outliers."""
     ratios = np.divide(gold, predicted)
-    # Of equal ratios, whose deviation is 0, BIRD's script drops all and counts the answer as wrong; here all are kept.
+    # If all ratios are equal, BIRD's script drops all and counts the answer as wrong; here all are kept.
     kept = ratios[np.abs(ratios - ratios.mean()) < 3 * ratios.std()]
     return float((kept if kept.size else ratios).mean())
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
-from workbench.benchmarks.benchmark import Benchmark, Sense
+from workbench.benchmarks.benchmark import Benchmark
 from workbench.errors import BadInputError
 from workbench.sql.executor import Executor
 from workbench.sql.reading import normalise_text
@@ -27,17 +27,14 @@ def ex_verdicts(
     pairs: Sequence[Pair],
     executor: Executor,
     limits: Limits = DEFAULT_LIMITS,
-    *,
-    sense: Sense | None = None,
     known: Mapping[Pair, str] | None = None,
 ) -> list[bool]:
-    """Whether each pair's query is right, by default in the benchmark's own sense.
+    """Whether each pair's query is right in the benchmark's own sense.
 
-    `known` has the fingerprints of the results of executed queries; in BIRD's sense these do not run again, and no rows
-    are read.
+    BIRD's sense reads fingerprints of results and no rows; a query whose fingerprint is in `known` does not run again.
     """
     parts = by_database(benchmark, pairs)
-    if (sense or benchmark.sense) == "spider":
+    if benchmark.sense == "spider":
         right = _right_in_spider(benchmark, parts, executor, limits)
         return [right[pair] for pair in pairs]
     known = known or {}
@@ -80,9 +77,9 @@ def by_database(benchmark: Benchmark, pairs: Iterable[Pair]) -> dict[Path, list[
 def results(
     queries: Mapping[Path, Iterable[str]], executor: Executor, limits: Limits = DEFAULT_LIMITS
 ) -> Iterator[dict[str, Execution]]:
-    """The executions of each database's queries, by `normalise_text` of the query.
+    """The executions of each database's queries, database by database; `normalise_text` of a query is its key.
 
-    With a cache, all of them run side by side first, and the rows of one database at a time are in memory.
+    With a cache, all queries of all databases run first; then the rows of one database at a time are read from it.
     """
     jobs = {
         path: [(path, text) for text in dict.fromkeys(map(normalise_text, own))]
@@ -101,11 +98,8 @@ def _right_in_spider(
     executor: Executor,
     limits: Limits = DEFAULT_LIMITS,
 ) -> dict[Pair, bool]:
-    texts = {
-        (key, sql): (spider_text(sql), spider_text(benchmark.golds[key].sql))
-        for part in parts.values()
-        for key, sql in part
-    }
+    every = chain.from_iterable(parts.values())
+    texts = {(k, sql): (spider_text(sql), spider_text(benchmark.golds[k].sql)) for k, sql in every}
     queries = {path: [x for pair in part for x in texts[pair]] for path, part in parts.items()}
     right = {}
     for part, ran in zip(parts.values(), results(queries, executor, limits), strict=True):
@@ -122,7 +116,7 @@ _QUOTED_OR_DISTINCT = re.compile(
 
 
 def spider_text(sql: str) -> str:
-    """The query as Spider's official script executes it, which is without its option `--keep-distinct`.
+    """The query as Spider's official script executes it without the option `--keep-distinct`.
 
     Operators that tokenised predictions split are joined (`> =` is `>=`), and DISTINCT is dropped everywhere, also in
     COUNT(DISTINCT ...), so that a query is not wrong only because of duplicates.
@@ -135,18 +129,18 @@ def spider_equal(predicted: Execution, gold: Execution, gold_sql: str) -> bool:
     """Whether the rows are equal under some order of columns, as lists if the gold query has ORDER BY."""
     if not predicted.is_complete or not gold.is_complete:
         return False
-    if predicted.rows == gold.rows:
+    if predicted.rows == gold.rows:  # no rows equal no rows, whatever the columns
         return True
     if predicted.row_count != gold.row_count or len(predicted.columns) != len(gold.columns):
         return False
     if "order by" in gold_sql.lower():
-        # The lists of rows are equal if their columns are equal; a Counter of columns ignores the columns' order.
+        # Lists of rows are equal under some order of columns if the bags of their columns are equal.
         return Counter(zip(*predicted.rows, strict=True)) == Counter(zip(*gold.rows, strict=True))
     return _equal_as_bags(predicted.rows, gold.rows)
 
 
 def _equal_as_bags(a: Sequence[Row], b: Sequence[Row]) -> bool:
-    """Whether the rows are equal in any order, duplicates counted, under some order of the columns of `b`."""
+    """Whether the rows are equal as bags under some order of the columns of `b`."""
     if Counter(a) == Counter(b):
         return True
     columns_a, columns_b = (list(zip(*rows, strict=True)) for rows in (a, b))
@@ -154,7 +148,7 @@ def _equal_as_bags(a: Sequence[Row], b: Sequence[Row]) -> bool:
     fits = [[j for j, other in enumerate(bags_b) if bag == other] for bag in bags_a]
 
     def extend(chosen: list[int]) -> bool:
-        """Assign columns of `b` to those of `a` from left to right, as long as the rows so far are equal as bags."""
+        """Whether the remaining columns of `a` find theirs in `b`, from left to right, with equal bags of partial rows."""
         if len(chosen) == len(columns_a):
             return True
         left = Counter(zip(*columns_a[: len(chosen) + 1], strict=True))
@@ -172,8 +166,8 @@ def _equal_as_bags(a: Sequence[Row], b: Sequence[Row]) -> bool:
 def soft_f1(predicted: Sequence[Row], gold: Sequence[Row]) -> float:
     """Soft-F1 from 0 to 1, as BIRD mini-dev's script computes it; two empty results score 1.
 
-    Rows without duplicates are compared in their order. A predicted value counts as found if it is anywhere in the gold
-    row; a row without a partner counts with all of its values; NULL is a value. The example in BIRD's README leaves
+    Duplicates are dropped, and row n is compared with row n. A predicted value counts as found if it is anywhere in the
+    gold row; a row without a partner counts with all of its values; NULL is a value. The example in BIRD's README leaves
     NULLs out and comes to 0.8 where the script says 0.67.
     """
     predicted, gold = list(dict.fromkeys(predicted)), list(dict.fromkeys(gold))

@@ -28,10 +28,10 @@ _SLICES = (
 
 
 def judge(benchmark: Benchmark, predictions: pd.DataFrame, executor: Executor) -> pd.DataFrame:
-    """A verdict for every prediction (question_id, generator, sample, sql), and for every question left out.
+    """A row for every prediction (question_id, generator, sample, sql), and for every question that a generator left out.
 
-    Columns: those of the predictions, db_id, difficulty, status (`missing` without an answer), gold_status, gold_error,
-    the METRICS as fractions, error. `em` is None outside Spider, which alone defines it.
+    The columns are those of the predictions, db_id, difficulty, status (`missing` without an answer), gold_status,
+    gold_error, the METRICS as fractions, and error. `em` is None where the benchmark has no `schemas`.
     """
     asked = {question.id: question for question in benchmark.questions}
     names = ["question_id", "generator"]
@@ -139,10 +139,10 @@ def _right(verdicts: pd.DataFrame, generator: str, metric: str) -> dict[str, flo
 def under_golds(
     verdicts: pd.DataFrame, golds: Mapping[str, Benchmark], executor: Executor
 ) -> pd.DataFrame:
-    """A row for each benchmark of revised golds and each generator: its EX, and the paired difference in points.
+    """A row for each revised benchmark and generator: EX under its golds, and the paired difference to EX under the old.
 
-    The first sample of each generator is judged, in the benchmark's own sense, against its EX by the benchmark's own
-    golds on the same questions. Jin et al. (2026, arXiv 2601.08778) re-rank systems in this way.
+    Both are of the generator's first samples on the revised questions, in percent, in the benchmark's own sense. Jin et
+    al. (2026, arXiv 2601.08778) re-rank systems in this way.
     """
     rows = []
     first = verdicts.drop_duplicates(["generator", "question_id"])
@@ -156,5 +156,5 @@ def under_golds(
             row = {"gold": name, "generator": generator, "n": found.n}
             row["ex"] = 100 * sum(after.values()) / found.n
             row |= {key: 100 * getattr(found, key) for key in ("difference", "low", "high")}
-            rows.append(row | {"p_value": found.p_value, "won": found.won, "lost": found.lost})
+            rows.append(row | {"p_value": found.p_value})
     return pd.DataFrame(rows)

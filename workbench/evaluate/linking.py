@@ -1,16 +1,16 @@
 """The tables, columns and values that gold SQL uses: how many reach the prompt, and a schema made of them.
 
 `linking_by_stage` compares the tables and columns in a prompt with those that the gold query uses (CHESS, table 5).
-Precision is the share of the selected items that gold uses, recall the share of gold's items that were selected; a
+Precision is the share of the prompt's items that gold uses, recall the share of gold's items that the prompt has; a
 share of nothing is 1. `literals` measures value retrieval (CHASE-SQL, section 2.2). A literal is a text that gold
-compares with a column by = or IN. Numbers, patterns, and literals compared with a function's result do not count: no
-index could supply them.
+compares with a column by = or IN. Numbers, patterns, and texts compared with a function's result do not count: no index
+could supply them.
 
-`AroundGold` replaces a system's retrieval step by gold's tables and columns, alone, or hidden among thousands of others.
-Without further columns it gives CHESS's correct context (table 7) and MAC-SQL's oracle schema; with thousands, CHESS's
-synthetic industrial-scale schema (section 4.1.1, figure 3). Only the schema is enlarged, not the database: a query that
-uses another database's table fails, where in a merged database it would give a wrong result. EX is the same unless a
-fixer learns from the error.
+`AroundGold` gives a system's retrieval step gold's tables and columns in place of the schema: alone, as in CHESS's
+correct context (table 7) and MAC-SQL's oracle schema, or among thousands of other columns, as in CHESS's synthetic
+industrial-scale schema (section 4.1.1, figure 3). Only the schema is enlarged, not the database. A query that uses
+another database's table fails, while a merged database would give a wrong result: EX is the same unless a fixer learns
+from the error.
 """
 
 import random
@@ -32,7 +32,6 @@ from workbench.sql.schema import union_schema
 from workbench.types import Context, Gold, Question, Schema, Table, lower_name
 
 _VERDICTS = ["spelled", "found", "anywhere"]
-_COLUMNS = ["question_id", "db_id", "difficulty", "table", "column", "value", *_VERDICTS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +74,8 @@ def literals(
     """A row for each literal of each gold query, and whether the question's context has it.
 
     `spelled` is true if the question or hint contains the literal, in any letter case; `found` if it was retrieved for
-    its column; `anywhere` if it was retrieved for any column. `schema` returns a database's whole schema. A
-    query that cannot be parsed has no literals.
+    its column; `anywhere` if it was retrieved for any column. `schema` returns a database's whole schema. A query that
+    cannot be parsed has no literals.
     """
     rows = []
     for question in benchmark.questions:
@@ -91,7 +90,8 @@ def literals(
                 about = (question.id, question.db_id, gold.difficulty, *column, value)
                 found = lower_name(value) in asked, (*column, value) in values, value in texts
                 rows.append(about + found)
-    return pd.DataFrame(rows, columns=_COLUMNS).astype(dict.fromkeys(_VERDICTS, bool))
+    names = ["question_id", "db_id", "difficulty", "table", "column", "value", *_VERDICTS]
+    return pd.DataFrame(rows, columns=names).astype(dict.fromkeys(_VERDICTS, bool))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class AroundGold:
     columns: int = 0
     """The size of the schema; 0 for gold's tables and columns alone."""
     others: tuple[Schema, ...] = field(default=(), repr=False)
-    """The schemas that further columns are drawn from, besides the question's own schema."""
+    """The schemas that other columns are drawn from, besides the question's own."""
     seed: int = 0
     repeated: bool = False
     """Whether the other schemas are repeated under new names if they have too few columns, as in a preview."""
@@ -112,11 +112,10 @@ class AroundGold:
         return self.retrieve(lab, question, self.around(schema, self.golds[question.id]))
 
     def around(self, schema: Schema, gold: Gold) -> Schema:
-        """Gold's tables and columns with their keys, and other columns up to a total of `columns`.
+        """Gold's tables and columns with their keys, and other columns, each once, up to a total of `columns`.
 
-        The other columns are drawn from the rest of the schema and from the other schemas, each column once. With the
-        same seed, a larger schema contains the smaller ones. If the gold query cannot be parsed, the whole schema is
-        kept.
+        With the same seed, a larger schema contains the smaller ones. A gold query that cannot be parsed keeps the whole
+        schema.
         """
         core = union_schema(schema, [gold.sql])
         chosen = set(core.columns())
@@ -131,10 +130,11 @@ class AroundGold:
                 fresh += _renamed(other, copy, {lower_name(t.name) for t in (*tables, *fresh)})
             rest = [x for t in fresh for c in t.columns if (x := (t.name, c.name)) not in chosen]
             if not rest or (copy and not self.repeated):
-                raise BadInputError(
-                    f"columns is {self.columns:,}, but the schemas have {len(chosen):,} distinct columns: give more schemas,"
-                    " or ask for fewer columns"
+                have = f"the schemas have {len(chosen):,} distinct columns"
+                wrong = (
+                    f"columns is {self.columns:,}, but {have}: give more schemas, or ask for fewer"
                 )
+                raise BadInputError(wrong)
             tables += fresh
             chance.shuffle(rest)
             chosen.update(rest[: self.columns - len(chosen)])
@@ -146,7 +146,7 @@ class AroundGold:
 
 
 def _renamed(schema: Schema, copy: int, taken: set[str]) -> list[Table]:
-    """The tables of a schema under unused names, to which its foreign keys refer."""
+    """The tables of a schema under names that are not taken; their foreign keys refer to the new names."""
     names: dict[str, str] = {}
     for table in schema.tables:
         name = f"{schema.db_id}_{copy + 1}_{table.name}" if copy else table.name
@@ -169,11 +169,7 @@ def _cut(table: Table, chosen: set[tuple[str, str]]) -> Table:
         return chosen.issuperset((name, column) for column in columns)
 
     name, keys = table.name, table.foreign_keys
-    return replace(
-        table,
-        columns=tuple(column for column in table.columns if has(name, column.name)),
-        primary_key=table.primary_key if has(name, *table.primary_key) else (),
-        foreign_keys=tuple(
-            k for k in keys if has(name, *k.columns) and has(k.ref_table, *k.ref_columns)
-        ),
-    )
+    columns = tuple(column for column in table.columns if has(name, column.name))
+    primary = table.primary_key if has(name, *table.primary_key) else ()
+    links = (k for k in keys if has(name, *k.columns) and has(k.ref_table, *k.ref_columns))
+    return replace(table, columns=columns, primary_key=primary, foreign_keys=tuple(links))

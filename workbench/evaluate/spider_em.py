@@ -296,9 +296,8 @@ class _Parser:
                     self.word()
                 tables.append(name)
                 self.names.append(name)
-            if self.accept(
-                "on"
-            ):  # Spider keeps the conditions of all ONs in one list, joined by AND
+            # Spider keeps the conditions of all ONs in one list, joined by AND.
+            if self.accept("on"):
                 on += ("and", *self.conditions()) if on else self.conditions()
             if in_brackets:
                 self.expect(")")

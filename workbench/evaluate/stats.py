@@ -46,10 +46,10 @@ class Interval:
 class PairedComparison:
     """System a against system b on the same `n` questions, on `clusters` databases.
 
-    `difference` is the accuracy of a minus that of b, `low` and `high` Tango's score interval of it over questions, and
-    `p_value` that of McNemar's exact test: the interval holds 0 wherever it is not below 0.05. `won` are the questions
-    that only a has right, `lost` those that only b has. `clustered` is the interval clustered by database, which speaks
-    of other databases; None where fewer than ten were asked.
+    `difference` is the accuracy of a minus that of b. `low` and `high` are Tango's score interval of it over questions,
+    `p_value` is that of McNemar's exact test; the interval holds 0 exactly where the p-value is 0.05 or more. `won` are
+    the questions that only a has right, `lost` those that only b has. `clustered` is the interval clustered by database,
+    which speaks of other databases; None where fewer than ten were asked.
     """
 
     difference: float
@@ -85,9 +85,9 @@ def mean_interval(values: Sequence[float], clusters: Sequence[str]) -> Interval:
     if not ((x >= 0) & (x <= 1)).all():
         raise BadInputError("a value is not between 0 and 1: give fractions, not percent")
     mean = float(x.mean())
-    # `spread` is the squared half-width of a plain interval, as a share of the variance mean * (1 - mean) of one verdict:
-    # for independent verdicts, and for equal ones, which have no variance, it is _Z**2 / n. Clustering enlarges it; a
-    # few databases that agree by chance do not make it narrower.
+    # The squared half-width of a plain interval, divided by a verdict's variance, mean * (1 - mean). Independent verdicts
+    # have _Z**2 / n, and so have equal ones, whose variance is 0. Clusters can only enlarge it, since a few databases may
+    # agree by chance.
     spread = _Z**2 / len(x)
     if x.min() != x.max():
         wide = max(_Z**2 * float(x.var()) / len(x), _clustered(x, clusters)[0])
@@ -102,11 +102,7 @@ def mean_interval(values: Sequence[float], clusters: Sequence[str]) -> Interval:
 def compare(
     a: Mapping[str, float], b: Mapping[str, float], clusters: Mapping[str, str]
 ) -> PairedComparison:
-    """Compare verdicts (true or 1, false or 0) by question; `clusters` gives each question's database.
-
-    The p-value and the interval are over questions, so both speak of more questions on these databases. Where at least
-    ten databases were asked, `clustered` speaks of other databases, too.
-    """
+    """Compare verdicts (true or 1, false or 0) by question; `clusters` gives each question's database."""
     if (odd := sorted((a.keys() ^ b.keys()) | (a.keys() - clusters.keys()))) or not a:
         named = f"with question {', '.join(odd[:3])}" if odd else "without questions"
         raise BadInputError(f"compare the same questions, each with a database, not {named}")
@@ -154,7 +150,11 @@ def _tango(won: int, lost: int, n: int, side: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values of comparisons made together, each adjusted for all of them (Holm, 1979)."""
+    """The p-values of comparisons made together, each adjusted for all of them (Holm, 1979).
+
+    >>> wb.holm([0.02, 0.4, 0.01])
+    [0.04, 0.4, 0.03]
+    """
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p, kind="stable")
     # The smallest of m is multiplied by m, the next by m - 1, and so on; the running maximum keeps the order.
@@ -164,7 +164,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def _clustered(values: Floats, clusters: Sequence[str]) -> tuple[float, int]:
-    """The squared half-width that clustering asks for, t squared times the jackknife's variance; the clusters' number."""
+    """The squared half-width of the clustered interval, t squared times the jackknife's variance; and how many clusters."""
     _, codes = np.unique(np.asarray(clusters, dtype=np.str_), return_inverse=True)
     sums, sizes = np.bincount(codes, values), np.bincount(codes)
     if (count := len(sums)) == 1:
@@ -177,28 +177,21 @@ def _clustered(values: Floats, clusters: Sequence[str]) -> tuple[float, int]:
     return float(stdtrit(count - 1, (1 + CONFIDENCE) / 2)) ** 2 * float(variance), count
 
 
-def pass_at_k(n: int, c: int, k: int) -> float:
-    """The chance that at least one of k candidates is right, drawn from n of which c are right: unbiased pass@k."""
-    return (comb(n, k) - comb(n - c, k)) / comb(n, k)
-
-
 def bounds(verdicts: Mapping[str, Sequence[float]]) -> pd.DataFrame:
     """The best and the worst possible selection among k candidates: CHASE-SQL's figure 2 and table 6, in percent.
 
-    The upper bound is an oracle that picks a right candidate wherever there is one, the lower bound an adversary that
-    picks a wrong one. Both are expectations over all choices of k of a question's candidates, computed exactly, for
-    every `k` up to the fewest candidates of a question. At k = 1 both are the mean accuracy.
+    The upper bound (unbiased pass@k) is an oracle that picks a right candidate wherever there is one, the lower bound an
+    adversary that picks a wrong one. Both are exact expectations over all choices of k of a question's candidates, for
+    every `k` up to the fewest candidates of a question.
     """
     counts = [(len(given), round(sum(given))) for given in verdicts.values()]
     if not counts or not min(n for n, _ in counts):
         raise BadInputError("0 candidates of a question, or no question: bounds need one of each")
     if odd := {verdict for given in verdicts.values() for verdict in given} - {0, 1}:
         raise BadInputError(f"a verdict is {min(odd)}: it must be true or false, or 1 or 0")
-
-    ks = range(1, min(n for n, _ in counts) + 1)
-    shares = {"lower": lambda n, c, k: comb(c, k) / comb(n, k), "upper": pass_at_k}
-    means = {
-        side: [100 * math.fsum(share(n, c, k) for n, c in counts) / len(counts) for k in ks]
-        for side, share in shares.items()
-    }
-    return pd.DataFrame({"k": ks, **means})
+    rows = []
+    for k in range(1, min(n for n, _ in counts) + 1):
+        lower = [comb(c, k) / comb(n, k) for n, c in counts]
+        upper = [(comb(n, k) - comb(n - c, k)) / comb(n, k) for n, c in counts]
+        rows.append((k, *(100 * math.fsum(shares) / len(counts) for shares in (lower, upper))))
+    return pd.DataFrame(rows, columns=["k", "lower", "upper"])

@@ -1,7 +1,7 @@
 """Retrieval (CHASE-SQL, section 2.2; CHESS, section 3.1): keywords, then values and descriptions that are like them.
 
-What departs from the papers, for want of a model that every experiment has: similarity is by letters where none is
-named, and a study's stamp says so. CHESS names openai/text-embedding-3-small, CHASE-SQL none.
+One departure from the papers: where an experiment names no embedding model, similarity is by letters, and the study's
+stamp says so. CHESS's model is openai/text-embedding-3-small; CHASE-SQL names none.
 """
 
 import math
@@ -18,17 +18,17 @@ from workbench import replies
 from workbench.errors import BadInputError, at_least, one_of
 from workbench.lab import Lab
 from workbench.retrieve.similarity import Embedding, Lexical, Similarity
-from workbench.retrieve.values import LSH, Search, Trigram, Values, folded, open_values
+from workbench.retrieve.values import LONGEST, LSH, Search, Trigram, Values, folded, open_values
 from workbench.types import Column, Context, DescriptionMatch, Question, Schema, ValueMatch
 
-_MOST, _LONGEST = 60, 200  # keywords taken from one reply, and characters of a keyword
+_MOST = 60  # keywords taken from one reply
 
 
 @dataclass(frozen=True)
 class Keywords:
-    """extract_keywords: a model lists them, shown examples (CHESS, figure 7), at the temperature of CHESS's code.
+    """extract_keywords: a model that is shown examples lists them (CHESS, figure 7), at the temperature of CHESS's code.
 
-    A reply that cannot be read gives none. A notebook's own rule is any function of the lab and the question.
+    A reply that cannot be read gives none. In its place, any function of the lab and the question serves.
     """
 
     model: str
@@ -39,22 +39,22 @@ class Keywords:
         data = {"question": question.text, "hint": question.evidence}
         answer = lab.ask(self, "retrieve/keywords", question, replies.strings, **data)
         once = dict.fromkeys(" ".join(keyword.split()) for keyword in answer.value or ())
-        return tuple(keyword for keyword in once if 0 < len(keyword) <= _LONGEST)[:_MOST]
+        return tuple(keyword for keyword in once if 0 < len(keyword) <= LONGEST)[:_MOST]
 
 
 @dataclass(frozen=True)
 class Matching:
     """retrieve_entity: the values that the keywords may mean (CHESS, appendix A.1).
 
-    A search returns the `candidates` that are most like each keyword, and like the beginnings and ends of a phrase, as
-    in CHESS's code and as "free" and "rate" show in CHASE-SQL's appendix A.5. Values far from it in meaning or in
-    spelling are left out. Of each keyword and column the closest in spelling stay: one in CHESS; several in CHASE-SQL,
-    where A.5 shows "Kate" and "Nate" for the rate of "free rate".
+    For each keyword, and for the beginnings and ends of one of several words, a search returns the `candidates` most
+    like it, as in CHESS's code and as "free" and "rate" show in CHASE-SQL's appendix A.5. Values unlike it in spelling
+    or in meaning are left out. Of the rest, a column keeps those closest in spelling: one for each keyword in CHESS,
+    several in CHASE-SQL, where A.5 shows "Kate" and "Nate" for "rate".
 
-    edit: least similarity by spelling: the letters that both have in one order, as a share of all.
-    semantic: least similarity by meaning; None stands for the measure's own (`Similarity.alike`).
-    keep: least part of the best similarity by spelling in the value's column, whatever the keyword, as in CHESS's code.
-    per_keyword: how many values of a column are kept for one keyword.
+    edit: the least similarity by spelling, which is RapidFuzz's ratio from 0 to 1.
+    semantic: the least similarity by meaning; None stands for the measure's own (`Similarity.alike`).
+    keep: the least similarity by spelling as a share of the column's best for any keyword, as in CHESS's code.
+    per_keyword: how many values a column keeps for one keyword.
     """
 
     candidates: int = 10
@@ -89,7 +89,6 @@ class Matching:
             score = float(scores[rows[match.keyword], texts[match.value]])
             if not score < least:  # where the model failed the score is NaN, and spelling decides
                 meant.append(match if math.isnan(score) else replace(match, semantic=score))
-        # Equals come in the same order in every run.
         meant.sort(key=lambda match: (-match.edit, -match.semantic, match.value, match.keyword))
         kept: dict[tuple[str, str], dict[str, ValueMatch]] = {pair: {} for pair in schema.columns()}
         counts: Counter[tuple[str, str, str]] = Counter()
@@ -103,7 +102,7 @@ class Matching:
 
 
 def _searches(keywords: Sequence[str]) -> Iterable[str]:
-    """The keywords, and the beginnings and ends of those of several words, each text once."""
+    """The keywords, then the beginnings and ends of those of several words; each text once."""
     parts = [keyword.split() for keyword in keywords]
     cuts = ((own[:n], own[n:]) for own in parts for n in range(1, len(own)))
     return dict.fromkeys([*keywords, *(" ".join(cut) for both in cuts for cut in both)])
@@ -113,8 +112,8 @@ def _searches(keywords: Sequence[str]) -> Iterable[str]:
 class Descriptions:
     """retrieve_context: the column descriptions most like the question (CHESS, appendix A.2).
 
-    As in CHESS's code, each keyword is a query together with the question, and another with the hint; each query
-    retrieves `top` descriptions. CHESS keeps them in a vector database: thousands of columns fit into memory.
+    As in CHESS's code, the question with each keyword is a query, and so is the hint with each keyword; each query
+    retrieves `top` descriptions. CHESS keeps these in a vector database; here they are compared in memory.
     """
 
     top: int = 5
@@ -125,7 +124,7 @@ class Descriptions:
     def __call__(
         self, lab: Lab, question: Question, schema: Schema, keywords: Sequence[str], similarity: Similarity
     ) -> tuple[DescriptionMatch, ...]:  # fmt: skip
-        """The descriptions that any query retrieves, the most like it first; equals in the order of the schema."""
+        """The descriptions that the queries retrieve, the most similar first; equals in the order of the schema."""
         catalog = [
             DescriptionMatch(table.name, column.name, text, 0.0)
             for table in schema.tables
@@ -138,8 +137,8 @@ class Descriptions:
         about = filter(None, (question.text, question.evidence))
         queries = [f"{text} {keyword}".strip() for text in about for keyword in keywords or [""]]
         scores = np.nan_to_num(similarity(lab, queries, texts, collection=True))
-        fifth = np.sort(scores, axis=1)[:, -self.top :][:, :1]
-        best = np.where(scores >= fifth, scores, 0.0).max(axis=0)
+        least = np.sort(scores, axis=1)[:, -self.top :][:, :1]
+        best = np.where(scores >= least, scores, 0.0).max(axis=0)
         order = np.argsort(-best, kind="stable").tolist()
         return tuple(replace(catalog[n], score=float(best[n])) for n in order if best[n] > 0)
 
@@ -156,12 +155,12 @@ def spaced(name: str) -> str:
 
 @dataclass(frozen=True)
 class Retrieval:
-    """Gathers a question's context: the schema, with the values and descriptions that fit the question.
+    """A question's context: the schema, with the values and descriptions that are like the question's keywords.
 
-    keywords: asks a model for keywords; None looks up nothing.
-    index: the search among the values; None retrieves none.
+    keywords: None leaves values out, and retrieves descriptions by the question and the hint alone.
+    index: the search among the values; None leaves them out.
     similarity: compares values and descriptions by meaning.
-    descriptions: None retrieves none, so the schema's comments have them all.
+    descriptions: None retrieves none, and the schema's comments have them all.
     """
 
     keywords: Keywords | Callable[[Lab, Question], tuple[str, ...]] | None
@@ -191,19 +190,17 @@ _INDEXES = {"lsh": LSH(), "trigram": Trigram(), "none": None}
 
 
 def with_retrieval(step: Any, setting: str | Mapping[str, Any]) -> Any:
-    """The step with an experiment's setting `retrieval`, if it is a `Retrieval`; what that leaves out stays left out.
+    """The step with an experiment's setting `retrieval`, if it is a `Retrieval`; what it leaves out stays left out.
 
-    The setting is the name of an index, `lsh` (the papers'), `trigram` (finds more) or `none`; or it names what differs
-    from each system's own: `index`, `similarity` (letters, or PROVIDER/MODEL of an embedding model), `descriptions` (how
-    many a query retrieves), and the fields of `Matching`.
+    The setting is an index, `lsh` (the papers'), `trigram` (finds more) or `none`; or a mapping with any of `index`,
+    `similarity` (letters, or PROVIDER/MODEL of an embedding model) and `descriptions` (how many a query retrieves).
     """
     if not isinstance(step, Retrieval) or not (step.index or step.descriptions):
         return step
     changes: dict[str, Any] = {}
-    numbers = {part.name: getattr(step.matching, part.name) for part in fields(Matching)}
     named: Mapping[str, Any] = {"index": setting} if isinstance(setting, str) else setting
     for name, given in named.items():
-        one_of(("index", "similarity", "descriptions", *numbers), retrieval=name)
+        one_of(("index", "similarity", "descriptions"), retrieval=name)
         if name == "index":
             one_of([*_INDEXES], **{"retrieval, index": given})
             changes[name] = _INDEXES[given]
@@ -211,16 +208,14 @@ def with_retrieval(step: Any, setting: str | Mapping[str, Any]) -> Any:
             if given != "letters" and not (isinstance(given, str) and "/" in given):
                 raise BadInputError(f"similarity is {given!r}: give letters, or PROVIDER/MODEL")
             changes[name] = Lexical() if given == "letters" else Embedding(given)
-        elif name == "descriptions":
-            changes[name] = Descriptions(given)
         else:
-            numbers[name] = given
+            changes[name] = Descriptions(given)
     kept = {name: new for name, new in changes.items() if getattr(step, name) is not None}
-    return replace(step, matching=Matching(**numbers), **kept)
+    return replace(step, **kept)
 
 
 def by_letters(step: Any) -> bool:
-    """Whether anything in a system is compared by letters, for want of an embedding model."""
+    """Whether a step of the system compares by letters."""
     if isinstance(step, Retrieval) and not (step.index or step.descriptions):
         return False
     own = [getattr(step, part.name) for part in fields(step)] if is_dataclass(step) else ()

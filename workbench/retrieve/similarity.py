@@ -1,6 +1,6 @@
-"""Similarity of texts in meaning: `Lexical()` (the default) or `Embedding(MODEL)`; the two are interchangeable.
+"""Similarity of texts, by letters or by meaning: `Lexical()`, the default, and `Embedding(MODEL)` are interchangeable.
 
-A vector of an embedding model is cached like any other reply, so that it is paid once.
+The vectors of an embedding model are cached like replies, so that each is paid once.
 """
 
 import math
@@ -30,7 +30,7 @@ class Similarity(Protocol):
     """The similarity of each query (row) and each text (column), from 0 to 1; NaN if the model failed.
 
     alike: the similarity from which two texts count as alike; it differs between measures.
-    collection: the texts form a collection, in which what many texts share may count less.
+    collection: whether words that many of the texts have count less.
     """
 
     @property
@@ -43,7 +43,7 @@ class Similarity(Protocol):
 
 @dataclass(frozen=True)
 class Lexical:
-    """Similarity by letters: the cosine of two sets of words and their trigrams, without a model.
+    """Similarity by letters: the cosine of two sets of words and their trigrams. No model is asked.
 
     It recognises spelling and inflection, but no meaning: "lady" and "woman" are not alike.
     """
@@ -53,7 +53,7 @@ class Lexical:
     def __call__(
         self, lab: Lab, queries: Sequence[str], texts: Sequence[str], *, collection: bool = False
     ) -> Matrix:
-        del lab  # no model is asked
+        del lab
         asked, held = ([_features(text) for text in some] for some in (queries, texts))
         counts = Counter(chain.from_iterable(held))
 

@@ -1,19 +1,17 @@
 """The text values of a database, each with its columns, and two searches among them, which are interchangeable.
 
-A value is a distinct text of a table's column, of at most 200 characters: no prompt could show a longer one. Numbers of
-a question go into the query unchanged, so cells that are no text are left out. The values and what a search builds of
-them are a file beside the cache. Its name is the fingerprint of the database's content, for which alone it answers; it
-is renamed into place when it is complete.
+A value is a distinct text of at most 200 characters in a table's column. Cells that are no text are left out, since a
+question's numbers go into the query unchanged. The values, and what a search builds of them, are kept in a file beside
+the cache. The fingerprint of the database's content is in its name, and it is renamed into place when it is complete.
 
 `LSH` is the papers' search: locality-sensitive hashing of MinHash signatures (CHASE-SQL, section 2.2; CHESS, appendix
-A.1). The signatures are datasketch's. CHESS puts them into a MinHashLSH with the threshold 0.01, which gives each of the
-100 hashes a band of its own: a candidate is any value that shares a hash with the keyword, and the share of equal hashes
-ranks the candidates. One comparison of a matrix of all signatures answers the same, and the signature of a text is the
-least of its n-grams' signatures at each place, so each n-gram is signed once. It departs from CHESS's code where a text
-is shorter than an n-gram: here it is an n-gram by itself. There all such texts have one signature, and a search for "TX"
-finds any two letters.
+A.1). CHESS's MinHashLSH has the threshold 0.01, which gives each of the 100 hashes a band of its own: a candidate is any
+value that shares a hash with the keyword, and the number of equal hashes ranks the candidates. Here the keyword's
+signature is compared with a matrix of all signatures, which gives the same answer. A text's signature is the elementwise
+minimum of its n-grams' signatures, so each n-gram is signed once. One departure from CHESS's code: a text shorter than
+an n-gram is an n-gram by itself. There all such texts have one signature, and a search for "TX" finds any two letters.
 
-`Trigram` (`retrieval: trigram`) finds more and sooner: the texts that share most trigrams, three characters in a row,
+`Trigram` (`retrieval: trigram`) finds more and is faster: the texts that share most trigrams, three characters in a row,
 with the keyword are compared with it by RapidFuzz's WRatio, which forgives typos, missing words and other orders.
 """
 
@@ -72,10 +70,9 @@ class LSH:
     def find(self, arrays: Arrays, texts: Sequence[str], text: str, limit: int) -> NDArray[np.intp]:
         """The candidates with the highest estimated Jaccard similarity; equals in the order of the texts."""
         equal = np.zeros(len(texts), np.uint16)
-        for hashes, sought in zip(
-            arrays["signatures"], self._signature(self._grams(text)), strict=True
-        ):
-            equal += hashes == sought
+        sought = self._signature(self._grams(text))
+        for hashes, own in zip(arrays["signatures"], sought, strict=True):
+            equal += hashes == own
         least = np.partition(equal, -limit)[-limit] if len(equal) > limit else 0
         near = np.flatnonzero(equal >= max(1, least))
         return near[np.argsort(-equal[near].astype(int), kind="stable")[:limit]]
@@ -108,32 +105,29 @@ class Trigram:
         at_least(1, compared=self.compared)
 
     def build(self, texts: Sequence[str]) -> Arrays:
-        """The numbers of the texts that have each trigram, one trigram after another, and the length of each text."""
+        """An inverted index: the numbers of the texts that have each trigram; and the length of each text."""
         from scipy import sparse  # noqa: PLC0415  a third of a second to import
 
         keys = [folded(text) for text in texts]
-        sizes = np.array([len(key) for key in keys], np.int32)  # in trigrams, too, with the blanks
-        # A blank before and after each text lets its first and last letters count.
+        # With a blank before and after it, so that its first and last letters count, a text has as many trigrams as letters.
+        sizes = np.array([len(key) for key in keys], np.int32)
         hashed = _hashed(f" {'  '.join(keys)} ")
         owners = np.repeat(np.arange(len(keys), dtype=np.int32), sizes + 2)
         inside = owners[:-2] == owners[2:]  # not across two texts
         buckets = hashed[inside[: len(hashed)]].astype(np.int32)
         ends = np.concatenate([[0], np.cumsum(sizes)])
-        rows = sparse.csr_array(
-            (np.ones(len(buckets), np.uint8), buckets, ends), (len(keys), _BUCKETS)
-        )
-        by_trigram = rows.tocsc()
+        found = np.ones(len(buckets), np.uint8), buckets, ends
+        by_trigram = sparse.csr_array(found, (len(keys), _BUCKETS)).tocsc()
         shown = np.clip(sizes, 1, 1000).astype(np.uint16)
         return {"texts_of": by_trigram.indices, "until": by_trigram.indptr, "sizes": shown}
 
     def find(self, arrays: Arrays, texts: Sequence[str], text: str, limit: int) -> NDArray[np.intp]:
-        """The best of the compared texts; an exact one comes first, and a better spelling before a worse."""
+        """The texts with the highest WRatio, an equal text first; of those alike, the one with the highest ratio."""
         query = folded(text[:LONGEST])
         near = self._near(arrays, query)
         keys = [folded(texts[number]) for number in near]
-        alike, whole = (
-            process.cdist([query], keys, scorer=scorer)[0] for scorer in (fuzz.WRatio, fuzz.ratio)
-        )
+        scorers = (fuzz.WRatio, fuzz.ratio)
+        alike, whole = (process.cdist([query], keys, scorer=scorer)[0] for scorer in scorers)
         other = np.array([texts[number] != text for number in near], bool)
         return near[np.lexsort((near, -whole, -alike, other))[:limit]]
 
@@ -192,7 +186,7 @@ class Values:
 
 
 def open_values(database: Path, by: Search, executor: Executor) -> Values:
-    """The values of the database's present content, opened once for each content, by one of the threads that ask."""
+    """The values of the database as it is now. Threads that ask at once wait for one of them to build or load them."""
     fingerprint = executor.fingerprints([database])[database]
     with _opening[database]:
         return _opened(database, fingerprint, by, executor)
@@ -214,7 +208,7 @@ def _opened(database: Path, fingerprint: str, by: Search, executor: Executor) ->
 
 
 def texts_of(database: Path, executor: Executor) -> dict[tuple[str, str], list[str]]:
-    """The distinct texts of each column; the values of views are their tables'. An unreadable column has none."""
+    """The distinct texts of each column; a view has none of its own, and an unreadable column is left out."""
     found: dict[tuple[str, str], list[str]] = {}
     schema = read_schema(database)
     views = {table.name for table in schema.tables if table.kind == "view"}
