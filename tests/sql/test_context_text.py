@@ -12,8 +12,7 @@ from workbench.sql.context_text import (
     examples_text,
     plan_text,
     result_text,
-    with_descriptions,
-    with_values,
+    with_retrieved,
 )
 from workbench.sql.schema_text import create_table_text
 from workbench.types import (
@@ -111,14 +110,14 @@ def test_any_row_is_one_line_and_opens_no_markdown(columns, cell):
 
 def test_values_that_were_found_come_first_among_the_examples():
     found = [("PUPIL", "Home Town", "Au"), ("pupil", "home town", "Linz"), ("class", "room", "7")]
-    seen = with_values(SCHEMA, starmap(value, [*found, ("gone", "away", "x")]))
+    seen = with_retrieved(SCHEMA, starmap(value, [*found, ("gone", "away", "x")]))
     assert seen.column("pupil", "home town").examples == ("Au", "Linz", "Ems")
     assert seen.column("class", "room").examples == (7, "A1")
     assert seen.columns() == SCHEMA.columns()
 
 
 def test_retrieved_descriptions_replace_all_others():
-    seen = with_descriptions(SCHEMA, [description("pupil", "name", "first name")])
+    seen = with_retrieved(SCHEMA, (), [description("pupil", "name", "first name")])
     assert seen.column("pupil", "name").description == "first name"
     room = seen.column("class", "room")
     assert (room.description, room.value_description) == ("", "")

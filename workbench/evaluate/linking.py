@@ -86,7 +86,7 @@ def literals(
         # A query may compare a column with the same literal twice; it counts once.
         for literal in dict.fromkeys(comparisons(gold.sql, schema(question.db_id))):
             value, column = literal.value, literal.column
-            if column and literal.operator == "=" and isinstance(value, str) and value:
+            if column and literal.equals and isinstance(value, str) and value:
                 about = (question.id, question.db_id, gold.difficulty, *column, value)
                 found = lower_name(value) in asked, (*column, value) in values, value in texts
                 rows.append(about + found)

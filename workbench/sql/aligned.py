@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from workbench.sql.reading import Resolved, place, resolved
+from workbench.sql.reading import Resolved, resolved
 from workbench.types import Schema, lower_name
 
 
@@ -116,13 +116,11 @@ def _says(
     """The meaning of a part, see `Part`; `named` are the expressions behind the names of result columns."""
 
     def known(n: exp.Expr) -> exp.Expr:
-        name = found.columns.get(place(n)) if isinstance(n, exp.Column) else None
-        return exp.column(name[1], name[0]) if name else n
+        return exp.column(name[1], name[0]) if (name := found.column(n)) else n
 
     def behind(n: exp.Expr) -> exp.Expr:
-        if not isinstance(n, exp.Column) or n.table or place(n) in found.columns:
-            return known(n)
-        return named[n.name].transform(known) if n.name in named else n
+        is_alias = isinstance(n, exp.Column) and not n.table and n.name in named
+        return named[n.name].transform(known) if is_alias and not found.column(n) else known(n)
 
     said = []
     for condition in [one.unalias()] if clause != "FROM" else _conditions(one.args.get("on")):

@@ -22,11 +22,9 @@ def describe(schema: Schema, folder: Path) -> Schema:
     A `description` joins the CSV's expanded column name and its description, unless one repeats the other. Of two
     files for one table the one with the table's own spelling counts.
     """
-    notes: list[str] = []
     tables = {table.name: table for table in schema.tables}
     files = [file for file in folder.glob("[!.]*") if file.suffix.lower() == ".csv"]
-    if not files:
-        notes.append(f"{folder.name}: no such folder, or no CSV file in it")
+    notes = [] if files else [f"{folder.name}: no such folder, or no CSV file in it"]
     for path in sorted(files, key=lambda file: (file.stem in tables, file.name)):
         found = ["the database has no such table"]
         if name := _find(path.stem, tables):
@@ -53,15 +51,10 @@ def _described(table: Table, rows: list[dict[str, str]]) -> tuple[Table, list[st
             expanded, text = row.get("column_name", ""), row.get("column_description", "")
             if _key(expanded) == _key(name):
                 expanded = ""
-            joined = (
-                text if _key(expanded) in _key(text) else ": ".join(filter(None, [expanded, text]))
-            )
-            seen[name] = replace(
-                columns[name],
-                description=joined,
-                expanded=expanded,
-                value_description=row.get("value_description", ""),
-            )
+            texts = [text] if _key(expanded) in _key(text) else [expanded, text]
+            meaning = row.get("value_description", "")
+            described = replace(columns[name], expanded=expanded, value_description=meaning)
+            seen[name] = replace(described, description=": ".join(filter(None, texts)))
     if seen and (missing := [name for name in columns if name not in seen]):
         notes.append(f"no row describes {', '.join(missing)}")
     return replace(table, columns=tuple((columns | seen).values())), notes

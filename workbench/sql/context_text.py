@@ -8,13 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from workbench.sql.reading import normal_form
-from workbench.sql.schema_text import (
-    DESCRIPTION_LENGTH,
-    create_table_text,
-    literal,
-    one_line,
-    quote,
-)
+from workbench.sql.schema_text import LONGEST, create_table_text, literal, one_line, quote
 from workbench.types import (
     Column,
     Context,
@@ -42,7 +36,7 @@ def context_data(
     Tables, columns and texts come in the order of their first match. Columns outside the schema, such as pruned ones,
     are left out.
     """
-    values = [(m, literal(m.value, DESCRIPTION_LENGTH)) for m in context.values]
+    values = [(m, literal(m.value, LONGEST)) for m in context.values]
     descriptions = [(m, one_line(m.text).strip()) for m in context.descriptions]
     return {
         "question": context.question.text,
@@ -54,10 +48,9 @@ def context_data(
 
 
 def _by_column(schema: Schema, texts: Iterable[tuple[Match, str]], separator: str) -> str:
-    known = {_name(*column) for column in schema.columns()}
     tables: dict[str, dict[str, dict[str, None]]] = {}
     for match, text in texts:
-        if _name(match.table, match.column) in known:
+        if schema.column(match.table, match.column):
             tables.setdefault(match.table, {}).setdefault(match.column, {})[text] = None
     return "\n".join(
         f"{_whole_line(f'{quote(table)}.{quote(column)}')}: {separator.join(shown)}"
@@ -121,48 +114,35 @@ def column_text(table: str, column: Column) -> str:
     return "\n".join(f"{title}: {text}" for title, text in shown if text)
 
 
-def with_values(schema: Schema, values: Iterable[ValueMatch]) -> Schema:
-    """The schema with the retrieved values as the first examples of their columns, as in CHESS (figure 15)."""
-
-    def shown(column: Column, values: list[str]) -> Column:
-        known = {str(value): value for value in column.examples}
-        examples = tuple(known.get(text, text) for text in dict.fromkeys([*values, *known]))
-        return replace(column, examples=examples) if values else column
-
-    return _with_columns(schema, ((match, match.value) for match in values), shown)
-
-
-def with_descriptions(schema: Schema, descriptions: Iterable[DescriptionMatch]) -> Schema:
-    """The schema with the retrieved descriptions only; other descriptions would distract (CHESS, appendix A.2).
-
-    Expanded column names always stay: they are short, and they explain abbreviated names.
-    """
-
-    def shown(column: Column, texts: list[str]) -> Column:
-        description = "; ".join(dict.fromkeys(texts)) or column.expanded
-        return replace(column, description=description, value_description="")
-
-    return _with_columns(schema, ((match, match.text) for match in descriptions), shown)
-
-
-def _with_columns(
+def with_retrieved(
     schema: Schema,
-    found: Iterable[tuple[Match, str]],
-    change: Callable[[Column, list[str]], Column],
+    values: Iterable[ValueMatch],
+    descriptions: Iterable[DescriptionMatch] | None = None,
 ) -> Schema:
-    """The schema with every column changed by its texts in their order."""
-    texts = defaultdict[tuple[str, str], list[str]](list)
-    for match, text in found:
-        texts[_name(match.table, match.column)].append(text)
-    tables = (
-        replace(t, columns=tuple(change(c, texts[_name(t.name, c.name)]) for c in t.columns))
-        for t in schema.tables
-    )
+    """The schema with the retrieved values as the first examples of their columns, as in CHESS (figure 15).
+
+    With `descriptions`, a column shows those retrieved for it and no others, which would distract (CHESS, appendix
+    A.2). Expanded column names always stay: they are short, and they explain abbreviated names.
+    """
+    texts = defaultdict[tuple[type, str, str], dict[str, None]](dict)
+    matches: tuple[Match, ...] = (*values, *(descriptions or ()))
+    for match in matches:
+        text = match.value if isinstance(match, ValueMatch) else match.text
+        texts[type(match), lower_name(match.table), lower_name(match.column)][text] = None
+
+    def shown(table: str, column: Column) -> Column:
+        name = lower_name(table), lower_name(column.name)
+        if first := texts.get((ValueMatch, *name)):
+            known = {str(value): value for value in column.examples}
+            examples = tuple(known.get(text, text) for text in first | known)
+            column = replace(column, examples=examples)
+        if descriptions is None:
+            return column
+        text = "; ".join(texts.get((DescriptionMatch, *name), ())) or column.expanded
+        return replace(column, description=text, value_description="")
+
+    tables = (replace(t, columns=tuple(shown(t.name, c) for c in t.columns)) for t in schema.tables)
     return replace(schema, tables=tuple(tables))
-
-
-def _name(table: str, column: str) -> tuple[str, str]:
-    return lower_name(table), lower_name(column)
 
 
 def _whole_line(text: str) -> str:

@@ -6,8 +6,8 @@ runs inside a sandboxed worker; here are the queries for the rows that each SELE
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from sqlglot import exp
 
@@ -16,12 +16,8 @@ from workbench.sql.reading import parse, used
 from workbench.sql.schema_text import quote
 from workbench.types import Execution, Schema
 
-MOST = 60  # rows of a table that each probe finds
-SECONDS = 2.0
 
-
-@dataclass(frozen=True, slots=True)
-class Counterexample:
+class Counterexample(NamedTuple):
     """Rows by table, and the results of both queries on a database of these rows alone."""
 
     tables: Mapping[str, Execution]
@@ -38,7 +34,7 @@ def counterexample(
     returns more columns than the other, which shows without an example.
     """
     names = [used(sql, schema) for sql in (first, second)]
-    trees = [tree for sql in (first, second) if not isinstance(tree := parse(sql), str)]
+    trees = [tree for tree in map(parse, (first, second)) if not isinstance(tree, str)]
     read = sorted(names[0].tables | names[1].tables)
     kinds = {table.kind for table in schema.tables if table.name in read}
     whole = any(table.db for tree in trees for table in tree.find_all(exp.Table))
@@ -49,8 +45,8 @@ def counterexample(
         probes.get(table, []).append(probe)
     # The queries' own common table expressions follow those of the worker.
     queries = [re.sub(r"(?i)^\s*WITH\s+(RECURSIVE\s+)?", ", ", sql) for sql in (first, second)]
-    request = {"do": "counterexample", "queries": queries, "probes": probes, "most": MOST}
-    answer = executor.ask(database, request | {"seconds": SECONDS})
+    request = {"do": "counterexample", "queries": queries, "probes": probes, "seconds": 2.0}
+    answer = executor.ask(database, request)
     if not (found := values(answer["rows"])):
         return None
     for one in found:

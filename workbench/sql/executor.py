@@ -29,7 +29,6 @@ T = TypeVar("T")
 
 SETTLED = 2_000_000_000  # ns; a younger file may change again without a change of its times
 FORMAT = 3  # of the cached rows
-HASHING = 3_600.0  # seconds in which a database file must be read
 DEFAULT = Limits()
 STORED = ("status", "fingerprint", "row_count", "truncated", "seconds", "error", "columns", "rows")
 
@@ -120,7 +119,7 @@ class Executor:
         stored = {row[:2]: row[2] for row in rows}
         found = {p: stored.get((places[p], state), "") for p, state in states.items()}
         for path in [path for path, known in found.items() if not known]:
-            answer = self.ask(path, {"do": "digest", "seconds": HASHING})
+            answer = self.ask(path, {"do": "digest", "seconds": 3_600.0})
             if answer["error"]:
                 raise UnreadableDatabaseError(f"{path.name}: {answer['error']}")
             found[path] = f"db:{answer['digest']}"

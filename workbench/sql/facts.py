@@ -1,7 +1,6 @@
 """Facts of a query: the counts by which NL2SQL360 groups queries, its functions, its comparisons with literals."""
 
 import re
-from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -11,9 +10,6 @@ from workbench.sql.reading import ColumnName, parse, resolved
 from workbench.types import Schema
 
 _SIGNS: dict[type[exp.Expr], str] = {exp.Div: "/", exp.DPipe: "||", exp.Case: "CASE"}
-_OPERATORS: dict[type[exp.Expr], str] = {
-    exp.EQ: "=", exp.NEQ: "<>", exp.Is: "=", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<=", exp.Like: "like",
-}  # fmt: skip
 
 
 def features(sql: str) -> dict[str, int] | None:
@@ -89,31 +85,24 @@ class Comparison(NamedTuple):
     """A comparison with a literal; `column` is None where another expression is compared, as a function's value."""
 
     column: ColumnName | None
-    operator: str
+    equals: bool  # by =, IS or IN
     value: str | int | float
 
 
 def comparisons(sql: str, schema: Schema) -> list[Comparison]:
     """The query's comparisons with literals; none if it cannot be read."""
-    found = resolved(sql, schema)
-    return [
-        Comparison(found.column(left), operator, value)
-        for node in (found.tree.walk() if found else ())
-        for left, operator, right in _compared(node)
-        if found and (value := _literal(right)) is not None
-    ]
-
-
-def _compared(node: exp.Expr) -> Iterator[tuple[exp.Expr, str, exp.Expr]]:
-    """The left side, operator and right side of each comparison; a literal is on the right."""
-    if operator := _OPERATORS.get(type(node)):
-        left, right = node.this, node.args["expression"]
-        yield (right, operator, left) if isinstance(left, exp.Literal) else (left, operator, right)
-    elif isinstance(node, exp.In):
-        yield from ((node.this, "=", value) for value in node.expressions)
-    elif isinstance(node, exp.Between):
-        yield node.this, ">=", node.args["low"]
-        yield node.this, "<=", node.args["high"]
+    if not (found := resolved(sql, schema)):
+        return []
+    made = []
+    for node in found.tree.find_all(exp.Predicate):
+        sides = [(side, _literal(side)) for side in node.iter_expressions()]
+        compared = next((side for side, value in sides if value is None), None)
+        while isinstance(compared, exp.Paren | exp.Lower | exp.Upper | exp.Cast | exp.Trim):
+            compared = compared.this
+        column = found.column(compared)
+        equals = isinstance(node, exp.EQ | exp.Is | exp.In)
+        made += [Comparison(column, equals, v) for _, v in sides if v is not None]
+    return made
 
 
 def _literal(node: exp.Expr) -> str | int | float | None:

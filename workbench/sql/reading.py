@@ -1,9 +1,8 @@
 """Read a query: parse it, recognise equal ones, and find the tables and columns that it names."""
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import NamedTuple
 
 import sqlglot
 from sqlglot import exp
@@ -26,7 +25,6 @@ _QUOTED = re.compile(r"""('[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\])""")
 _SPACE = re.compile(r"[ \t\n\f\r]+")  # to SQLite, other white space is part of a name
 _NAMELESS_JOIN = re.compile(r"(?i)\b(?:USING|NATURAL)\b")
 _CAST = re.compile(r"(?i)\bAS\s+(?:INT|INTEGER|REAL|TEXT)\s*\)")
-_WRAPPERS = exp.Paren, exp.Lower, exp.Upper, exp.Cast, exp.Trim  # a column inside keeps its values
 
 
 @lru_cache(maxsize=1024)
@@ -40,7 +38,7 @@ def parse(sql: str) -> exp.Expr | str:
     if not _OPENING.match(sql):
         return "no query: it starts with neither SELECT nor WITH nor VALUES"
     try:
-        trees: list[Any] = [tree for tree in sqlglot.parse(sql, read="sqlite") if tree]
+        trees = [tree for tree in sqlglot.parse(sql, read="sqlite") if tree]
     except SqlglotError as error:
         return str(error).partition("\n")[0]
     except RecursionError:
@@ -99,8 +97,7 @@ def _may_be_string(name: exp.Expr, sql: str) -> bool:
     return sql[start : start + 1] == '"' and isinstance(column, exp.Column) and not column.table
 
 
-@dataclass(frozen=True, slots=True)
-class Used:
+class Used(NamedTuple):
     """The tables and columns that a query uses, spelt as in the schema; or the error of a query that cannot run."""
 
     tables: frozenset[str] = frozenset()
@@ -134,8 +131,7 @@ def used(sql: str, schema: Schema) -> Used:
     return Used(frozenset(tables), frozenset(columns))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Resolved:
+class Resolved(NamedTuple):
     """The tree of a query as it is written, and the schema's column behind each name by its place in the text.
 
     A name in double quotes that fits no column is a string, as in SQLite. Columns of `*` have places below 0.
@@ -144,15 +140,12 @@ class Resolved:
     tree: exp.Expr
     columns: dict[int, ColumnName]
 
-    def column(self, node: Any) -> ColumnName | None:
-        """The schema's column that an expression names, perhaps inside CAST, LOWER and the like; else None."""
-        while isinstance(node, _WRAPPERS):
-            node = node.this
-        return self.columns.get(place(node)) if isinstance(node, exp.Column) else None
+    def column(self, node: object) -> ColumnName | None:
+        """The schema's column that the node names, if it names one."""
+        return self.columns.get(_place(node)) if isinstance(node, exp.Column) else None
 
 
-def place(column: exp.Column) -> int:
-    """The place of a column's name in the text of its query."""
+def _place(column: exp.Column) -> int:
     start: int = column.this.meta.get("start", -id(column))
     return start
 
@@ -183,11 +176,9 @@ def resolved(sql: str, schema: Schema) -> Resolved | None:
         )
         for scope in traverse_scope(qualified):
             tables = {a: s.name for a, s in scope.sources.items() if isinstance(s, exp.Table)}
+            # qualify leaves some columns of HAVING without a table
             having = [c for node in scope.find_all(exp.Having) for c in node.find_all(exp.Column)]
-            for column in (
-                *scope.columns,
-                *having,
-            ):  # qualify leaves some of HAVING without a table
+            for column in (*scope.columns, *having):
                 found = [
                     (table.name, own.name)
                     for alias, name in tables.items()
@@ -195,7 +186,7 @@ def resolved(sql: str, schema: Schema) -> Resolved | None:
                     if (own := schema.column(name, column.name))
                 ]
                 if len(found) == 1:
-                    columns[place(column)] = found[0]
+                    columns[_place(column)] = found[0]
     except (SqlglotError, RecursionError, ValueError):
         return None
     return Resolved(tree, columns)
@@ -203,7 +194,7 @@ def resolved(sql: str, schema: Schema) -> Resolved | None:
 
 @lru_cache(maxsize=256)
 def _mapping(schema: Schema, read: frozenset[str]) -> MappingSchema:
-    """The schema for sqlglot; a table outside it has no columns, since sqlglot refuses one that it does not know."""
+    """The schema for sqlglot, which refuses tables that it does not know: of those `read`, they get no columns."""
     tables: dict[str, object] = {name: {"": "TEXT"} for name in read}
     for t in schema.tables:
         tables[lower_name(t.name)] = {lower_name(c.name): "TEXT" for c in t.columns}

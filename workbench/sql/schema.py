@@ -5,23 +5,25 @@ hostile one costs the caller more than seconds. Each table that SQLite cannot de
 `Schema.skipped`; only a file that cannot be read at all raises an error.
 """
 
-import os
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import UnreadableDatabaseError
-from workbench.sql.executor import file_state, values
+from workbench.sql.executor import Executor
 from workbench.sql.reading import used
 from workbench.sql.sandbox import Answer, shared
 from workbench.sql.schema_text import one_line, quote
-from workbench.types import Column, ForeignKey, Schema, Table
+from workbench.types import Column, ForeignKey, Limits, Schema, Table
 
 _SECONDS = 10.0  # for all of a schema
-# Limits on the rows of a table that are read for its example values.
-_ROWS, _CELLS, _SAMPLE_SECONDS = 1_000, 50_000, 5.0
+_SAMPLE = Limits(
+    seconds=5.0, rows=1_000, bytes=64_000_000
+)  # of the rows that give a table's examples
+_CELLS = 50_000  # read for a table's examples
 _LONGEST = 50  # characters of an example value
 _ROWS_FOR_NULL = 100_000  # rows of a table that are searched for NULLs
 
@@ -33,13 +35,13 @@ def read_schema(path: Path) -> Schema:
     keys spell tables and columns as their own tables do; one to a missing table stays as it is declared, and its
     `ref_columns` may be empty. Raises `UnreadableDatabaseError`.
     """
-    file_state(path)
-    request = {"do": "schema", "path": os.path.realpath(path), "seconds": _SECONDS}
-    answer = shared().ask(request | {"views": True})
+    executor = Executor(sandbox=shared())
+    request = {"do": "schema", "seconds": _SECONDS}
+    answer = executor.ask(path, request | {"views": True})
     skipped: list[str] = []
     if answer["status"] in {"timeout", "too_large"}:  # some short views take SQLite hours to read
         skipped.append(f"the views of {path.name}: {answer['error']}")
-        answer = shared().ask(request | {"views": False})
+        answer = executor.ask(path, request | {"views": False})
     if answer["error"]:
         raise UnreadableDatabaseError(
             f"{path.name}: {answer['error']}; give a whole SQLite file that may be read, or recover this one"
@@ -74,15 +76,13 @@ def _table(found: Answer) -> Table:
     # 1 marks a hidden column, 2 and 3 generated ones, which SELECT * shows.
     columns = tuple(Column(name, type_) for _, name, type_, *_, hidden in info if hidden != 1)
     primary = tuple(name for _, name in sorted((at, name) for _, name, *_, at, _ in info if at))
-    keys: dict[int, list[Any]] = {}
-    for id_, _, *parts in found["foreign_key_list"]:
-        keys.setdefault(id_, []).append(parts[:3])
-    foreign = []
-    for _, parts in sorted(keys.items(), reverse=True):  # numbered from the last declared
-        targets, own, refs = zip(*parts, strict=True)
-        foreign.append(ForeignKey(own, targets[0], tuple(ref for ref in refs if ref is not None)))
+    keys: list[ForeignKey] = []
+    for _, parts in groupby(found["foreign_key_list"], lambda part: part[0]):
+        _, _, targets, own, refs, *_ = zip(*parts, strict=True)
+        named = tuple(ref for ref in refs if ref is not None)
+        keys.insert(0, ForeignKey(own, targets[0], named))  # SQLite lists the last one first
     kind: Any = found["kind"] if found["kind"] in {"view", "virtual"} else "table"
-    return Table(found["name"], columns, primary, tuple(foreign), kind)
+    return Table(found["name"], columns, primary, tuple(keys), kind)
 
 
 def with_examples(
@@ -96,34 +96,34 @@ def with_examples(
     of a column that has a NULL in its table's first hundred thousand rows. A table whose rows cannot be read, or not in
     time, adds a line to `skipped`.
     """
-    file_state(path)
-    request = {"do": "run", "path": os.path.realpath(path), "seconds": _SAMPLE_SECONDS}
-    request["most"] = [_ROWS, 64_000_000]
+    executor = Executor(sandbox=shared())
     skipped = list(schema.skipped)
-    tables: list[Table] = []
-    for table in schema.tables:
+    tables = list(schema.tables)
+    for at, table in enumerate(schema.tables):
+        if table.kind == "view":
+            continue
         names = [quote(column.name) for column in table.columns]
         # If SQLite used an index that covers the columns, other rows would come first.
         source = f"FROM main.{quote(table.name)} {'NOT INDEXED' * (table.kind == 'table')} LIMIT"
-        most = min(_ROWS, _CELLS // len(names))
+        most = min(_SAMPLE.rows, _CELLS // len(names))
         queries = [f"SELECT {', '.join(map(_shown, names))} {source} {most}"]
         if nulls and per_column:
             part = f"SELECT {', '.join(names)} {source} {_ROWS_FOR_NULL}"
             tests = ", ".join(f"max({name} IS NULL)" for name in names)
             queries.append(f"SELECT {tests} FROM ({part})")
-        answers = [shared().ask(request | {"sql": sql}) for sql in queries if table.kind != "view"]
-        columns = list(table.columns)
-        if errors := [answer["error"] for answer in answers if answer["error"]]:
+        results = executor.execute_many([(path, sql) for sql in queries], _SAMPLE)
+        if errors := [result.error for result in results if result.error]:
             skipped.append(one_line(f"{table.name}: no example values: {errors[0]}"))
-        elif answers:
-            rows, *flags = (values(answer["rows"]) for answer in answers)
-            for n, column in enumerate(columns):
-                # 1 and 1.0 are one value, which is shown as it appears first
-                count = Counter(row[n] for row in rows if row[n] is not None)
-                examples = [value for value, _ in count.most_common(per_column)]
-                examples += [None] * bool(flags and flags[0][0][n])
-                columns[n] = replace(column, examples=tuple(examples))
-        tables.append(replace(table, columns=tuple(columns)))
+            continue
+        rows, *flags = (result.rows for result in results)
+        columns = []
+        for n, column in enumerate(table.columns):
+            # 1 and 1.0 are one value, which is shown as it appears first
+            count = Counter(row[n] for row in rows if row[n] is not None)
+            examples = [value for value, _ in count.most_common(per_column)]
+            examples += [None] * bool(flags and flags[0][0][n])
+            columns.append(replace(column, examples=tuple(examples)))
+        tables[at] = replace(table, columns=tuple(columns))
     return replace(schema, tables=tuple(tables), skipped=tuple(skipped))
 
 
@@ -133,7 +133,7 @@ def _shown(name: str) -> str:
     length() stops at a NUL; counting bytes, too, keeps a cell of many megabytes inside SQLite. No number is so long.
     """
     fits = f"length({name}) <= {_LONGEST} AND length(CAST({name} AS BLOB)) <= {4 * _LONGEST}"
-    return f"CASE typeof({name}) WHEN 'blob' THEN NULL WHEN 'text' THEN CASE WHEN {fits} THEN {name} END ELSE {name} END"
+    return f"iif(typeof({name}) <> 'blob' AND {fits}, {name}, NULL)"
 
 
 def union_schema(schema: Schema, queries: Iterable[str]) -> Schema:

@@ -4,14 +4,12 @@ Names, types and values may contain anything, so each is quoted or kept to one l
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
 from workbench.types import Column, Schema, Table, Value
 
-DESCRIPTION_LENGTH = 1_000
-VALUE_LENGTH = 100  # characters of one value that a prompt shows
+LONGEST = 1_000  # characters of a text that a prompt shows
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TYPE = re.compile(r"([A-Za-z0-9_ ]+)(\( *[+-]?\d+ *(, *[+-]?\d+ *)?\))?", re.ASCII)
@@ -40,13 +38,13 @@ def quote(identifier: str) -> str:
     return mark + identifier.replace(mark, mark * 2) + mark
 
 
-def one_line(text: str, length: int = DESCRIPTION_LENGTH) -> str:
+def one_line(text: str, length: int = LONGEST) -> str:
     """The text without control characters, cut to `length`."""
     text = _CONTROL.sub(" ", text)
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def literal(value: Value, length: int = VALUE_LENGTH) -> str:
+def literal(value: Value, length: int = 100) -> str:
     """The value as an SQL literal on one line; a text or a blob is cut to `length`."""
     if isinstance(value, str):
         return "'" + one_line(value, length).replace("'", "''") + "'"
@@ -67,10 +65,10 @@ def create_table_text(schema: Schema) -> str:
 
 def bare_create_table_text(schema: Schema) -> str:
     """CREATE TABLE statements without comments, as BIRD's zero-shot prompt shows them."""
-    bare = (
+    tables = [
         replace(t, columns=tuple(Column(c.name, c.type) for c in t.columns)) for t in schema.tables
-    )
-    return "\n\n".join(map(_create_table, bare))
+    ]
+    return "\n\n".join(map(_create_table, tables))
 
 
 @lru_cache(maxsize=256)  # several of MAC-SQL's agents show the same schema
@@ -80,9 +78,7 @@ def mac_sql_text(schema: Schema) -> str:
     for table in schema.tables:
         lines += [f"# Table: {one_line(table.name)}", "["]
         for column in table.columns:
-            texts = [*_descriptions(column)]
-            if column.examples:
-                texts.append(f"Value examples: [{', '.join(map(literal, column.examples))}]")
+            texts = _texts(column, "Value examples: [{}]")
             described = " ".join(text.rstrip(".") + "." for text in texts)
             lines.append(f"  ({', '.join(filter(None, [one_line(column.name), described]))}),")
         lines.append("]")
@@ -103,12 +99,8 @@ def _create_table(table: Table) -> str:
         written = plain and all(quote(word) == word for word in plain[1].split())
         declared = column.type if written or not column.type else quote(column.type)
         definition = f"{quote(column.name)} {declared}".rstrip()
-        texts = [*_descriptions(column)]
-        if column.examples:
-            texts.append(f"examples: {', '.join(map(literal, column.examples))}")
-        definitions.append(
-            (definition + " PRIMARY KEY" * (key == (column.name,)), "; ".join(texts))
-        )
+        definition += " PRIMARY KEY" * (key == (column.name,))
+        definitions.append((definition, "; ".join(_texts(column, "examples: {}"))))
     if len(key) > 1:
         definitions.append((f"PRIMARY KEY ({_names(key)})", ""))
     for foreign in table.foreign_keys:
@@ -127,6 +119,9 @@ def _names(columns: tuple[str, ...]) -> str:
     return ", ".join(map(quote, columns))
 
 
-def _descriptions(column: Column) -> Iterator[str]:
-    texts = (column.description, column.value_description)
-    return filter(None, (one_line(text).strip() for text in texts))
+def _texts(column: Column, examples: str) -> list[str]:
+    """The column's descriptions, and its example values in the given form."""
+    texts = [one_line(text).strip() for text in (column.description, column.value_description)]
+    if column.examples:
+        texts.append(examples.format(", ".join(map(literal, column.examples))))
+    return [*filter(None, texts)]

@@ -24,7 +24,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -49,9 +49,8 @@ TRANSIENT = {  # failures that the next attempt may not have
 # TEXT as str; a byte that is not UTF-8 becomes a backslash escape such as `\xff`.
 lenient = partial(str, encoding="utf-8", errors="backslashreplace")
 
-deadline = patience = (
-    0.0  # of the request under way: when it ends, and the seconds to wait for a lock
-)
+# When the request under way ends, and how many seconds it waits for a lock.
+deadline = patience = 0.0
 kept: tuple[Any, sqlite3.Connection] | None = None  # the last one, as opening outlasts a query
 
 
@@ -62,10 +61,6 @@ def authorize(action: int, first: str | None, second: str | None, *_: str | None
     read = action == sqlite3.SQLITE_READ and (first or "").lower() in TABLES
     allowed = action in ALLOWED and not called and not read
     return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
-
-
-def tagged(blob: bytes) -> Answer:
-    return {"blob": base64.b64encode(blob).decode()}
 
 
 def late() -> bool:
@@ -269,9 +264,7 @@ def used(ddl: str, sql: str) -> Answer:
     return {"status": "ok", "reads": list(reads)}
 
 
-def counterexample(
-    path: str, queries: list[str], probes: dict[str, list[str]], most: int
-) -> Answer:
+def counterexample(path: str, queries: list[str], probes: dict[str, list[str]]) -> Answer:
     """The fewest rows of the tables on which two queries still differ, by delta debugging; no rows: not told apart.
 
     A query, which lacks its WITH, reads some rows of a table by a common table expression of the table's name. The
@@ -285,13 +278,10 @@ def counterexample(
         ids: set[int] = set()
         for probe in own:
             deadline = min(end, time.monotonic() + 0.1)
-            try:
-                found = connection.execute(probe).fetchmany(most)
-                ids.update(
-                    id_ for (id_,) in found if isinstance(id_, int)
-                )  # no NULL of an outer join
-            except sqlite3.OperationalError:
-                continue  # it is slow, names a column of an outer query, or the table has no row ids
+            # It may be slow or name a column of an outer query, and the table may have no row ids.
+            with suppress(sqlite3.OperationalError):
+                found = connection.execute(probe).fetchmany(60)
+                ids.update(id_ for (id_,) in found if isinstance(id_, int))
         rows += [(table, id_) for id_ in sorted(ids)]
     deadline = end
 
@@ -305,16 +295,13 @@ def counterexample(
         for order in ("DESC", "ASC"):
             tables = ", ".join(f"{quoted(table)} AS ({part(table, order)})" for table in probes)
             try:
-                pair = [
-                    fetch(connection, f"WITH RECURSIVE {tables} {query}", 100_000, MB)
-                    for query in queries
-                ]
+                texts = (f"WITH RECURSIVE {tables} {query}" for query in queries)
+                pair = [fetch(connection, text, 100_000, MB) for text in texts]
             except sqlite3.Error:
                 return []
-            (width, first), (other, second) = (
-                (len(answer["columns"]), answer.get("fingerprint")) for answer in pair
-            )
-            if width != other or first == second or None in {first, second}:
+            widths = {len(answer["columns"]) for answer in pair}
+            prints = {answer.get("fingerprint") for answer in pair}
+            if len(widths) == 2 or len(prints) == 1 or None in prints:
                 return []
         return pair
 
@@ -363,7 +350,11 @@ def main(parent: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (4 * MB, 4 * MB))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     gc.disable()  # no code here makes reference cycles, and the search for them costs 10% of a short query
-    encode = partial(json.dumps, ensure_ascii=False, separators=(",", ":"), default=tagged)
+    encode = json.JSONEncoder(
+        ensure_ascii=False,
+        separators=(",", ":"),
+        default=lambda blob: {"blob": base64.b64encode(blob).decode()},
+    ).encode
 
     def send(answer: Answer) -> None:
         rows = answer.pop("rows", [])  # on a line of their own: the parent often only stores them

@@ -20,7 +20,7 @@ from workbench import replies
 from workbench.errors import at_least, one_of
 from workbench.lab import Lab
 from workbench.retrieve.retrieval import Descriptions, Keywords, Matching, Retrieval
-from workbench.sql.context_text import column_text, with_descriptions, with_values
+from workbench.sql.context_text import column_text, with_retrieved
 from workbench.sql.schema_text import literal, quote
 from workbench.systems.generate import Generate
 from workbench.systems.repair import Repair, shown_result
@@ -99,9 +99,8 @@ class InformationRetriever:
 
     def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
         found = self.retrieval(lab, question, schema)
-        schema = with_values(schema, found.values)
-        if self.retrieval.descriptions:
-            schema = with_descriptions(schema, found.descriptions)
+        descriptions = found.descriptions if self.retrieval.descriptions else None
+        schema = with_retrieved(schema, found.values, descriptions)
         return Context(question, schema, found.values)
 
 
@@ -133,7 +132,7 @@ class FilterColumns:
 
     def __call__(self, lab: Lab, context: Context) -> Context:
         texts: dict[tuple[str, str], str] = {}  # of the columns that are no keys
-        for table in with_values(context.schema, context.values).tables:
+        for table in with_retrieved(context.schema, context.values).tables:
             keyed = (table.primary_key, *(key.columns for key in table.foreign_keys))
             keys = {lower_name(name) for names in keyed for name in names}
             others = (column for column in table.columns if lower_name(column.name) not in keys)
