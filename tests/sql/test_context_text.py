@@ -27,11 +27,9 @@ from workbench.types import (
     ValueMatch,
 )
 
-PUPIL = Table(
-    "pupil", (Column("name", "TEXT"), Column("home town", "TEXT", examples=("Ems", "Au")))
-)
-CLASS = Table("class", (Column("room", "TEXT", "where", "A: annex", ("A1", 7)),))
-SCHEMA = Schema("school", (PUPIL, CLASS))
+NAME, TOWN = Column("name", "TEXT"), Column("home town", "TEXT", examples=("Ems", "Au"))
+ROOM = Column("room", "TEXT", "where", "A: annex", ("A1", 7))
+SCHEMA = Schema("school", (Table("pupil", (NAME, TOWN)), Table("class", (ROOM,))))
 QUESTION = Question("1", "school", "Who?", "pupils")
 
 
@@ -62,11 +60,8 @@ def test_matches_are_grouped_by_table_and_column_in_their_order():
     found = [("pupil", "home town", "Au"), ("class", "room", "A1"), ("pupil", "name", "Ada")]
     found += [("pupil", "home town", "Ems"), ("pupil", "home town", "Au")]
     values, descriptions = shown(starmap(value, found), starmap(description, found))
-    assert values.splitlines() == [
-        "pupil.`home town`: 'Au', 'Ems'",
-        "pupil.name: 'Ada'",
-        "class.room: 'A1'",
-    ]
+    lines = ["pupil.`home town`: 'Au', 'Ems'", "pupil.name: 'Ada'", "class.room: 'A1'"]
+    assert values.splitlines() == lines
     assert descriptions.splitlines()[0] == "pupil.`home town`: Au; Ems"
 
 
@@ -108,7 +103,7 @@ def test_any_row_is_one_line_and_opens_no_markdown(columns, cell):
     assert not [line for line in lines if line.startswith(("#", "```", "~~~"))]
 
 
-def test_values_that_were_found_come_first_among_the_examples():
+def test_values_that_were_retrieved_come_first_among_the_examples():
     found = [("PUPIL", "Home Town", "Au"), ("pupil", "home town", "Linz"), ("class", "room", "7")]
     seen = with_retrieved(SCHEMA, starmap(value, [*found, ("gone", "away", "x")]))
     assert seen.column("pupil", "home town").examples == ("Au", "Linz", "Ems")

@@ -63,13 +63,9 @@ def test_each_clause_lists_its_own_differences():
         "ORDER BY": (["vessel.vname DESC"], ["vessel.imo"]),
         "LIMIT": (["LIMIT 1"], ["LIMIT 2"]),
     }
-
-
-def test_an_outer_join_is_not_an_inner_one():
-    assert only(
-        "SELECT vname FROM vessel LEFT JOIN port_call USING (imo)",
-        "SELECT vname FROM vessel JOIN port_call USING (imo)",
-    ) == {"FROM": (["LEFT JOIN port_call"], ["port_call"])}
+    inner = "SELECT vname FROM vessel JOIN port_call USING (imo)"
+    outer = {"FROM": (["LEFT JOIN port_call"], ["port_call"])}
+    assert only(inner.replace("JOIN", "LEFT JOIN"), inner) == outer
 
 
 def test_parts_are_written_as_in_the_query_and_nested_ones_follow_theirs():

@@ -1,6 +1,5 @@
 """What the sandbox guarantees, and what the cache of executions promises."""
 
-import hashlib
 import json
 import os
 import shutil
@@ -84,24 +83,7 @@ def others():
 
 
 def contents(folder):
-    return {
-        str(path): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-
-
-def sent(monkeypatch):
-    """The requests that workers get from now on."""
-    requests = []
-    ask = Worker.ask
-
-    def record(worker, given):
-        requests.extend(given)
-        return ask(worker, given)
-
-    monkeypatch.setattr(Worker, "ask", record)
-    return requests
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @contextmanager
@@ -152,9 +134,7 @@ REFUSED = ["DROP TABLE t", "UPDATE t SET name = 'x' RETURNING id", "CREATE TEMP 
 
 
 @pytest.mark.parametrize("sql", REFUSED)
-def test_anything_but_one_select_is_refused_with_a_reason_and_changes_nothing(
-    shared, database, sql
-):
+def test_anything_but_one_select_is_refused_and_changes_nothing(shared, database, sql):
     before = contents(database.parent)
     execution = shared.execute(database, sql)
     assert execution.status in {"denied", "error"}
@@ -183,9 +163,7 @@ def test_a_value_a_result_and_memory_are_capped(shared, database):
         (GENERATED, "SELECT a FROM g", "SELECT b FROM g"),
     ],
 )
-def test_a_hostile_view_or_table_stops_only_the_queries_that_read_it(
-    shared, tmp_path, script, harmless, trap
-):
+def test_a_hostile_view_or_table_stops_only_its_queries(shared, tmp_path, script, harmless, trap):
     path = tmp_path / "trap.sqlite"
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(script)
@@ -201,9 +179,8 @@ def test_virtual_tables_can_be_read(shared, tmp_path):
             "CREATE VIRTUAL TABLE f USING fts5(body); INSERT INTO f VALUES ('hello world'), ('bye');"
             "CREATE VIEW j AS SELECT value FROM JSON_EACH('[1, 2]')"
         )
-    assert shared.execute(path, "SELECT body FROM f WHERE f MATCH 'hello'").rows == (
-        ("hello world",),
-    )
+    found = shared.execute(path, "SELECT body FROM f WHERE f MATCH 'hello'")
+    assert found.rows == (("hello world",),)
     for sql in ("SELECT value FROM json_each('[1, 2]')", "SELECT * FROM j"):
         assert shared.execute(path, sql).rows == ((1,), (2,))
 
@@ -242,12 +219,9 @@ def test_what_is_no_readable_database_is_refused_in_one_sentence(shared, store, 
     loop.symlink_to(loop)
     os.mkfifo(fifo)
     names = ("gone.sqlite", "x" * 300, "a\0b", "\udcff")
+    reads = partial(shared.execute, sql="SELECT 1"), read_schema, lambda p: shared.fingerprints([p])
     for path in [tmp_path, loop, fifo, *(tmp_path / name for name in names)]:
-        for read in (
-            partial(shared.execute, sql="SELECT 1"),
-            read_schema,
-            lambda p: shared.fingerprints([p]),
-        ):
+        for read in reads:
             with pytest.raises(UnreadableDatabaseError) as raised:
                 read(path)
             assert str(tmp_path) not in str(raised.value)
@@ -278,8 +252,6 @@ def test_a_file_cut_off_in_its_last_page_gives_no_rows(shared, database):
     execution = shared.execute(database, "SELECT id FROM t")
     assert (execution.status, execution.rows) == ("error", ())
     assert "cut off" in execution.error
-    with pytest.raises(UnreadableDatabaseError, match="cut off"):
-        read_schema(database)
 
 
 def test_reading_leaves_the_callers_own_lock_in_place(shared, database):
@@ -315,10 +287,8 @@ def test_a_database_overwritten_in_place_or_behind_a_link_is_read_anew(tmp_path,
 
     path, link = write(tmp_path / "a.sqlite", 0), tmp_path / "link.sqlite"
     others = [write(tmp_path / f"{n}.sqlite", n) for n in range(1, 6)]
-    with (
-        Store(tmp_path / "lab.sqlite") as store,
-        Executor(store if cached else None, 1) as executor,
-    ):
+    path_of_store = tmp_path / "lab.sqlite"
+    with Store(path_of_store) as store, Executor(store if cached else None, 1) as executor:
         for n, other in enumerate(others, 1):
             before = path.stat()
             with path.open("r+b") as file:
@@ -336,7 +306,9 @@ def test_a_database_overwritten_in_place_or_behind_a_link_is_read_anew(tmp_path,
 def test_a_second_run_asks_no_worker_and_equal_jobs_run_once(store, database, monkeypatch):
     jobs = [(database, f"SELECT {i}, name, x'ff' FROM t WHERE id < {i}") for i in range(20)]
     jobs += [(database, "SELECT a.id, b.name FROM t a, t b LIMIT 20000"), (database, ENDLESS)] * 2
-    requests = sent(monkeypatch)
+    requests, ask = [], Worker.ask
+    record = lambda worker, given: requests.extend(given) or ask(worker, given)  # noqa: E731
+    monkeypatch.setattr(Worker, "ask", record)
     with Executor(store, 1) as executor:
         first = executor.execute_many(jobs, BRIEF)
         asked = [request["sql"] for request in requests if request["do"] == "run"]
@@ -353,19 +325,16 @@ def test_a_second_run_asks_no_worker_and_equal_jobs_run_once(store, database, mo
         assert requests[-1]["sql"] == ENDLESS
 
 
-def test_a_result_is_not_cached_if_the_database_changes_before_the_query_runs(
-    store, database, monkeypatch
-):
-    answer = Executor.fingerprints
-
-    def then_changed(executor, databases):
-        found = answer(executor, databases)
-        with closing(sqlite3.connect(database)) as connection, connection:
-            connection.execute("DELETE FROM t")
-        return found
-
+def test_a_result_of_a_database_that_has_just_changed_is_not_cached(store, database, monkeypatch):
     before = database.read_bytes()
     with Executor(store, 1) as executor:
+        found = executor.fingerprints([database])
+
+        def then_changed(_executor, _databases):
+            with closing(sqlite3.connect(database)) as connection, connection:
+                connection.execute("DELETE FROM t")
+            return found
+
         monkeypatch.setattr(Executor, "fingerprints", then_changed)
         assert executor.execute(database, "SELECT count(*) FROM t").rows == ((0,),)
         monkeypatch.undo()
@@ -505,17 +474,13 @@ def long_query(database):
         yield process, found
 
 
-def test_ctrl_c_ends_any_statement_in_two_seconds_and_leaves_no_worker(long_query):
+@pytest.mark.parametrize(("sign", "said"), [(signal.SIGINT, "interrupted\n"), (signal.SIGKILL, "")])
+def test_ctrl_c_or_a_kill_ends_any_statement_in_two_seconds_with_its_workers(
+    long_query, sign, said
+):
     process, workers = long_query
     started = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=60)[0] == "interrupted\n"
+    process.send_signal(sign)
+    assert process.communicate(timeout=60)[0] == said
     assert time.monotonic() - started < 2
-    assert all(map(gone, workers))
-
-
-def test_workers_end_when_their_parent_is_killed(long_query):
-    process, workers = long_query
-    process.kill()
-    process.communicate()
     assert all(map(gone, workers))

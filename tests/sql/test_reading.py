@@ -15,24 +15,14 @@ from workbench.sql.reading import normal_form, normalise_text, parse, resolved, 
 from workbench.sql.schema import read_schema
 from workbench.types import Column, Schema, Table
 
-
-def table(name, *columns):
-    return Table(name, tuple(Column(column) for column in columns))
-
-
-SINGER, CONCERT = (
-    table("Singer", "id", "Name", "Birth Year"),
-    table("concert", "id", "singer_id", "Year"),
-)
-SCHEMA = Schema("concerts", (SINGER, CONCERT, table("stadium", "sid", "city")))
+TABLES = {"Singer": ("id", "Name", "Birth Year"), "concert": ("id", "singer_id", "Year")}
+TABLES |= {"stadium": ("sid", "city")}
+SCHEMA = Schema("concerts", tuple(Table(t, tuple(map(Column, own))) for t, own in TABLES.items()))
 
 
 @pytest.fixture(scope="session")
 def gold(real_spider):
     return json.loads((real_spider / "dev.json").read_text())
-
-
-# --- reading
 
 
 NO_QUERIES = [
@@ -41,7 +31,7 @@ NO_QUERIES = [
     "SELECT a FROM",
     "SELECT 'a",
     "DROP TABLE t",
-    "SELECT 1; SELECT 2",
+    "SELECT 1; VALUES (2)",
 ]
 NO_QUERIES += ["SELECT " + "(" * 20_000, "SELECT a FROM t WHERE " + "a AND " * 20_000 + "a"]
 
@@ -122,15 +112,11 @@ def test_normal_form_casts_to_what_sqlite_understands_by_a_type(kind):
     ("sql", "expected"),
     [
         ("SELECT  Name\n FROM t ;", "select name from t"),
-        (
-            "SELECT 'I''S  A', \"B  B\", `T  T`, [C  C]",
-            "select 'I''S  A', \"B  B\", `T  T`, [C  C]",
-        ),
+        ("SELECT 'I''S  A', `T  T`, [C  C]", "select 'I''S  A', `T  T`, [C  C]"),
+        ('SELECT "B  B"', 'select "B  B"'),
         ("SELECT É FROM T", "select É from t"),
         ("SELECT\u00a0A", "select\u00a0a"),
         ("SELECT 1;;", "select 1;;"),
-        ("SELECT 'open", "select 'open"),
-        ("", ""),
     ],
 )
 def test_unquoted_text_is_normalised(sql, expected):
@@ -146,17 +132,16 @@ pieces = st.sampled_from(WORDS + QUOTED)
 @example(["SELECT", "1", ";", ";"])
 def test_sqlite_gives_the_same_rows_for_both_spellings(parts):
     sql = "SELECT " + " ".join(parts)
-    script = "CREATE TABLE t(id, name); INSERT INTO t VALUES (1, 'Name  x'), (2, 'N')"
+    found = []
     with closing(sqlite3.connect(":memory:")) as database:
-        database.executescript(script)
-        assert rows(database, normalise_text(sql)) == rows(database, sql)
-
-
-def rows(database, sql):
-    try:
-        return database.execute(sql).fetchall()
-    except (sqlite3.Error, sqlite3.Warning):
-        return "an error"
+        database.execute("CREATE TABLE t(id, name)")
+        database.execute("INSERT INTO t VALUES (1, 'Name  x'), (2, 'N')")
+        for text in (sql, normalise_text(sql)):
+            try:
+                found.append(database.execute(text).fetchall())
+            except (sqlite3.Error, sqlite3.Warning):
+                found.append("an error")
+    assert found[0] == found[1]
 
 
 # --- what a query uses

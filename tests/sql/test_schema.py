@@ -1,11 +1,9 @@
 import json
 import re
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import example, given
@@ -16,12 +14,6 @@ from workbench.sql import schema as module
 from workbench.sql.schema import read_schema, union_schema, with_examples
 from workbench.sql.schema_text import create_table_text, one_line, quote
 from workbench.types import Column, ForeignKey, Schema, Table
-
-
-@contextmanager
-def temporary_database() -> Iterator[Path]:
-    with TemporaryDirectory() as folder:
-        yield Path(folder) / "made_up.sqlite"
 
 
 def create(path: Path, script: str) -> Path:
@@ -114,8 +106,9 @@ def quoted(*names: str) -> str:
 
 
 @given(schemas())
-def test_any_schema_reads_back_exactly_and_every_column_can_be_selected(schema):
-    with temporary_database() as path, closing(sqlite3.connect(path)) as connection:
+def test_any_schema_reads_back_exactly_and_every_column_can_be_selected(tmp_path_factory, schema):
+    path = tmp_path_factory.mktemp("any") / "made_up.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
         for table in schema.tables:
             parts = [f"{quoted(c.name)} {quoted(c.type) * bool(c.type)}" for c in table.columns]
             parts += [f"PRIMARY KEY ({quoted(*table.primary_key)})"] * bool(table.primary_key)
@@ -136,36 +129,30 @@ VALUES = st.lists(st.none() | st.text() | st.floats() | st.binary(), max_size=3)
 
 
 @given(schemas(), st.text(), VALUES)
-def test_the_create_table_text_of_any_schema_creates_that_schema(schema, text, values):
+def test_the_create_table_text_of_any_schema_creates_that_schema(
+    tmp_path_factory, schema, text, values
+):
     about = {"description": text, "value_description": text[::-1], "examples": tuple(values)}
 
     def described(table):
         return replace(table, columns=tuple(replace(c, **about) for c in table.columns))
 
     shown = create_table_text(replace(schema, tables=tuple(map(described, schema.tables))))
-    with temporary_database() as path:
-        assert read_schema(create(path, shown)) == schema
+    path = tmp_path_factory.mktemp("any") / "made_up.sqlite"
+    assert read_schema(create(path, shown)) == schema
 
 
 # Example values
 
 
-def examples(path: Path, script: str, **options) -> list[tuple]:
-    create(path, script)
-    schema = with_examples(read_schema(path), path, **options)
+def test_examples_leave_out_blobs_and_long_texts_and_show_a_null_last(path):
+    rows = f"x'00', 1, NULL), ('{'é' * 51}', 2, NULL), (2.5, 2.0, NULL), ('{'é' * 50}', 1.5, NULL)"
+    rows += ", (CAST(x'ff61' AS TEXT), NULL, NULL"
+    create(path, f"CREATE TABLE t (a, b, c); INSERT INTO t VALUES ({rows})")
+    schema = with_examples(read_schema(path), path, nulls=True)
     assert schema.skipped == ()
-    return [column.examples for table in schema.tables for column in table.columns]
-
-
-def test_with_nulls_a_column_that_has_a_null_shows_it_after_its_values(path):
-    rows = "CREATE TABLE t (a, b, c); INSERT INTO t VALUES ('b', 1, NULL), ('c', x'00', NULL)"
-    assert examples(path, rows, nulls=True) == [("b", "c"), (1,), (None,)]
-
-
-def test_examples_leave_out_blobs_and_long_texts(path):
-    rows = f"x'00'), ('{'é' * 51}'), ('{'é' * 50}'), (2.5), (CAST(x'ff61' AS TEXT)"
-    script = f"CREATE TABLE t (a); INSERT INTO t VALUES ({rows})"
-    assert examples(path, script) == [("é" * 50, 2.5, "\\xffa")]
+    found = [column.examples for column in schema.tables[0].columns]
+    assert found == [(2.5, "é" * 50, "\\xffa"), (2, 1, 1.5, None), (None,)]
 
 
 # Text

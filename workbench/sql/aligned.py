@@ -14,8 +14,8 @@ from workbench.types import Schema, lower_name
 class Part:
     """A part of a clause: a result column, a table with its join, a condition.
 
-    `depth` counts the queries around it, `indent` the characters before it. `says` has its meaning by clause: columns
-    have their tables and no aliases, and an equality of two columns is a join, in WHERE as in ON.
+    `depth` counts the queries around it, `indent` the characters before it. `says` is its meaning, as pairs of a clause
+    and a text: every column has its table, no alias is left, and an equality of two columns is a join, also in WHERE.
     """
 
     clause: str
@@ -67,9 +67,7 @@ def parts(sql: str, schema: Schema) -> list[Part]:
 
 def _parts(node: exp.Expr, depth: int, found: Resolved) -> Iterator[Part]:
     """The parts of a query, each followed by those of the subqueries in it."""
-    if isinstance(node, exp.Subquery | exp.Paren):
-        yield from _parts(node.this, depth, found)
-        return
+    node = node.unnest()
     get = node.args.get
     clauses = {
         "WITH": (get("with_") or exp.With()).expressions,
@@ -85,7 +83,7 @@ def _parts(node: exp.Expr, depth: int, found: Resolved) -> Iterator[Part]:
     for clause, own in clauses.items():
         if clause == "SELECT" and isinstance(node, exp.SetOperation):
             yield from _parts(node.this, depth, found)
-            kind = node.key.upper() + ("" if node.args.get("distinct", True) else " ALL")
+            kind = node.key.upper() + ("" if get("distinct", True) else " ALL")
             yield Part("UNION", depth, 0, kind, (("UNION", kind),))
             yield from _parts(node.expression, depth, found)
         for n, one in enumerate(filter(None, own)):

@@ -20,7 +20,7 @@ def describe(schema: Schema, folder: Path) -> Schema:
     """The schema with `description` and `value_description` filled from the folder's CSV files.
 
     A `description` joins the CSV's expanded column name and its description, unless one repeats the other. Of two
-    files for one table the one with the table's own spelling counts.
+    files for one table, the file that spells its name as the table does counts.
     """
     tables = {table.name: table for table in schema.tables}
     files = [file for file in folder.glob("[!.]*") if file.suffix.lower() == ".csv"]

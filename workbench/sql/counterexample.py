@@ -1,7 +1,7 @@
 """A counterexample: the few rows of a database on which two queries still differ, and both results on them.
 
 Rows of the database itself say more than made-up ones. The search, by delta debugging (Zeller and Hildebrandt 2002),
-runs inside a sandboxed worker; here are the queries for the rows that each SELECT takes from each table.
+runs inside a sandboxed worker. It begins with the rows that each SELECT takes from each table; their queries are here.
 """
 
 import re

@@ -65,7 +65,7 @@ class Executor:
         fields: Sequence[str],
         read: Callable[[Answer], T],
     ) -> list[T]:
-        """The value read from every job's answer; of a cached one, from these fields."""
+        """What `read` makes of every job's answer; a cached answer has these fields alone."""
         states = {path: file_state(path) for path in dict(jobs)}
         # Without a store, keys are used in this call only, so a path can stand for the database's content.
         contents = self.fingerprints(states) if self.store else {path: str(path) for path in states}
@@ -100,7 +100,9 @@ class Executor:
             names = f"key, database, sql, limits, {', '.join(STORED)}"
             for path, rows in new.items():
                 with suppress(UnreadableDatabaseError):
-                    if file_state(path) == states[path]:  # else it may be of another content
+                    if (
+                        file_state(path) == states[path]
+                    ):  # else the answers may be of another content
                         self._write(f"IGNORE INTO executions ({names})", rows)
         return [results[key] for key in keys]
 
@@ -128,7 +130,7 @@ class Executor:
         return found
 
     def ask(self, database: Path, request: Answer) -> Answer:
-        """A worker's answer to one of its other requests; the cache is not read."""
+        """A worker's answer to a request other than a query; nothing is cached."""
         file_state(database)
         return self.sandbox.ask(request | {"path": os.path.realpath(database)})
 
@@ -144,7 +146,7 @@ class Executor:
 
 
 def file_state(path: Path) -> str:
-    """The identity, size and times of a database file, as text: another state may be another content.
+    """The identity, size and times of a database file, as text: a settled file of the same state has the same content.
 
     No program can set back the time of status change (ctime). Raises `UnreadableDatabaseError` for a path that is
     not a file, and for a database whose newest rows are in its write-ahead log alone.

@@ -33,9 +33,7 @@ def features(sql: str) -> dict[str, int] | None:
         "JOIN": count(exp.Join),  # also by a comma
         "GROUP BY": count(exp.Group),
         "HAVING": count(exp.Having),
-        "ORDER BY": sum(
-            isinstance(n, exp.Order) and isinstance(n.parent, exp.Query) for n in nodes
-        ),
+        "ORDER BY": sum(isinstance(n.parent, exp.Query) for n in nodes if isinstance(n, exp.Order)),
         "LIMIT": count(exp.Limit),
         "DISTINCT": count(exp.Distinct),  # of a SELECT or inside an aggregate
         "aggregation": sum(map(_is_aggregate, calls)),
@@ -82,7 +80,7 @@ def _has_over(call: exp.Expr) -> bool:
 
 
 class Comparison(NamedTuple):
-    """A comparison with a literal; `column` is None where another expression is compared, as a function's value."""
+    """A comparison with a literal; `column` is None if it compares no column, but a function's value for example."""
 
     column: ColumnName | None
     equals: bool  # by =, IS or IN
@@ -99,9 +97,9 @@ def comparisons(sql: str, schema: Schema) -> list[Comparison]:
         compared = next((side for side, value in sides if value is None), None)
         while isinstance(compared, exp.Paren | exp.Lower | exp.Upper | exp.Cast | exp.Trim):
             compared = compared.this
-        column = found.column(compared)
         equals = isinstance(node, exp.EQ | exp.Is | exp.In)
-        made += [Comparison(column, equals, v) for _, v in sides if v is not None]
+        values = [value for _, value in sides if value is not None]
+        made += [Comparison(found.column(compared), equals, value) for value in values]
     return made
 
 

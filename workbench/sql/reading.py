@@ -18,8 +18,7 @@ from workbench.types import Schema, lower_name
 ColumnName = tuple[str, str]  # a table and its column, spelt as in the schema
 
 _LONGEST = 50_000  # characters; parsing a longer query takes seconds
-_PREPARING = 2.0  # seconds in which SQLite must have prepared a query
-# sqlglot would log warnings about many texts that are no queries.
+# Other texts are refused before sqlglot, which would log warnings about many of them.
 _OPENING = re.compile(r"(?is)(?:\s|\(|--[^\n]*+|/\*.*?\*/)*+(?:SELECT|WITH|VALUES)\b")
 _QUOTED = re.compile(r"""('[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\])""")
 _SPACE = re.compile(r"[ \t\n\f\r]+")  # to SQLite, other white space is part of a name
@@ -119,12 +118,12 @@ def used(sql: str, schema: Schema) -> Used:
         f"CREATE TABLE {quote(t.name)} ({', '.join(quote(c.name) for c in t.columns)})"
         for t in schema.tables
     )
-    answer = shared().ask({"do": "used", "ddl": empty, "sql": sql, "seconds": _PREPARING})
+    answer = shared().ask({"do": "used", "ddl": empty, "sql": sql, "seconds": 2.0})
     if answer["error"]:
         return Used(error=answer["error"])
     named = [(schema.table(t or ""), schema.column(t or "", c or "")) for t, c in answer["reads"]]
     columns = {(table.name, column.name) for table, column in named if table and column}
-    # By which columns these join, SQLite does not tell.
+    # SQLite does not tell by which columns such a join compares.
     if _NAMELESS_JOIN.search(sql) and (found := resolved(sql, schema)):
         columns |= {*found.columns.values()}
     tables = {table.name for table, _ in named if table} | {table for table, _ in columns}
@@ -194,7 +193,7 @@ def resolved(sql: str, schema: Schema) -> Resolved | None:
 
 @lru_cache(maxsize=256)
 def _mapping(schema: Schema, read: frozenset[str]) -> MappingSchema:
-    """The schema for sqlglot, which refuses tables that it does not know: of those `read`, they get no columns."""
+    """The schema for sqlglot; a table that is `read` but unknown has no columns in it, as sqlglot refuses others."""
     tables: dict[str, object] = {name: {"": "TEXT"} for name in read}
     for t in schema.tables:
         tables[lower_name(t.name)] = {lower_name(c.name): "TEXT" for c in t.columns}

@@ -45,7 +45,7 @@ class Worker:
             start_new_session=True,  # Ctrl-C in a terminal goes to the parent alone
         )
         self.ready = False
-        self.rest = b""  # of what was read: the next answers
+        self.rest = b""  # what was read after the last answer
 
     def ask(self, requests: Sequence[Answer]) -> Iterator[Answer]:
         """The answers in order; raises TimeoutError after a deadline, another OSError if the worker dies."""
@@ -173,7 +173,7 @@ class Sandbox:
 
 @cache
 def shared() -> Sandbox:
-    """One worker that all of this process share, to read schemas and to prepare queries."""
+    """The one worker of this process that reads schemas and prepares queries."""
     sandbox = Sandbox(1)
     atexit.register(sandbox.close)
     return sandbox

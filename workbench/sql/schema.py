@@ -31,9 +31,9 @@ _ROWS_FOR_NULL = 100_000  # rows of a table that are searched for NULLs
 def read_schema(path: Path) -> Schema:
     """The tables, views and virtual tables of a database file, in the order they were created.
 
-    Columns are those of `SELECT *`. SQLite's own tables and the shadow tables of virtual tables are left out. Foreign
-    keys spell tables and columns as their own tables do; one to a missing table stays as it is declared, and its
-    `ref_columns` may be empty. Raises `UnreadableDatabaseError`.
+    Columns are those of `SELECT *`. SQLite's own tables and the shadow tables of virtual tables are left out. A foreign
+    key spells the table and columns that it refers to as that table does; if there is no such table, the key stays as
+    it is declared, perhaps without `ref_columns`. Raises `UnreadableDatabaseError`.
     """
     executor = Executor(sandbox=shared())
     request = {"do": "schema", "seconds": _SECONDS}
@@ -58,7 +58,6 @@ def read_schema(path: Path) -> Schema:
     schema = Schema(path.stem, tuple(tables), tuple(skipped))
 
     def spelt(key: ForeignKey) -> ForeignKey:
-        """The key with the names of its target table as that table spells them, and all of its columns."""
         if (table := schema.table(key.ref_table)) is None:
             return key
         found = [(schema.column(table.name, name), name) for name in key.ref_columns]
@@ -118,7 +117,7 @@ def with_examples(
         rows, *flags = (result.rows for result in results)
         columns = []
         for n, column in enumerate(table.columns):
-            # 1 and 1.0 are one value, which is shown as it appears first
+            # 1 and 1.0 count as one value, which is shown as it first appears
             count = Counter(row[n] for row in rows if row[n] is not None)
             examples = [value for value, _ in count.most_common(per_column)]
             examples += [None] * bool(flags and flags[0][0][n])

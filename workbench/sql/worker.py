@@ -51,7 +51,7 @@ lenient = partial(str, encoding="utf-8", errors="backslashreplace")
 
 # When the request under way ends, and how many seconds it waits for a lock.
 deadline = patience = 0.0
-kept: tuple[Any, sqlite3.Connection] | None = None  # the last one, as opening outlasts a query
+kept: tuple[Any, sqlite3.Connection] | None = None  # the last: opening takes longer than a query
 
 
 def authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
@@ -267,9 +267,9 @@ def used(ddl: str, sql: str) -> Answer:
 def counterexample(path: str, queries: list[str], probes: dict[str, list[str]]) -> Answer:
     """The fewest rows of the tables on which two queries still differ, by delta debugging; no rows: not told apart.
 
-    A query, which lacks its WITH, reads some rows of a table by a common table expression of the table's name. The
-    search begins with the rows that `probes` find, then leaves out one half of them, then quarters and so on, as long
-    as the results differ in either order of the rows. Two results of different width do so by themselves.
+    The queries come without their WITH, and each table's rows as a common table expression of its name. The search
+    begins with the rows that `probes` find, then leaves out one half of them, then quarters and so on, as long as the
+    results differ in both orders of the rows. Results with different numbers of columns show that without an example.
     """
     global deadline
     connection, end = opened(path), deadline
