@@ -8,12 +8,17 @@ import pytest
 import workbench as wb
 from workbench.benchmarks.benchmark import some
 from workbench.errors import BadInputError
-from workbench.retrieve.retrieval import with_retrieval
+from workbench.retrieve.retrieval import Descriptions, Matching, with_retrieval
+from workbench.retrieve.values import LSH, Trigram
+from workbench.systems.chase_sql import Synthetic
+from workbench.systems.chess import FilterColumns, UnitTester
+from workbench.systems.mac_sql import SchemaWithValues, decomposer
+from workbench.systems.repair import Repair
 from workbench.train.noisy_schema import NoisySchema
 
 M = "test/model"
-SUSPICIOUS = (wb.Majority, wb.Ranker, wb.Pairwise, partial(wb.Repair, "fix/fixer"))
-GENERATE, REPAIR = partial(wb.Generate, "generate/direct"), partial(wb.Repair, "fix/reviser")
+SUSPICIOUS = (wb.Majority, wb.Ranker, wb.Pairwise, partial(Repair, "fix/fixer"))
+GENERATE, REPAIR = partial(wb.Generate, "generate/direct"), partial(Repair, "fix/reviser")
 
 # Each step with settings of which the first named one cannot be.
 STEPS = [
@@ -22,34 +27,34 @@ STEPS = [
     (GENERATE, {"seeds": "day"}),
     (wb.Pairwise, {"by": "test"}),
     (wb.Pairwise, {"orders": "all"}),
-    (wb.UnitTester, {"by": "tests"}),
-    (wb.UnitTester, {"tests": 0}),
-    (wb.UnitTester, {"tests": 2.5}),
-    (wb.UnitTester, {"tests": "2"}),
-    (wb.UnitTester, {"tests": None}),
+    (UnitTester, {"by": "tests"}),
+    (UnitTester, {"tests": 0}),
+    (UnitTester, {"tests": 2.5}),
+    (UnitTester, {"tests": "2"}),
+    (UnitTester, {"tests": None}),
     (REPAIR, {"tries": -1}),
     (REPAIR, {"samples": 3, "temperature": 0}),
     (wb.mac_sql, {"shots": 3}),
-    (wb.decomposer, {"shots": 2, "decompose": False}),
-    (wb.decomposer, {"benchmark": "wikisql"}),
-    (wb.Synthetic, {"shots": 11}),
-    (wb.Synthetic, {"by_feature": -1}),
-    (wb.Synthetic, {"by_column": -1}),
-    (wb.FilterColumns, {"group": 0}),
-    (wb.SchemaWithValues, {"values": -1}),
-    (wb.LSH, {"permutations": 0}),
-    (wb.LSH, {"ngram": 0}),
-    (wb.Trigram, {"compared": 0}),
-    (wb.Descriptions, {"top": 0}),
-    (wb.Matching, {"per_keyword": 0}),
-    (wb.Matching, {"candidates": 0}),
-    (wb.Matching, {"edit": 1.5}),
-    (wb.Matching, {"semantic": "high"}),
-    (wb.Matching, {"keep": float("nan")}),
+    (decomposer, {"shots": 2, "decompose": False}),
+    (decomposer, {"benchmark": "wikisql"}),
+    (Synthetic, {"shots": 11}),
+    (Synthetic, {"by_feature": -1}),
+    (Synthetic, {"by_column": -1}),
+    (FilterColumns, {"group": 0}),
+    (SchemaWithValues, {"values": -1}),
+    (LSH, {"permutations": 0}),
+    (LSH, {"ngram": 0}),
+    (Trigram, {"compared": 0}),
+    (Descriptions, {"top": 0}),
+    (Matching, {"per_keyword": 0}),
+    (Matching, {"candidates": 0}),
+    (Matching, {"edit": 1.5}),
+    (Matching, {"semantic": "high"}),
+    (Matching, {"keep": float("nan")}),
     (NoisySchema, {"wrong": -1}),
 ]
 WITHOUT_MODEL = {
-    *(wb.Majority, wb.LSH, wb.Trigram, wb.Descriptions, wb.Matching, wb.SchemaWithValues),
+    *(wb.Majority, LSH, Trigram, Descriptions, Matching, SchemaWithValues),
     NoisySchema,
 }
 
@@ -82,7 +87,7 @@ def test_a_step_names_the_setting_that_cannot_be(step, wrong):
 )
 def test_retrieval_names_the_setting_that_cannot_be(given, setting):
     with pytest.raises(BadInputError) as error:
-        with_retrieval(wb.Retrieval(None, descriptions=wb.Descriptions()), given)
+        with_retrieval(wb.Retrieval(None, descriptions=Descriptions()), given)
     assert names(error, setting)
 
 

@@ -1,10 +1,8 @@
 """`import workbench as wb` names all that a notebook needs and imports none of it; IPython shows records."""
 
-import ast
 import importlib
 import subprocess
 import sys
-from dataclasses import is_dataclass
 from pathlib import Path
 
 import pytest
@@ -52,7 +50,6 @@ def test_the_records_are_those_that_have_a_display():
     assert set(wb.RECORDS) == {kind.__name__ for kind in DISPLAYS}
 
 
-STEPS = ("retrieve", "prune", "generate", "fix", "select")
 LIGHT = """
 import sys
 before = set(sys.modules)
@@ -111,14 +108,3 @@ def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'workbench' has no attribute 'chase'"):
         _ = wb.chase
     assert not hasattr(wb, "__wrapped__")
-
-
-def test_every_step_is_a_public_name():
-    folder = Path(wb.__file__).parent
-    for path in [p for package in STEPS for p in (folder / package).glob("*.py")]:
-        module = importlib.import_module(f"workbench.{path.parent.name}.{path.stem}")
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                made = getattr(module, node.name)
-                if is_dataclass(made) and any("__call__" in vars(kind) for kind in made.__mro__):
-                    assert getattr(wb, node.name, None) is made, node.name

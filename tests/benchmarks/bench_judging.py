@@ -30,8 +30,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 import workbench as wb
+from workbench.benchmarks.benchmark import Benchmark
 from workbench.evaluate.ex import ex_verdicts
-from workbench.types import Limits
+from workbench.types import Gold, Limits, Question
 
 PROCESSES, LIMIT, SHORT, RUNAWAYS = 2, 30.0, 2.0, 10
 
@@ -69,9 +70,9 @@ def our_way(runs, seconds, cache):
     items = [item for run in runs for item in run]
     root = Path(items[0][0]).parents[1]
     asked = {key: (path, gold) for path, gold, _, key in items}
-    questions = {key: wb.Question(key, Path(path).stem, "") for key, (path, _) in asked.items()}
-    golds = {key: wb.Gold(key, gold) for key, (_, gold) in asked.items()}
-    benchmark = wb.Benchmark("bench", "bird", root, tuple(questions.values()), golds)
+    questions = {key: Question(key, Path(path).stem, "") for key, (path, _) in asked.items()}
+    golds = {key: Gold(key, gold) for key, (_, gold) in asked.items()}
+    benchmark = Benchmark("bench", "bird", root, tuple(questions.values()), golds)
     predictions = [(key, predicted) for *_, predicted, key in items]
     with wb.Store(cache) as store, wb.Executor(store, PROCESSES) as executor:
         return ex_verdicts(benchmark, predictions, executor, Limits(seconds=seconds))

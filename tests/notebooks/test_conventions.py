@@ -10,13 +10,11 @@ import pytest
 
 import workbench as wb
 from workbench.study.experiment import load_experiment
-from workbench.study.reproduce import check_parameters
 
 CHECKOUT = Path(__file__).parents[2]
 FOLDER = CHECKOUT / "notebooks"
 PATHS = sorted(p for p in FOLDER.rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts)
 NAMES = [str(path.relative_to(FOLDER).with_suffix("")) for path in PATHS]
-EXPERIMENTS = sorted((CHECKOUT / "experiments").glob("*.yaml"))
 BY_HAND = {"explore", "label_errors"}  # what somebody works in; these draw nothing
 NOT_EMBEDDED = {"three_systems"}  # what minidev.yaml runs
 LINES = 15  # of a cell, its imports aside
@@ -61,10 +59,6 @@ def called(notebook, method):
         for node in nodes(notebook, ast.Call)
         if isinstance(node.func, ast.Attribute) and node.func.attr == method
     ]
-
-
-def test_there_are_notebooks_for_each_paper_for_pools_and_beyond():
-    assert {name.partition("/")[0] for name in NAMES} >= {"beyond", "chase_sql", "chess", "mac_sql", "pool"}  # fmt: skip
 
 
 def test_it_is_valid_and_every_cell_has_an_id_of_its_own(notebook):
@@ -222,18 +216,6 @@ def test_no_two_figures_have_the_same_name():
     ]
     assert [name for name, times in Counter(names).items() if times > 1] == []
     assert [name for name in names if not name.startswith(SAVES)] == []
-
-
-@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
-def test_an_experiment_names_notebooks_and_parameters_that_there_are(path, monkeypatch):
-    for variable in ("BIRD", "BIRD_MINIDEV", "SPIDER", "PREDICTIONS"):
-        monkeypatch.setenv(variable, "/data")
-    experiment = load_experiment(str(path))
-    assert experiment.about
-    assert experiment.notebooks
-    for name, parameters in experiment.notebooks.items():
-        assert name in NAMES
-        check_parameters(FOLDER / f"{name}.ipynb", parameters)
 
 
 def test_the_embedded_experiment_runs_all_that_draw():

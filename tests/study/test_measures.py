@@ -1,4 +1,4 @@
-"""What notebooks measure: pools, losses, a judge's duels, large schemas, VES and EM."""
+"""What notebooks measure: pools, losses, a judge's duels, large schemas, and VES."""
 
 import json
 from dataclasses import replace
@@ -11,7 +11,6 @@ from workbench.study.experiment import Experiment
 from workbench.study.measures import (
     best_first,
     duels,
-    exact_match,
     judged,
     lost,
     merged,
@@ -115,7 +114,7 @@ def test_schemas_of_both_splits_are_merged_and_no_table_comes_twice(opened):
     assert len({(one.name, *(column.name for column in one.columns)) for one in tables}) == 80
 
 
-def test_gold_has_a_ves_and_an_exact_match_of_100(tiny, tmp_path):
+def test_gold_has_a_ves_of_100(tiny, tmp_path):
     spider = Experiment(
         "s", benchmark="spider-dev", root=tiny.write_spider(tmp_path / "spider"), folder=tmp_path
     )
@@ -123,5 +122,3 @@ def test_gold_has_a_ves_and_an_exact_match_of_100(tiny, tmp_path):
         gold = study.run(replayed("gold", gold_candidates(study.benchmark), Majority()))
         (row,) = ves(study, {"gold": gold}).to_dict("records")
         assert row["VES, opcodes low"] < row["VES, opcodes"] == pytest.approx(100)
-        assert exact_match(study, {"gold": gold})["EM"]["gold"] == 100
-        assert exact_match(study, {}).empty

@@ -220,7 +220,7 @@ def test_the_dollars_of_calls_of_unknown_price_are_unknown_and_not_nothing(study
     assert costs(unknown.questions, unknown.name)["calls"] == 1.0
     rows = study.costs({"mine": unknown, "free": free})
     assert rows["dollars"].isna().tolist() == [True, False]
-    assert "The price of 6 calls of mine is unknown" in notes_on([unknown, free])
+    assert notes_on({"mine": unknown, "free": free}) == "Calls of unknown price: 6 of mine."
     assert "nan" not in rows.alone("Rows").to_markdown().lower()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import workbench as wb
 from workbench.canonical import content_hash
-from workbench.types import Completion, Question
+from workbench.types import Candidate, Completion, Context, Question
 
 QUESTION = Question(
     "q1", "zoo", "Which animals of the Gobi have four legs?", "four legs refers to legs = 4"
@@ -140,10 +140,10 @@ def executor(tmp_path_factory):
 
 @pytest.fixture
 def context(zoo):
-    return wb.Context(QUESTION, zoo.lab.schema("zoo"))
+    return Context(QUESTION, zoo.lab.schema("zoo"))
 
 
 def trials(zoo, *queries, generator="g"):
     """The queries as candidates of one generator, run."""
-    candidates = [wb.Candidate(sql, generator, n) for n, sql in enumerate(queries)]
+    candidates = [Candidate(sql, generator, n) for n, sql in enumerate(queries)]
     return zoo.lab.run_candidates(QUESTION, candidates)

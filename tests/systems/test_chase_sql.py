@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.systems.conftest import ALL, BROKEN, EMPTY, QUESTION, RIGHT, trials
-from workbench.types import Execution
+from workbench.systems.chase_sql import Synthetic
+from workbench.types import Candidate, Example, Execution, Trial
 
 same_database = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 # Queries with four different results; some are spelled in several ways, and two fail.
@@ -176,7 +177,7 @@ def test_examples_are_run_only_when_asked_for(zoo, context):
         f'{{"input": "c", "output": "{EMPTY}"}}',
     ]
     zoo.model.replies["generate/examples_by_feature"] = "\n".join(lines)
-    examples = wb.Synthetic("m/x", by_column=0)
+    examples = Synthetic("m/x", by_column=0)
     assert [one.question for one in examples(zoo.lab, context)] == ["a", "a", "b", "c"]
     checked = replace(examples, checked=True)
     assert [one.question for one in checked(zoo.lab, context)] == ["a"]
@@ -195,7 +196,7 @@ def test_every_sample_sees_another_order_of_tables_and_columns(zoo, context):
 
 def test_training_examples_nearest_to_the_question_or_given_for_it(zoo, context):
     known = tuple(
-        wb.Example(text, f"SELECT {n}")
+        Example(text, f"SELECT {n}")
         for n, text in enumerate(("Which fish swim?", "Which animals have legs?"))
     )
     for examples in (wb.Nearest(known, 1), wb.Given({"q1": known[1:]}, 1)):
@@ -225,5 +226,5 @@ def test_the_ranker_chooses_the_candidate_that_is_first(zoo, context):
 
 
 def test_a_result_of_an_unfinished_query_equals_no_other(zoo, context):
-    cut = [wb.Trial(wb.Candidate(sql, "g", n), Execution("timeout")) for n, sql in enumerate("ab")]
+    cut = [Trial(Candidate(sql, "g", n), Execution("timeout")) for n, sql in enumerate("ab")]
     assert wb.Majority()(zoo.lab, context, cut).chosen is not None

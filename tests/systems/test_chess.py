@@ -7,6 +7,7 @@ import pytest
 
 import workbench as wb
 from tests.systems.conftest import ALL, BROKEN, EMPTY, QUESTION, RIGHT, trials
+from workbench.systems.chess import FilterColumns, SelectColumns, SelectTables, UnitTester
 from workbench.types import ValueMatch
 
 
@@ -22,7 +23,7 @@ def test_filter_column_asks_about_each_column_that_is_no_key(zoo, context):
             else "Yes"
         }
     )
-    kept = wb.FilterColumns("m/x")(zoo.lab, context)
+    kept = FilterColumns("m/x")(zoo.lab, context)
     assert len(zoo.model.asked) == 4  # of 7 columns, 3 are keys
     assert columns(kept) == columns(context) - {"animal.home"}
 
@@ -30,22 +31,22 @@ def test_filter_column_asks_about_each_column_that_is_no_key(zoo, context):
 @pytest.mark.parametrize("reply", ["Perhaps.", '{"is_column_information_relevant": "yes or no"}'])
 def test_a_column_without_a_verdict_stays(zoo, context, reply):
     zoo.model.replies["prune/filter_column"] = reply
-    assert wb.FilterColumns("m/x")(zoo.lab, context).schema == context.schema
+    assert FilterColumns("m/x")(zoo.lab, context).schema == context.schema
 
 
 def test_a_call_may_ask_about_a_group_of_columns(zoo, context):
-    kept = wb.FilterColumns("m/x", group=3)(zoo.lab, context)
+    kept = FilterColumns("m/x", group=3)(zoo.lab, context)
     assert len(zoo.model.asked) == 2
     assert columns(kept) == columns(context) - {"animal.home"}
     zoo.model.replies["prune/filter_column_group"] = "None of them."
-    assert wb.FilterColumns("m/x", group=3)(zoo.lab, context).schema == context.schema
+    assert FilterColumns("m/x", group=3)(zoo.lab, context).schema == context.schema
 
 
 def test_tables_and_columns_that_are_named_stay_and_their_keys(zoo, context):
-    assert columns(wb.SelectTables("m/x")(zoo.lab, context)) == {
+    assert columns(SelectTables("m/x")(zoo.lab, context)) == {
         f"animal.{c}" for c in ("id", "name", "legs", "home")
     }
-    assert columns(wb.SelectColumns("m/x")(zoo.lab, context)) == {
+    assert columns(SelectColumns("m/x")(zoo.lab, context)) == {
         "animal.id",
         "animal.name",
         "animal.legs",
@@ -54,7 +55,7 @@ def test_tables_and_columns_that_are_named_stay_and_their_keys(zoo, context):
         "prune/select_tables": "animal",
         "prune/select_columns": '{"tiger": ["name"]}',
     }
-    for prune in (wb.SelectTables("m/x"), wb.SelectColumns("m/x")):
+    for prune in (SelectTables("m/x"), SelectColumns("m/x")):
         assert prune(zoo.lab, context).schema == context.schema  # unread: nothing is guessed
 
 
@@ -111,7 +112,7 @@ def test_the_query_that_passes_most_tests_is_selected(zoo, context):
         '<Answer>["The query should a.", "The query should b."]</Answer>'
     )
     found = trials(zoo, ALL, ALL, RIGHT)
-    selection = wb.UnitTester("m/x", tests=2)(zoo.lab, context, found)
+    selection = UnitTester("m/x", tests=2)(zoo.lab, context, found)
     assert (selection.sql, selection.scores) == (RIGHT, (0, 0, 2))
     first, second = zoo.model.of("select/evaluate_one_test")
     assert first.messages[-1]["content"].count("## Candidate Response #") == 2  # equal queries once
@@ -127,18 +128,18 @@ def test_one_call_may_judge_one_candidate_by_all_tests(zoo, context):
     zoo.model.replies["select/evaluate_one_candidate"] = lambda request: (
         f"<Answer>\nUnit Test #1: Passed\nUnit Test #2: {'Passed' if RIGHT in str(request.messages) else 'Failed'}\n</Answer>"
     )
-    selection = wb.UnitTester("m/x", by="candidate")(zoo.lab, context, trials(zoo, ALL, RIGHT))
+    selection = UnitTester("m/x", by="candidate")(zoo.lab, context, trials(zoo, ALL, RIGHT))
     assert selection.scores == (1, 2)
 
 
 def test_replies_without_verdicts_pass_nothing_and_then_the_majority_is_selected(zoo, context):
     zoo.model.replies["select/evaluate_one_test"] = "Hm."
-    selection = wb.UnitTester("m/x")(zoo.lab, context, trials(zoo, RIGHT, ALL, ALL))
+    selection = UnitTester("m/x")(zoo.lab, context, trials(zoo, RIGHT, ALL, ALL))
     assert (selection.sql, set(selection.scores)) == (ALL, {0.0})
 
 
 def test_no_test_is_written_where_all_results_agree(zoo, context):
-    wb.UnitTester("m/x")(zoo.lab, context, trials(zoo, RIGHT, f"{RIGHT} AND 1"))
+    UnitTester("m/x")(zoo.lab, context, trials(zoo, RIGHT, f"{RIGHT} AND 1"))
     assert not zoo.model.asked
 
 

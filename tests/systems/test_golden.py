@@ -13,6 +13,9 @@ import pytest
 
 import workbench as wb
 from tests.systems.conftest import ALL, BROKEN, QUESTION
+from workbench.benchmarks.benchmark import Benchmark
+from workbench.systems.mac_sql import Selector
+from workbench.types import Gold
 
 GOLDEN = Path(__file__).parent / "golden"
 WITH_ONE_SHOT = {"shots": 1}
@@ -32,7 +35,7 @@ SYSTEMS = {
     "chess_ir_cg_ut": lambda: wb.chess_ir_cg_ut("m/x", 3, 2, generation="m/tuned"),
     "chess_ir_ss_cg": lambda: wb.chess_ir_ss_cg("m/x", filtering="m/cheap"),
     "mac_sql": lambda: replace(
-        wb.mac_sql("m/x", shots=1), prune=(wb.Selector("m/x", most_columns=3),)
+        wb.mac_sql("m/x", shots=1), prune=(Selector("m/x", most_columns=3),)
     ),
     "zero_shot": lambda: wb.zero_shot("m/x"),
 }
@@ -82,8 +85,8 @@ def test_the_calls_of_one_question(zoo, name):
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_no_gold_reaches_a_step(zoo, name, tmp_path):
     """The gold query and its result stand in the benchmark alone."""
-    gold = wb.Gold(QUESTION.id, CANARY, "simple")
-    benchmark = wb.Benchmark("zoo", "bird", zoo.path.parent, (QUESTION,), {QUESTION.id: gold})
+    gold = Gold(QUESTION.id, CANARY, "simple")
+    benchmark = Benchmark("zoo", "bird", zoo.path.parent, (QUESTION,), {QUESTION.id: gold})
     zoo.model.replies |= {prompt: list(replies) for prompt, replies in FIRST.items()}
     wb.solve(SYSTEMS[name](), benchmark.questions[0], zoo.lab)
     assert zoo.model.asked

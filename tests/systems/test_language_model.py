@@ -15,27 +15,28 @@ import pytest
 
 import workbench as wb
 from workbench.prompts.prompt import names
+from workbench.systems.chase_sql import Synthetic
+from workbench.systems.mac_sql import Selector, decomposer
+from workbench.types import Candidate, Context, Trial
 
 pytestmark = pytest.mark.model
 
 MODEL = "openai/SmolLM2-135M-Instruct"
 LIMIT = 200  # tokens of a reply; many of this model's have no end of their own
 QUESTIONS = 2
-BROKEN = wb.Candidate("SELECT nothing FROM nowhere", "given", 2)
+BROKEN = Candidate("SELECT nothing FROM nowhere", "given", 2)
 
 
 def systems(model):
     """The three papers' systems and their variants; together they have every packaged prompt but the baselines'."""
     chase = wb.chase_sql(model, samples=1, attempts=1)
     divide, plan, synthetic = chase.generate
-    few = replace(synthetic, examples=wb.Synthetic(model, by_feature=1, by_column=1))
+    few = replace(synthetic, examples=Synthetic(model, by_feature=1, by_column=1))
     high = wb.chess_ir_cg_ut(model, candidates=1, tests=2)
     low, mac = wb.chess_ir_ss_cg(model), wb.mac_sql(model, shots=0, tries=1)
     grouped = wb.cheaper(low, group=4)
-    spider = wb.decomposer(model, shots=0, benchmark="spider")
-    selector = wb.Selector(
-        model, mean_columns=0, most_columns=0
-    )  # asks however small the schema is
+    spider = decomposer(model, shots=0, benchmark="spider")
+    selector = Selector(model, mean_columns=0, most_columns=0)  # asks however small the schema is
     repairs = [replace(one, tries=1) for system in (chase, low, mac) for one in system.fix]
     return {
         "retrieve": [wb.Keywords(model)],
@@ -64,19 +65,17 @@ def take(steps, lab, benchmark, question):
     context = wb.AroundGold(wb.WHOLE_SCHEMA, benchmark.golds)(
         lab, question, lab.schema(question.db_id)
     )
-    right = wb.Candidate(benchmark.golds[question.id].sql, "given")
-    trials = lab.run_candidates(
-        question, [right, wb.Candidate("SELECT 1, 2, 3", "given", 1), BROKEN]
-    )
+    right = Candidate(benchmark.golds[question.id].sql, "given")
+    trials = lab.run_candidates(question, [right, Candidate("SELECT 1, 2, 3", "given", 1), BROKEN])
     for step in steps["retrieve"]:
         assert isinstance(step(lab, question), tuple)
     for step in steps["prune"]:
-        assert isinstance(step(lab, context), wb.Context)
+        assert isinstance(step(lab, context), Context)
     for step in steps["generate"]:
         for candidate in step(lab, context):
             assert bool(candidate.sql) != bool(candidate.problem)
     for step in steps["fix"]:
-        assert isinstance(step(lab, context, trials[-1]), wb.Trial)
+        assert isinstance(step(lab, context, trials[-1]), Trial)
     for step in steps["select"]:
         assert step(lab, context, trials[:2]).chosen in {0, 1}
 

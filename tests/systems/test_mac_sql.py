@@ -7,13 +7,14 @@ import pytest
 import workbench as wb
 from tests.systems.conftest import BROKEN, EMPTY, RIGHT, trials
 from workbench.errors import BadInputError
+from workbench.systems.mac_sql import Selector, decomposer
 
 ALL_COLUMNS = {"id", "name", "legs", "home"}
 
 
 def kept(zoo, context, reply):
     zoo.model.replies["prune/mac_selector"] = reply
-    pruned = wb.Selector("m/x", most_columns=3)(zoo.lab, context)
+    pruned = Selector("m/x", most_columns=3)(zoo.lab, context)
     return {table.name: {column.name for column in table.columns} for table in pruned.schema.tables}
 
 
@@ -28,9 +29,9 @@ def test_the_selector_keeps_drops_and_lists(zoo, context):
 
 
 def test_small_databases_are_not_simplified(zoo, context):
-    assert wb.Selector("m/x")(zoo.lab, context) is context
+    assert Selector("m/x")(zoo.lab, context) is context
     assert not zoo.model.asked
-    wb.Selector("m/x", mean_columns=3)(zoo.lab, context)  # 7 columns in 2 tables
+    Selector("m/x", mean_columns=3)(zoo.lab, context)  # 7 columns in 2 tables
     assert zoo.model.asked
 
 
@@ -61,11 +62,11 @@ def test_shots_are_shown_in_the_prompt_of_each_benchmark(zoo, context, shots, ex
 
 
 def test_without_decomposing_one_query_is_asked_for(zoo, context):
-    wb.decomposer("m/x", shots=0, decompose=False)(zoo.lab, context)
+    decomposer("m/x", shots=0, decompose=False)(zoo.lab, context)
     assert "ub question" not in str(zoo.model.asked[0].messages)
     for wrong in ({"shots": 3}, {"shots": 1, "decompose": False}, {"benchmark": "wikisql"}):
         with pytest.raises(BadInputError):
-            wb.decomposer("m/x", **wrong)
+            decomposer("m/x", **wrong)
 
 
 def test_the_refiner_is_told_the_error_and_its_class(zoo, context):

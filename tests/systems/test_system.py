@@ -12,6 +12,7 @@ import workbench as wb
 from tests.systems.conftest import ALL, QUESTION, RIGHT, trials
 from workbench.errors import BadInputError
 from workbench.systems.system import Unsourced, identity, stages, with_model, with_suspect
+from workbench.types import Candidate
 
 SYSTEMS = [wb.chase_sql, wb.chess_ir_cg_ut, wb.chess_ir_ss_cg, wb.mac_sql, wb.zero_shot, wb.direct]
 
@@ -48,7 +49,7 @@ class Constant:
     sql: str
 
     def __call__(self, *_):
-        return (wb.Candidate(self.sql, "constant"), wb.Candidate(ALL, "constant"))
+        return (Candidate(self.sql, "constant"), Candidate(ALL, "constant"))
 
 
 def closing_over(number):
@@ -92,7 +93,7 @@ def test_a_prompt_in_a_cell_is_a_generator(zoo):
         {"retrieve": lambda *_: None},
         {"prune": (lambda *_: "schema",)},
         {"generate": (lambda *_: None,)},
-        {"generate": (lambda *_: (wb.Candidate(RIGHT, "g"),),), "fix": (lambda *_: RIGHT,)},
+        {"generate": (lambda *_: (Candidate(RIGHT, "g"),),), "fix": (lambda *_: RIGHT,)},
         {"select": lambda *_: RIGHT},
         {"select": lambda _, context, found: wb.choose("odd", context, found, [])},
     ],
@@ -142,7 +143,7 @@ def test_the_majority_is_the_result_that_most_share_and_suspect_results_have_no_
 
 
 def test_given_candidates_are_replayed(zoo):
-    own = tuple(wb.Candidate(sql, name) for sql, name in ((RIGHT, "a"), (ALL, "b"), (ALL, "c")))
+    own = tuple(Candidate(sql, name) for sql, name in ((RIGHT, "a"), (ALL, "b"), (ALL, "c")))
     pool, other = {"q1": own}, {"q2": own}
     assert zoo.run(wb.replayed("pool", pool, wb.Majority())).sql == ALL
     assert [t.candidate.sql for t in zoo.run(wb.replayed("pool", other, wb.Majority())).trials] == [

@@ -58,8 +58,8 @@ def run(system: str, benchmark: str, judge: str, save: Path | None, preview: boo
     name = re.sub(r"\W+", "_", "_".join(own))
     with open_study(benchmark, **settings) as study:
         run, folder = study.run(asked), study.saved.folder
-        costs = study.costs({run.name: run})
-        table = study.save(name, costs.alone(f"Systems on {study.benchmark.name}", notes_on([run])))
+        found, title = {run.name: run}, f"Systems on {study.benchmark.name}"
+        table = study.save(name, study.costs(found).alone(title, notes_on(found)))
         answers = save or folder / f"{name}{ANSWERS}"
         write_predictions(answers, run.answers)
     print(table.to_markdown(), end="\n\n")

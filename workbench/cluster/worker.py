@@ -60,7 +60,7 @@ class Driver:
 
 
 class RelayClient(Client):
-    """Has the run's process answer what it has cached, and all calls of remote models."""
+    """Asks the run's process for cached answers, and for those of remote models."""
 
     def __init__(self, store: Cache, driver: Driver) -> None:
         super().__init__(store)

@@ -54,7 +54,7 @@ class Comparison:
             for place, name in enumerate(("won", "lost")):
                 rows.insert(9 + place, name, found[name].astype("Int64"))  # the base has neither
         note = f"Changes are those from {base} on the same questions, in points of EX."
-        notes = " ".join(filter(None, [note, notes_on(self.runs.values())]))
+        notes = " ".join(filter(None, [note, notes_on(self.runs)]))
         return rows.alone("Variants side by side", notes)
 
     @property

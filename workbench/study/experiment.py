@@ -22,13 +22,12 @@ from workbench.errors import BadInputError, one_of, read_yaml
 from workbench.llm.parameters import ROLES, check_given, check_model
 from workbench.types import Limits, Suspect
 
-NO_MODEL = "none"
 MODEL_ROLES = (*ROLES, "small", "open", "tuned")  # the last three have rows of their own in tables
 _PACKAGE = Path(__file__).parents[1]
 
 
 def _placed(given: Any, told: pydantic.ValidationInfo) -> Any:
-    """A path that a file names, relative to the file's folder, with the variables in it replaced."""
+    """A path in a file, with its variables replaced; a relative one starts at the file's folder."""
     if not isinstance(given, str) or told.context is None:
         return given
     try:
@@ -64,7 +63,7 @@ class Experiment:
     root: Place | None = None
     model: str = "embedded/parser"  # "none" where the notebooks ask no model
     models: Mapping[str, str] = Field(default_factory=dict)  # of single roles, such as `judge`
-    # Of all calls of a model or a role, in place of the steps' own; None removes one.
+    # Of all calls of a model or a role; they replace the steps' own, and None removes one.
     parameters: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
     prompts: Place | None = None
     limit: StrictInt | StrictFloat | None = None  # questions, or a share of each database's: 0.1
@@ -74,9 +73,7 @@ class Experiment:
     retrieval: str | Mapping[str, Any] = ""  # of values, by a name or settings of `with_retrieval`
     batch: bool = False  # half the price, answers within a day
     cheaper: bool = False  # systems run as `wb.cheaper` has them
-    suspect: Suspect | None = (
-        None  # what fixers repair and selectors leave out, if not the steps' own
-    )
+    suspect: Suspect | None = None  # what is repaired, and chosen last; None: as the steps say
     judges: tuple[str, ...] = ()  # further models for the rows of selectors
     train: BenchmarkName = ""  # whose questions are examples
     codes: Place | None = None  # a file of CodeS's examples
@@ -116,11 +113,11 @@ class Experiment:
 
     @property
     def asked(self) -> list[str]:
-        """The models that it names: all of them are asked, and no other."""
+        """All models that the experiment asks."""
         named = [self.model, *self.models.values(), *self.judges]
         if isinstance(self.retrieval, Mapping):
             named.append(str(self.retrieval.get("similarity", "")))
-        return sorted({*named} - {NO_MODEL, "letters", ""})
+        return sorted({*named} - {"none", "letters", ""})
 
     def write(self, path: Path) -> Path:
         """Write the experiment, from which `load_experiment` reads the same one."""
@@ -134,7 +131,7 @@ _SETTINGS = pydantic.TypeAdapter(Experiment)
 
 
 def shipped(name: str) -> Path:
-    """The folder `notebooks` or `experiments`: of an installed package its own, of a checkout the one beside it."""
+    """The folder `notebooks` or `experiments`, in the installed package or beside it in a checkout."""
     inside = _PACKAGE / "_shipped" / name
     return inside if inside.is_dir() else _PACKAGE.parent / name
 

@@ -1,7 +1,7 @@
-"""Measures of runs that notebooks draw: VES and EM, a judge's duels, pools of candidates, and schemas to draw from."""
+"""`wb.measures`: what notebooks draw of runs, such as VES, a judge's duels, and pools of candidates."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,6 @@ import pandas as pd
 from workbench.benchmarks.load import open_benchmark
 from workbench.benchmarks.predictions import candidates, read_predictions
 from workbench.evaluate.efficiency import efficiency
-from workbench.evaluate.judge import judge
 from workbench.evaluate.stats import mean_interval
 from workbench.report.stamp import question_ids
 from workbench.report.stamp import runs as runs_of
@@ -33,16 +32,10 @@ def ves(study: Study, runs: Mapping[str, Run], rounds: int = 10, repeats: int = 
         found = efficiency(study.benchmark, run.questions, study.lab.executor, **how)
         # An interval is of values from 0 to 1, and a score has no upper bound: scale by the highest one.
         top = max(1.0, found["ves"].max())
-        row = cells("VES, opcodes" if counted else "VES", accuracy(found.assign(ves=found["ves"] / top), "", "ves"))  # fmt: skip
+        scaled = accuracy(found.assign(correct=found["ves"] / top))
+        row = cells("VES, opcodes" if counted else "VES", scaled)
         rows.append({"system": name} | {key: top * bound for key, bound in row.items()})
     return study.table(pd.DataFrame(rows))
-
-
-def exact_match(study: Study, runs: Mapping[str, Run]) -> Table:
-    """Spider's exact match of each run, with its interval, in percent."""
-    verdicts = {n: judge(study.benchmark, run.answers, study.lab.executor) for n, run in runs.items()}  # fmt: skip
-    rows = [{"system": name} | cells("EM", accuracy(each, "", "em")) for name, each in verdicts.items()]  # fmt: skip
-    return study.table(pd.DataFrame(rows, columns=["system", "EM", "EM low", "EM high"]))
 
 
 def prompt_tokens(study: Study, run: Run) -> float:
@@ -92,9 +85,9 @@ def pooled(study: Study) -> tuple[Study, Candidates]:
         read = read_predictions(benchmark, *files)
         found, model = candidates(read), f"predictions of {read['generator'].nunique()} systems"
     else:
-        systems = (study.chase_sql(), study.chess_ir_cg_ut(), study.chess_ir_ss_cg())
-        plain = (study.zero_shot(), study.zero_shot(think=False), study.direct())
-        runs = [study.run(system) for system in (*systems, study.mac_sql(), *plain)]
+        whole = study.chase_sql(), study.chess_ir_cg_ut(), study.chess_ir_ss_cg(), study.mac_sql()
+        plain = study.zero_shot(), study.zero_shot(think=False), study.direct()
+        runs = [study.run(system) for system in (*whole, *plain)]
         for run in runs:
             for one in run.selections:
                 if one.trial:
@@ -108,9 +101,8 @@ def pooled(study: Study) -> tuple[Study, Candidates]:
 def best_first(trials: pd.DataFrame) -> pd.DataFrame:
     """The candidates, those of the most accurate generator first; of equal ones, by name."""
     shares = trials.groupby(["generator", "question_id"])["correct"].mean()
-    right = shares.groupby("generator").mean()
-    names = right.sort_values(ascending=False, kind="stable").index.tolist()
-    return trials.sort_values("generator", key=lambda own: own.map(names.index), kind="stable")
+    places = shares.groupby("generator").mean().rank(ascending=False, method="first")
+    return trials.sort_values("generator", key=lambda own: own.map(places), kind="stable")
 
 
 def lost(run: Run, study: Study) -> pd.DataFrame:
@@ -119,12 +111,8 @@ def lost(run: Run, study: Study) -> pd.DataFrame:
     asked = run.questions[run.questions["oracle"] & ~run.questions["correct"]]
     asked = asked.assign(question=asked["question_id"].map(texts)).rename(columns={"sql": "chosen"})
     right = run.trials[run.trials["correct"]].groupby("question_id")
-    found = right.agg(
-        **{
-            "right": ("sql", "first"),
-            "right by": ("generator", lambda own: ", ".join(own.unique())),
-        }
-    )
+    by = "generator", lambda own: ", ".join(own.unique())
+    found = right.agg(**{"right": ("sql", "first"), "right by": by})
     names = ["question_id", "db_id", "difficulty", "question", "chosen", "run"]
     return asked[names].join(found, on="question_id").assign(counted="all")
 
@@ -140,16 +128,15 @@ def merged(study: Study) -> tuple[Schema, ...]:
     return tuple(map(replace(study.lab, database=paths.__getitem__).schema, paths))
 
 
-def notes_on(runs: Iterable[Run]) -> str:
+def notes_on(runs: Mapping[str, Run]) -> str:
     """Sentences below a table of runs on the same questions: unknown prices, and gold queries that fail."""
-    notes, several = [], list(runs)
-    for run in several:
-        if calls := int(run.questions["unpriced"].sum()):
-            said = f"{calls:,} call{'s' * (calls > 1)} of {run.name}"
-            notes.append(f"The price of {said} is unknown, and so are its dollars.")
-    asked = several[0].questions
+    calls = {name: int(run.questions["unpriced"].sum()) for name, run in runs.items()}
+    unpriced = ", ".join(f"{n:,} of {name}" for name, n in calls.items() if n)
+    notes = [f"Calls of unknown price: {unpriced}."] if unpriced else []
+    asked = next(iter(runs.values())).questions
     if ids := asked["question_id"][asked["gold_failed"]].tolist():
-        some = ", ".join(ids[:5]) + ", ..." * (len(ids) > 5)
-        fault = f"The gold query of {len(ids)} of {len(asked)} questions fails ({some})"
-        notes.append(f"{fault}: no answer to them is right.")
+        notes.append(
+            f"The gold query of {len(ids)} of {len(asked)} questions fails ({', '.join(ids[:5])}"
+            f"{', ...' * (len(ids) > 5)}): no answer to them is right."
+        )
     return " ".join(notes)

@@ -21,7 +21,7 @@ from workbench.types import Question
 
 def solve_chunk(questions: Sequence[Question], lab: Lab, system: System,
                 keys: Mapping[str, Keys]) -> dict[str, QuestionRecords]:  # fmt: skip
-    # A process opens each file of locks once and for all, so chunks share one; no two threads do.
+    # A process opens each file of locks once; a thread's chunks share one, and no other thread uses it.
     locks = Locks(lab.client.cache.path.parents[1] / str(threading.get_ident()))
     found = lab.each(partial(solve_once, system, keys, lab, locks), questions)
     return {question.id: solved for question, solved in zip(questions, found, strict=True) if solved}  # fmt: skip

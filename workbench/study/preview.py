@@ -1,8 +1,8 @@
 """The cost of an experiment or a run: a stand-in answers a few questions, in a cache that is thrown away.
 
-A call that the user's own cache holds gets its reply from there, and counts as cached. The number of other calls is
-scaled up to all questions. It is an estimate: the stand-in, the embedded parser, fails and differs more or less often
-than a model does, and calls that the questions of a database share are counted for each question.
+A call that the user's own cache holds gets its reply from there, and counts as cached. The numbers of calls are scaled
+up to all questions. They are estimates: the stand-in, the embedded parser, fails more or less often than a model does,
+and calls that the questions of a database share are counted for each question.
 """
 
 import os
@@ -32,7 +32,7 @@ from workbench.types import Request
 
 _PARSER = "embedded/parser"
 _ASKED = "asked.jsonl"  # in the home of a preview: a line for each call
-_TOKEN = 4  # letters, about, for a language model
+_TOKEN = 4  # letters, about
 
 
 def client_of(experiment: Experiment, store: Cache, budget: Budget, asked: int) -> Client:

@@ -148,15 +148,15 @@ def table_of(parts: Mapping[str, Run | pd.DataFrame], stamp: Stamp,
     return Table.of(pd.DataFrame(rows or none).astype({"system": str}), stamp)
 
 
-def accuracy(frame: pd.DataFrame, label: str = "", column: str = "correct") -> dict[str, Any]:
-    """A row of a table: the mean of a verdict in percent, its interval clustered by database, and N.
+def accuracy(frame: pd.DataFrame, label: str = "") -> dict[str, Any]:
+    """A row of a table: the mean of `correct` in percent, its interval clustered by database, and N.
 
     A frame of trials weighs every question alike, however many trials it has.
     """
     # `trace` has to know whether a verdict is about every candidate, and not about the chosen one.
     counts_all = "counted" in frame or ("chosen" in frame and not frame["chosen"].all())
-    means = frame.groupby("question_id", sort=False).agg({column: "mean", "db_id": "first"})
-    found = mean_interval(means[column].astype(float).tolist(), means["db_id"].tolist())
+    means = frame.groupby("question_id", sort=False).agg({"correct": "mean", "db_id": "first"})
+    found = mean_interval(means["correct"].astype(float).tolist(), means["db_id"].tolist())
     row = {"system": label, "n": len(means), "EX": 100 * found.mean}
     row |= {"low": 100 * found.low, "high": 100 * found.high, "run": ids_of(frame)}
     return row | ({"counted": "all"} if counts_all else {})

@@ -5,7 +5,7 @@ differ only in their selector share their candidates. Their keys hash all that t
 steps, endpoints, prompts, and this package's code that steps can reach. Where a call failed, no record is cached.
 
 Processes may share a run: each locks the question that it solves, whatever the system, so that two notebooks make each
-call once. What others have locked is left until it is cached.
+call once. What others have locked is left until they have cached it.
 """
 
 import os
@@ -53,7 +53,7 @@ class Keys(NamedTuple):
 
 
 class QuestionRecords(NamedTuple):
-    """What came of a question. Each candidate is a list: what it was before each fix, and at last."""
+    """What came of a question. Each candidate is a list: its queries before each fix, and the last one."""
 
     key: str  # of the selection's record; "" if it is not cached, as after a failed call
     candidates: Record
@@ -75,7 +75,7 @@ def solve_all(system: System, questions: Sequence[Question], lab: Lab,
             for column in ("attempts WHERE key", "selections WHERE attempt"):
                 db.execute(f"DELETE FROM {column} IN (SELECT value FROM json_each(?))", [made])
     records = cached_records(lab.client.cache, keys)
-    # Models in this process only compute and never wait, so more threads would not help.
+    # Models in this process compute and never wait, so more threads do not help.
     computes = all(map(runs_here, model_names(system)))
     lab = replace(lab, at_once=not computes)
 
@@ -90,7 +90,7 @@ def solve_all(system: System, questions: Sequence[Question], lab: Lab,
     try:
         while unsolved := [question for question in questions if question.id not in records]:
             before = len(records)
-            start = os.getpid() * 7919 % len(unsolved)  # far from where another process begins
+            start = os.getpid() * 7919 % len(unsolved)  # where no other process starts
             rotated = unsolved[start:] + unsolved[:start]
             if cluster:
                 from workbench.study.on_cluster import solve_on  # noqa: PLC0415  Dask, an extra

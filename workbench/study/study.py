@@ -24,7 +24,7 @@ from workbench.llm.client import Client
 from workbench.llm.money import Budget, cautious
 from workbench.llm.parameters import left_out
 from workbench.prompts.prompt import check_folder
-from workbench.report.display import Html, install
+from workbench.report.display import install
 from workbench.report.stamp import Stamp
 from workbench.report.tables import ResultTable
 from workbench.retrieve.retrieval import by_letters, with_retrieval
@@ -115,7 +115,7 @@ class Study:
 
     @property
     def models(self) -> Mapping[str, str]:
-        """The models of roles; those that the experiment names are `in` it."""
+        """The model of each role; the roles that the experiment names are its keys."""
         return defaultdict(lambda: self.model, self.experiment.models)
 
     def chase_sql(self, **hyper: Any) -> System:
@@ -153,7 +153,7 @@ class Study:
                      models_by_run=self._asked, similarity_by_run=self._similarity)  # fmt: skip
 
     def sample(self, limit: float | str | None) -> "Study":
-        """The study on some questions: their number, a share of each database's (0.1), or a benchmark that has them."""
+        """The study on fewer questions: a number, a share of each database's (0.1), or those of another benchmark."""
         if self.experiment.preview:
             number = BENCHMARKS[limit].questions if isinstance(limit, str) else limit
             fewer = size(self.experiment.stands_for, number)
@@ -174,7 +174,7 @@ class Study:
     def with_settings(self, system: System) -> System:
         """The system with the experiment's `retrieval`, `cheaper` and `suspect`, as `run` runs it.
 
-        On Spider only failed queries are suspect unless it says so: nothing is the right answer to some questions.
+        On Spider only failed queries are suspect, unless the experiment says otherwise: there an empty result may be right.
         """
         if setting := self.experiment.retrieval:
             system = rebuilt(system, lambda step: with_retrieval(step, setting))
@@ -195,7 +195,7 @@ class Study:
         """
         asked = self.benchmark.questions
         if isinstance(system, Mapping):
-            each = system.items() if asked else ()
+            each = system.items() if asked else ()  # of Spider's alone there may be none
             return Runs({name: self.run(one, name, fresh=fresh) for name, one in each}, self.stamp)
         name, system = name or system.name, self.with_settings(system)
         lab = replace(self.lab, client=self._client(), system=name)
@@ -203,8 +203,7 @@ class Study:
             with Progress(name, len(asked)) as progress:
                 records = solve.solve_all(system, asked, lab, progress, self._pool, fresh)
         except BudgetError:
-            done = solve.cached_records(lab.client.cache, solve.keys_of(system, asked, lab))
-            if done:
+            if done := solve.cached_records(lab.client.cache, solve.keys_of(system, asked, lab)):
                 part = self._on([question for question in asked if question.id in done])
                 table = part.costs({name: part.run(system, name)})
                 print(table.alone("The questions that are answered").to_markdown())
@@ -279,10 +278,6 @@ class Study:
 
     def __repr__(self) -> str:
         return f"{self.experiment.name}: {self.stamp}"
-
-    def _repr_html_(self) -> str:
-        form = Html('<p class="mathjax_ignore tex2jax_ignore"><b>{}</b>: {}</p>')
-        return form.format(self.experiment.name, self.stamp)
 
     def _client(self) -> Client:
         """A client with a ledger of its own."""
