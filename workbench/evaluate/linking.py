@@ -16,7 +16,7 @@ from the error.
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import chain, count
 from statistics import fmean
 from typing import Any
 
@@ -105,8 +105,6 @@ class AroundGold:
     others: tuple[Schema, ...] = field(default=(), repr=False)
     """The schemas that other columns are drawn from, besides the question's own."""
     seed: int = 0
-    repeated: bool = False
-    """Whether the other schemas are repeated under new names if they have too few columns, as in a preview."""
 
     def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
         return self.retrieve(lab, question, self.around(schema, self.golds[question.id]))
@@ -122,36 +120,29 @@ class AroundGold:
         if len(chosen) >= self.columns:
             return core
         chance = random.Random(content_hash("around", [self.seed, gold.question_id]))  # noqa: S311  no secret
-        others = [other for other in self.others if other.db_id != schema.db_id]
-        tables: list[Table] = []
-        for copy in count():
-            fresh = [] if copy else list(schema.tables)
-            for other in others:
-                fresh += _renamed(other, copy, {lower_name(t.name) for t in (*tables, *fresh)})
-            rest = [x for t in fresh for c in t.columns if (x := (t.name, c.name)) not in chosen]
-            if not rest or (copy and not self.repeated):
-                have = f"the schemas have {len(chosen):,} distinct columns"
-                wrong = (
-                    f"columns is {self.columns:,}, but {have}: give more schemas, or ask for fewer"
-                )
-                raise BadInputError(wrong)
-            tables += fresh
-            chance.shuffle(rest)
-            chosen.update(rest[: self.columns - len(chosen)])
-            if len(chosen) == self.columns:
-                break
+        tables = list(schema.tables)
+        for other in self.others:
+            if other.db_id != schema.db_id:
+                tables += _renamed(other, {lower_name(table.name) for table in tables})
+        rest = [x for t in tables for c in t.columns if (x := (t.name, c.name)) not in chosen]
+        missing = self.columns - len(chosen)
+        if len(rest) < missing:
+            have = f"the schemas have {len(chosen) + len(rest):,} distinct columns"
+            raise BadInputError(f"columns is {self.columns:,}, but {have}: give more schemas")
+        chance.shuffle(rest)
+        chosen.update(rest[:missing])
         chance.shuffle(tables)
         cut = (_cut(table, chosen) for table in tables)
         return replace(schema, tables=tuple(table for table in cut if table.columns))
 
 
-def _renamed(schema: Schema, copy: int, taken: set[str]) -> list[Table]:
+def _renamed(schema: Schema, taken: set[str]) -> list[Table]:
     """The tables of a schema under names that are not taken; their foreign keys refer to the new names."""
     names: dict[str, str] = {}
     for table in schema.tables:
-        name = f"{schema.db_id}_{copy + 1}_{table.name}" if copy else table.name
-        while lower_name(name) in taken:
-            name = f"{schema.db_id}_{name}"
+        numbered = (f"{schema.db_id}_{n}_{table.name}" for n in count(2))
+        free = chain((table.name, f"{schema.db_id}_{table.name}"), numbered)
+        name = next(name for name in free if lower_name(name) not in taken)
         taken.add(lower_name(name))
         names[lower_name(table.name)] = name
     renamed = []
