@@ -81,14 +81,14 @@ def open_benchmark(name: str, root: str | Path | None = None) -> Benchmark:
     folder = Path(root or _DATA / own.removeprefix("bundled-"))
     opened = _released(own, release, folder) if release else _own(Path(name), folder)
     asked = opened.questions
-    missing = [db_id for db_id in sorted({q.db_id for q in asked}) if not opened.has(db_id)]
-    if left := tuple(question for question in asked if question.db_id in missing):
-        said = f"{opened.name}: {len(left):,} of {len(asked):,} questions are left out: in"
+    there = tuple(question for question in asked if opened.has(question.db_id))
+    if left := len(asked) - len(there):
+        missing = sorted({q.db_id for q in asked} - {q.db_id for q in there})
+        said = f"{opened.name}: {left:,} of {len(asked):,} questions are left out: in"
         said += f" {opened.databases} is no database {', '.join(missing)}"
-        if len(left) == len(asked):
+        if not there:
             raise BadInputError(said)
         warnings.warn(said, stacklevel=2)
-        there = tuple(question for question in asked if question.db_id not in missing)
         opened = replace(opened, questions=there, every=opened.every or asked)
     return opened
 

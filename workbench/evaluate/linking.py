@@ -55,9 +55,10 @@ def linking_by_stage(questions: Iterable[tuple[Sequence[Context], Gold]]) -> tup
         uses = used(gold.sql, contexts[0].schema)
         if uses.error:
             continue
-        columns = [set(context.schema.columns()) for context in contexts]
-        pairs = [(({t for t, _ in own}, uses.tables), (own, uses.columns)) for own in columns]
-        stages.append([[share for a, b in pair for share in _shares(a, b)] for pair in pairs])
+        prompts = [set(context.schema.columns()) for context in contexts]
+        tables = [_shares({table for table, _ in own}, uses.tables) for own in prompts]
+        columns = [_shares(own, uses.columns) for own in prompts]
+        stages.append([a + b for a, b in zip(tables, columns, strict=True)])
     return tuple(
         Linking(*(fmean(shares) for shares in zip(*stage, strict=True)))
         for stage in zip(*stages, strict=True)
