@@ -137,9 +137,9 @@ def test_a_question_that_a_generator_left_out_is_missing_and_wrong(bird, spider,
     frame = judge(bird, both, executor)
     missing = frame[frame["status"] == "missing"]
     assert len(frame) == 24
-    assert list(zip(missing["generator"], missing["question_id"], strict=True)) == [
-        ("part", "3"),
-        ("part", "4"),
+    assert missing[["generator", "question_id"]].to_numpy().tolist() == [
+        ["part", "3"],
+        ["part", "4"],
     ]
     assert set(missing["ex_bird"]) == set(missing["ex_spider"]) == {0.0}
     assert missing["sql"].isna().all()
@@ -252,10 +252,8 @@ def test_slices_are_by_a_column_or_by_the_features_of_the_gold_query():
     questions = tuple(Question(key, "even", "?") for key in sql)
     benchmark = Benchmark("b", "bird", None, questions, {k: Gold(k, s) for k, s in sql.items()})
     sliced = by_feature(verdicts(*ABLE[:3]), benchmark)
-    names = ["JOIN", "aggregation", "none of these", "unreadable"]
-    assert list(zip(sliced["feature"], sliced["question_id"], strict=True)) == list(
-        zip(names, "1123", strict=True)
-    )
+    assert sliced["feature"].tolist() == ["JOIN", "aggregation", "none of these", "unreadable"]
+    assert "".join(sliced["question_id"]) == "1123"
 
 
 def test_systems_under_revised_golds_are_compared_on_the_same_questions(bird, executor, tmp_path):

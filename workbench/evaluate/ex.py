@@ -57,8 +57,7 @@ def suite_verdicts(
     for path, part in by_database(benchmark, pairs).items():
         files = sorted(Path(suite, path.stem).glob("*.sqlite"))
         if not files:
-            wrong = f"{suite}: no {path.stem}/*.sqlite; give the folder of the test suite"
-            raise BadInputError(wrong)
+            raise BadInputError(f"{suite}: no {path.stem}/*.sqlite; give the test suite's folder")
         for file in files:
             still = [pair for pair in part if right[pair]]
             right |= _right_in_spider(benchmark, {file: still}, executor)

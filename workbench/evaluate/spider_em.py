@@ -239,10 +239,6 @@ class _Parser:
         self.at += token in tokens
         return token if token in tokens else ""
 
-    def expect(self, token: str) -> None:
-        if not self.accept(token):
-            self.fail()
-
     def word(self) -> str:
         """The next token, whatever it is, but not the end."""
         return self.accept(self.tokens[self.at] or self.fail())
@@ -262,7 +258,8 @@ class _Parser:
         where = self.conditions() if self.accept("where") else ()
         group = self.by("group", self.column_use) or ()
         having = self.conditions() if self.accept("having") else ()
-        order, ordered = None, self.by("order", self.ordering)
+        order = None
+        ordered = self.by("order", lambda: (self.expression(), self.accept("asc", "desc")))
         if ordered is not None:
             directions = ["asc", *(direction for _, direction in ordered if direction)]
             order = directions[-1], tuple(expression for expression, _ in ordered)
@@ -271,7 +268,7 @@ class _Parser:
         while self.accept(";"):
             pass
         if in_brackets:
-            self.expect(")")
+            self.accept(")") or self.fail()
             while self.accept(";"):
                 pass
         operation = self.accept(*_SET_OPERATIONS)
@@ -300,13 +297,13 @@ class _Parser:
             if self.accept("on"):
                 on += ("and", *self.conditions()) if on else self.conditions()
             if in_brackets:
-                self.expect(")")
+                self.accept(")") or self.fail()
             if self.tokens[self.at] in _CLAUSE_ENDS:
                 break
         return tuple(tables), on
 
     def select_clause(self) -> tuple[bool, tuple[tuple[str, Expression], ...]]:
-        self.expect("select")
+        self.accept("select") or self.fail()
         distinct = bool(self.accept("distinct"))
         items = []
         while self.tokens[self.at] not in _CLAUSES:  # ends at the FROM that was just parsed
@@ -318,16 +315,13 @@ class _Parser:
         """The parts of GROUP BY or ORDER BY, if it is next."""
         if not self.accept(word):
             return None
-        self.expect("by")
+        self.accept("by") or self.fail()
         found = []
         while self.tokens[self.at] not in _CLAUSE_ENDS:
             found.append(rule())
             if not self.accept(","):
                 break
         return tuple(found)
-
-    def ordering(self) -> tuple[Expression, str]:
-        return self.expression(), self.accept("asc", "desc")
 
     def conditions(self) -> tuple[Any, ...]:
         found: list[Any] = []
@@ -349,7 +343,7 @@ class _Parser:
             self.fail()
         value, upper = self.value(), None
         if operator == "between":
-            self.expect("and")
+            self.accept("and") or self.fail()
             upper = self.value()
         return Condition(negated, operator, left, value, upper)
 
@@ -372,7 +366,7 @@ class _Parser:
                 while self.tokens[self.at] not in _VALUE_ENDS:
                     self.at += 1
         if in_brackets:
-            self.expect(")")
+            self.accept(")") or self.fail()
         return value
 
     def expression(self) -> Expression:
@@ -381,16 +375,16 @@ class _Parser:
         operator = self.accept("-", "+", "*", "/")
         right = self.column_use() if operator else None
         if in_brackets:
-            self.expect(")")
+            self.accept(")") or self.fail()
         return operator, left, right
 
     def column_use(self) -> ColumnUse:
         in_brackets = self.accept("(")
         if aggregate := self.accept(*_AGGREGATES):
-            self.expect("(")
+            self.accept("(") or self.fail()
         use = ColumnUse(aggregate, *self.column())
         if aggregate or in_brackets:  # the caller closes brackets around an aggregate
-            self.expect(")")
+            self.accept(")") or self.fail()
         return use
 
     def column(self) -> tuple[str, bool]:
