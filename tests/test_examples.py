@@ -27,6 +27,7 @@ def test_an_example_prints_what_it_says(name, tmp_path, monkeypatch):
 
 def test_names_that_open_a_file_a_study_or_a_model_have_one():
     assert set(EXAMPLES) >= {
+        *("Budget", "Cache", "Client", "Lab", "Request", "register", "scripted"),
         "chase_sql",
         "chess_ir_cg_ut",
         "chess_ir_ss_cg",

@@ -11,24 +11,13 @@ import orjson
 
 from workbench.errors import BadInputError
 
-_HASHED = (".py", ".md", ".json", ".txt")
 
-
-def canonical(value: Any) -> bytes:
+def canonical(value: Any, option: int = orjson.OPT_SORT_KEYS) -> bytes:
     """JSON with sorted keys and no spaces; dataclasses become objects and tuples become arrays.
 
     Values outside JSON (bytes, sets, keys that are not strings) raise TypeError, and lone surrogates
     BadInputError: a lossy form could be shared by two different values.
     """
-    return _json(value, orjson.OPT_SORT_KEYS)
-
-
-def indented(value: Any) -> bytes:
-    """JSON for a reader, with a final line break; refuses the values that `canonical` refuses."""
-    return _json(value, orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-
-
-def _json(value: Any, option: int) -> bytes:
     try:
         return orjson.dumps(value, option=option)
     except TypeError as error:
@@ -38,20 +27,25 @@ def _json(value: Any, option: int) -> bytes:
         raise BadInputError(f"a text has half of a surrogate pair: {told}") from error
 
 
+def indented(value: Any) -> bytes:
+    """JSON for a reader, with a final line break; refuses the values that `canonical` refuses."""
+    return canonical(value, orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
 def content_hash(tag: str, value: Any) -> str:
     """`tag:` and 64 hex digits of sha256. Equal values give equal hashes on every machine."""
     return f"{tag}:{hashlib.sha256(canonical(value)).hexdigest()}"
 
 
 def folder_hash(folder: Path, without: Collection[str] = ()) -> str:
-    """A hash of the code and texts in a folder and of their paths in it; `without` names entries left out."""
-    top = str(folder)
+    """A hash of the code and texts in a folder and their paths, without its entries named in `without`."""
+    top, hashed = str(folder), (".py", ".md", ".json", ".txt")
     files: list[str] = []
     # `os.walk` takes a third of the time of `Path.rglob`, and every run waits for it.
     for path, folders, names in os.walk(top):
         if path == top:
             folders[:] = set(folders) - set(without)
-        files += (f"{path}/{name}" for name in names if name.endswith(_HASHED))
+        files += (f"{path}/{name}" for name in names if name.endswith(hashed))
     digest = hashlib.sha256()
     for file in sorted(files):
         digest.update(os.fsencode(file[len(top) :]) + b"\0" + Path(file).read_bytes())
@@ -61,13 +55,13 @@ def folder_hash(folder: Path, without: Collection[str] = ()) -> str:
 def plain(cell: Any) -> Any:
     """The cell of a CSV file; a text that a spreadsheet could run as a formula gets an apostrophe in front.
 
-    A spreadsheet skips blanks before a formula, and may take a tab or a line break for the next cell. A text that
-    begins with an apostrophe gets another one, so that a reader can always remove the first. Half of a surrogate pair,
-    which UTF-8 cannot encode, becomes an escape.
+    So does a text that begins with an apostrophe, a tab or a line break: a reader can always remove the first
+    apostrophe. Half of a surrogate pair, which UTF-8 cannot encode, becomes an escape.
     """
     if not isinstance(cell, str):
         return cell
     cell = cell.encode("utf-8", "backslashreplace").decode()
+    # A spreadsheet skips blanks before a formula.
     first = next((one for one in cell if one.isprintable() and not one.isspace()), "")
     sign = unicodedata.normalize("NFKC", first) in {*"=+-@"}
     return f"'{cell}" if sign or cell[:1] in {*"'\t\r\n"} else cell

@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 
 
 class WorkbenchError(Exception):
-    """The base of all: its text says what was given, what is allowed, and what to do."""
+    """The base class: its text says what was given, what is allowed, and what to do."""
 
 
 class BadInputError(WorkbenchError):
@@ -28,11 +28,11 @@ class CacheMissError(WorkbenchError):
 
 
 class ProviderError(WorkbenchError):
-    """A provider refused the key or the account, which ends the run."""
+    """A provider refused what every further call has too: key, account, address or model."""
 
 
 class BudgetError(WorkbenchError):
-    """The next call could exceed the budget."""
+    """The next call could exceed the budget, or has no known price under a limit of dollars."""
 
 
 class StoppedError(WorkbenchError):
@@ -110,7 +110,6 @@ _SECRETS = re.compile(
     r"|(?<=Bearer )\S+|(?<=Basic )[\w+/]{8,}=*|(?<=://)[^/\s@]+(?=@)|(?i:(?<=api[-_]key[=:])\s*\S+)"
 )
 _SECRET_NAMES = re.compile(r"(?i)(?:key|token|secret|password|credentials?)$")
-_SHORT = 8  # characters: a shorter value of the environment is a word like "none" and no secret
 
 
 def hide(text: str) -> str:
@@ -127,12 +126,12 @@ def redact(text: str) -> str:
 
 @lru_cache(maxsize=100)  # each reply is searched for secrets
 def _secrets(hidden: frozenset[str], *variables: tuple[str, str]) -> list[str]:
-    """The secrets, as they are, in a URL and in JSON; the longest first."""
+    """The secrets as they are, as a URL writes them and as JSON does; the longest first."""
     found = set(hidden)
     for name, value in variables:
         user = value.partition("://")[2].partition("/")[0].rpartition("@")[0]
         found |= {value} if _SECRET_NAMES.search(name) else {user, unquote(user.partition(":")[2])}
-    long = [secret for secret in found if len(secret) >= _SHORT]
+    long = [secret for secret in found if len(secret) >= 8]  # a shorter one is a word like "none"
     forms = {*long, *(json.dumps(secret)[1:-1] for secret in long)}
     forms |= {quote(secret, safe="", errors="surrogateescape") for secret in long}
     return sorted(forms, key=len, reverse=True)

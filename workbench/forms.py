@@ -1,4 +1,4 @@
-"""The JSON objects that prompts ask for, as schemas that the lab sends where it is `structured`."""
+"""The JSON objects that prompts ask for, as schemas that a `structured` lab sends."""
 
 from typing import Any
 
@@ -10,10 +10,7 @@ _YES_OR_NO = {"type": "string", "enum": ["Yes", "No"]}
 _FORMS: dict[str, tuple[dict[str, Any], Any]] = {
     "prune/select_tables": ({**_REASONING, "table_names": _LIST}, False),  # CHESS, figures 8 to 12
     "prune/select_columns": (_REASONING, _LIST),
-    "prune/filter_column": (
-        {**_REASONING, "is_column_information_relevant": _YES_OR_NO},
-        False,
-    ),
+    "prune/filter_column": ({**_REASONING, "is_column_information_relevant": _YES_OR_NO}, False),
     "generate/chess_candidate": ({**_REASONING, "SQL": _TEXT}, False),
     "fix/reviser": ({**_REASONING, "revised_SQL": _TEXT}, False),
     "prune/mac_selector": ({}, _DECISION),  # MAC-SQL, appendix A.1

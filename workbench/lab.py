@@ -39,7 +39,7 @@ from workbench.types import (
     Request,
     Schema,
     Trial,
-)  # fmt: skip
+)
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -60,9 +60,9 @@ class Step(Protocol):
 
 @dataclass(frozen=True)
 class Answer(Generic[T]):
-    """The value that a reader found in a model's reply, or the problem: a fault, or the form asked.
+    """The value that a reader found in a model's reply, or else the `problem`.
 
-    `completion` is the last reply; `keys` are the cache keys of all calls that were made for it.
+    `completion` is the last reply, and `keys` are the cache keys of all calls made for it.
     """
 
     value: T | None
@@ -76,11 +76,15 @@ class Answer(Generic[T]):
 class Lab:
     """Everything that the steps of a system share.
 
-    parameters: for a model or a role (generation, filtering, judge, rest), parameters of all its
-        calls, such as {"reasoning_effort": "low"}; None removes one, and a role's win.
-    structured: whether prompts that ask for a JSON object send its schema: "auto" to models that
-        take one.
+    parameters: by model or role (generation, filtering, judge, rest), the parameters of all its
+        calls, such as {"reasoning_effort": "low"}. None removes one; a role's win over a model's.
+    structured: whether the schema of a JSON object is sent where a prompt asks for one; "auto"
+        sends it to models that take schemas.
     watch: called with each request before it is sent, and with the data that its prompt shows.
+
+    >>> study = wb.open_study("bundled-dev", limit=1)
+    >>> study.lab.run(study.benchmark.questions[0], "SELECT 1").rows
+    ((1,),)
     """
 
     client: Client
@@ -93,7 +97,7 @@ class Lab:
     limits: Limits = field(default_factory=Limits)  # of each query that a step runs
     at_once: bool = True  # `each` works in threads, which gain nothing if models only compute
     watch: Callable[[Request, Mapping[str, Any]], object] | None = None
-    # Replies that were not read at once, and not at all, by system, question and prompt.
+    # By system, question and prompt: requests that were asked again, and those still unread then.
     asked_again: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     unread: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
@@ -109,8 +113,8 @@ class Lab:
     def ask_many(self, requests: Iterable[Request], read: Reader[T]) -> list[Answer[T]]:
         """The answers to requests that are sent at the same time, in their order.
 
-        Where a reply is unread, the model is shown it and asked once more. A reply that is cut off
-        is asked for once more with a higher output limit, unless a user set the limit.
+        A model whose reply is unread is shown it and asked once more. One whose reply is cut off is
+        asked once more with a higher output limit, unless a user set the limit.
         """
         asked = list(requests)
         first = self._replies(asked)
@@ -129,7 +133,7 @@ class Lab:
         return answers
 
     def _replies(self, requests: Sequence[Request]) -> list[list[Completion]]:
-        """The replies to each request; the last one counts."""
+        """The replies to each request: one, or two where the first is cut off. The last one counts."""
         found = [[reply] for reply in self.client.complete_many(requests)]
         more_room = {n: self.longer(request, found[n][0]) for n, request in enumerate(requests)}
         longer = {n: request for n, request in more_room.items() if request}
@@ -170,11 +174,11 @@ class Lab:
 
     def each(self, do: Callable[[T], R], items: Iterable[T], threads: int = 0,
              progress: Callable[[int, int], object] | None = None) -> list[R]:  # fmt: skip
-        """The results of `do`, which asks models or runs queries, for all items, in their order.
+        """The results of `do` for all items, in their order; `do` asks models or runs queries.
 
-        They run in so many threads, by default in one each. After an error or Ctrl-C no item begins;
-        those that have begun are waited for, and send nothing more where `threads` is given. A
-        second Ctrl-C leaves them.
+        `threads` is the number of threads, by default one for each item. After an error or Ctrl-C no
+        item begins, and those that have begun are waited for until a second Ctrl-C; after Ctrl-C, or
+        where `threads` is given, they send nothing more.
         """
         todo = list(items)
         # `watch` sees the calls in order.
@@ -226,7 +230,7 @@ class Lab:
         return self.executor.execute_many([(path, sql) for sql in queries], self.limits)
 
     def run_candidates(self, question: Question, made: Iterable[Candidate]) -> tuple[Trial, ...]:
-        """A trial of each candidate, run where it has SQL; each generator's are numbered."""
+        """A trial of each candidate, run if it has SQL; each generator's candidates are numbered."""
         places: dict[str, count[int]] = defaultdict(count)
         numbered = [replace(one, sample=next(places[one.generator])) for one in made]
         ran = iter(self.run_many(question, [one.sql for one in numbered if one.sql]))
@@ -255,8 +259,8 @@ def _again(request: Request, unread: Answer[Any]) -> Request:
 
 @lru_cache(maxsize=64)
 def _schema(path: Path, changed: tuple[int, ...]) -> Schema:
-    """The schema of a file, cached until the database file or its write-ahead log changes."""
-    del changed
+    """The schema of a file; `changed` holds the times at which it and its write-ahead log changed."""
+    del changed  # a part of the key under which the schema is kept
     schema = with_examples(read_schema(path), path)
     folder = path.parent / "database_description"
     return describe(schema, folder) if folder.is_dir() else schema

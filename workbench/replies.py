@@ -52,7 +52,7 @@ class Unread(ValueError):  # noqa: N818  it names what the reply is
 def answer(text: str) -> str:
     """The reply without its thought and the marks of chat templates; "" where it ends in its thought.
 
-    Of `<Thinking>...</Thinking><Answer>...</Answer>` it is what stands in the last tag Answer.
+    Where the reply has tags `<Answer>` or `<SQL>`, it is what stands in the last of them.
     """
     text = _CLOSED.sub("", _FINAL_CHANNEL.sub("", text))
     if opened := _OPENED.search(text):
@@ -72,7 +72,7 @@ def sql(text: str) -> str:
 
 
 def final_sql(text: str) -> str:
-    """The query of `Final Answer: SELECT ...`. Without these words, a query may be the one that failed."""
+    """The query of `Final Answer: SELECT ...`, or the whole reply; any other query may be the one that failed."""
     said, asked = answer(text), "one line: Final Answer: and the whole query"
     if not _LABEL.search(said) and not _QUERY.match(said):
         raise Unread(asked)
@@ -80,7 +80,7 @@ def final_sql(text: str) -> str:
 
 
 def last_sql(text: str) -> str:
-    """The query in the last fence: each sub-question has one, and the last sub-question is the question."""
+    """The query in the last fence: a reply answers one sub-question a fence, and the question in the last."""
     fences = [body for _, body in _FENCE.findall(answer(text)) if _QUERY.match(body)]
     return _statement(fences[-1], "the query in a fence") if fences else sql(text)
 
@@ -105,7 +105,7 @@ def ranking(text: str, *, count: int) -> list[int]:
 
 
 def letter(text: str) -> str:
-    """The letter of a reply that is `A` or `B`, or that has it in a line of its own, as in `Answer: A`."""
+    """The letter of a line that is `A`, `B` or `Answer: A`."""
     lines = _MARKS.sub("", answer(text)).split("\n")
     if len(lines) == 1:
         lines = [lines[0].casefold().removeprefix("candidate ")]
@@ -182,7 +182,7 @@ def _query(said: str, asked: str) -> str:
 
 
 def _bare(said: str, asked: str) -> str:
-    """The query with which a text begins: the most of its paragraphs that SQLite can parse."""
+    """The query with which a text begins: as many of its first paragraphs as SQLite can parse together."""
     paragraphs = re.split(r"\n[ \t]*\n", said, maxsplit=20)
     for end in range(len(paragraphs), 0, -1):
         query = _statement("\n\n".join(paragraphs[:end]), asked)

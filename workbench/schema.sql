@@ -1,5 +1,5 @@
--- The cache: everything that was expensive to make. A row's key is a hash of everything the row depends on, so rows
--- are only added, and two processes that write the same row agree.
+-- The cache: everything that was expensive to make. A call, execution, attempt or selection has a key that is a hash of
+-- everything it depends on, so two processes that write the same row agree.
 
 -- Calls of models, and their answers.
 CREATE TABLE IF NOT EXISTS calls(
@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS budgets(
 -- Databases, and the results of queries.
 CREATE TABLE IF NOT EXISTS databases(
     place TEXT PRIMARY KEY,         -- hash of where the file lies
-    state TEXT NOT NULL,            -- what its folder said when it was read: sizes, times
+    state TEXT NOT NULL,            -- the sizes and times of its files when it was read
     fingerprint TEXT NOT NULL       -- hash of its content
 );
 CREATE TABLE IF NOT EXISTS executions(

@@ -1,6 +1,6 @@
-"""The cache: one SQLite file of everything that was expensive to make, readable by any SQLite tool.
+"""The cache: one SQLite file of everything that was expensive to make; `schema.sql` describes its tables.
 
-`schema.sql` has its tables. A file that is not a cache file of this layout is refused, and never touched.
+A file of another program or layout is refused, and never touched.
 """
 
 import os
@@ -35,8 +35,8 @@ class Store:
     """An open cache file, by default `lab.sqlite` in `home()`; threads may share it.
 
     Where the file cannot be written (`read_only`), reads work and a write raises `StoreError`.
-    Nothing but SQLite opens the file: closing a descriptor of our own drops all of SQLite's locks
-    on it, and another process then takes away the log that this one still writes.
+    Only SQLite opens the file: if this process closed a descriptor of its own, the system would
+    drop SQLite's locks, and another process would delete the log that this one still writes.
     """
 
     def __init__(self, path: Path | str | None = None) -> None:
@@ -55,7 +55,7 @@ class Store:
     @cached_property
     def db(self) -> Any:
         """The file as a `sqlite_utils.Database`, to look around in."""
-        from sqlite_utils import Database  # noqa: PLC0415  a run needs it only to look around
+        from sqlite_utils import Database  # noqa: PLC0415  no run needs it
 
         return Database(self._reader)
 
@@ -65,7 +65,7 @@ class Store:
             return self._reader.execute(sql, values).fetchall()
 
     def read_keys(self, sql: str, keys: Sequence[str]) -> list[Any]:
-        """The rows of a SELECT that ends in `IN`, for any number of keys."""
+        """The rows of a SELECT that ends in `WHERE key IN`, for any number of keys."""
         return self.read(f"{sql} (SELECT value FROM json_each(?))", [canonical(keys)])
 
     def check_writable(self) -> None:
@@ -77,7 +77,7 @@ class Store:
     def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
         """One transaction, on disk when the block ends, and rolled back if it raises.
 
-        What can be computed again (`durable=False`) survives a kill, but perhaps no power cut.
+        With `durable=False`, for what can be computed again, a power cut may lose it; a kill does not.
         """
         self.check_writable()
         with self._locks[1], self._errors():

@@ -1,7 +1,4 @@
-"""The records that all packages share: frozen, few, and of no other module.
-
-Databases first, then what a system makes for a question, in that order, then model calls.
-"""
+"""The records that all packages share, all frozen: of databases, of a question's answer, of model calls."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -88,23 +85,19 @@ class Schema:
             if not self.column(table, column):
                 raise KeyError(f"no column {table}.{column} in the schema of {self.db_id}")
             wanted.setdefault(lower_name(table), set()).add(lower_name(column))
-        kept = [
-            (t, wanted[lower_name(t.name)]) for t in self.tables if lower_name(t.name) in wanted
-        ]
-        keys = {
-            t.name: tuple(key for key in t.foreign_keys if lower_name(key.ref_table) in wanted)
-            for t, _ in kept
-        }
-        for t, names in kept:
-            names.update(map(lower_name, t.primary_key))
-            for key in keys[t.name]:
-                names.update(map(lower_name, key.columns))
+        kept = []
+        for t in (t for t in self.tables if lower_name(t.name) in wanted):
+            keys = tuple(key for key in t.foreign_keys if lower_name(key.ref_table) in wanted)
+            kept.append(replace(t, foreign_keys=keys))
+            names = [*t.primary_key, *(name for key in keys for name in key.columns)]
+            wanted[lower_name(t.name)].update(map(lower_name, names))
+            for key in keys:
                 wanted[lower_name(key.ref_table)].update(map(lower_name, key.ref_columns))
-        tables = []
-        for t, names in kept:
+        for n, t in enumerate(kept):
+            names = wanted[lower_name(t.name)]
             left = tuple(c for c in t.columns if lower_name(c.name) in names)
-            tables.append(replace(t, columns=left, foreign_keys=keys[t.name]))
-        return replace(self, tables=tuple(tables))
+            kept[n] = replace(t, columns=left)
+        return replace(self, tables=tuple(kept))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +121,7 @@ class Gold:
 
 @dataclass(frozen=True, slots=True)
 class ValueMatch:
-    """A database value that resembles `keyword`: similarities of spelling and meaning, 0 to 1."""
+    """A database value that resembles `keyword`; `edit` and `semantic` are similarities from 0 to 1."""
 
     table: str
     column: str
@@ -178,7 +171,7 @@ SUSPECT: tuple[str, ...] = get_args(Suspect)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one query, which are part of its cache key: seconds, rows and bytes of result."""
+    """The limits of one query: its seconds, and its result's rows and bytes. Its cache key has them."""
 
     seconds: float = 30.0
     rows: int = 100_000
@@ -285,7 +278,13 @@ Message = Mapping[str, Any]  # {"role": "user", "content": "..."}
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One model call. Its cache key leaves out what it is for: prompt, question, system, again."""
+    """One model call. Its cache key leaves out what it is for: prompt, question, system, again.
+
+    >>> request = wb.Request("direct", "openai/gpt-4o", [{"role": "user", "content": "Say 1."}])
+    >>> client = wb.Client(wb.Cache())
+    >>> client.key(request) == client.key(replace(request, system="CHESS"))
+    True
+    """
 
     prompt: str
     model: str  # with its provider, as in LiteLLM: "openai/gpt-4o"

@@ -2,7 +2,7 @@
 
 import os
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import workbench as wb
 
@@ -24,8 +24,5 @@ def ask(thread):
 if threads == "1":
     client.complete_many(requests)
 else:
-    workers = [threading.Thread(target=ask, args=(n,)) for n in range(int(threads))]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    with ThreadPoolExecutor(int(threads)) as pool:
+        list(pool.map(ask, range(int(threads))))

@@ -1,8 +1,8 @@
 """OpenAI's files and batches, for the server of these tests: `with Server() as server: Files(server)`.
 
-A batch is answered when it has been looked at `looks` times, its last request first. `bodies` are all
-that stood in batches, and `paid` counts how often each was answered. `plan` holds what becomes of the next batches: in one
-that is "expired" or has "errors" every third request has no answer, and an "invalid" one never began.
+A batch is answered when it has been looked at `looks` times, its last request first. `bodies` lists the requests of all
+batches, and `paid` counts how often each was answered. `plan` holds what becomes of the next batches: in one that is
+"expired" or has "errors" every third request has no answer, and an "invalid" one never begins.
 """
 
 import json

@@ -23,12 +23,10 @@ def error(status, code, message, **headers):
 FAULTS = {
     "400": error(400, "invalid_request_error", "this parameter is not supported"),
     "401": error(401, "invalid_api_key", "Incorrect API key provided"),
-    "402": error(402, "payment_required", "your credit is used up"),
     "404": error(404, "model_not_found", "The model does not exist"),
     "429": error(429, "rate_limit_exceeded", "slow down"),
     "quota": error(429, "insufficient_quota", "You exceeded your current quota"),
     "credit": error(400, "billing", "Your credit balance is too low"),
-    "500": error(500, "server_error", "something broke"),
     "503": error(503, "overloaded", "overloaded"),
     "html": (200, b"<html><body>Bad gateway</body></html>", {"Content-Type": "text/html"}),
     "utf-8": (200, b'{"choices": [{"message": {"content": "\xff\xfe"}}]}', {}),
@@ -36,7 +34,6 @@ FAULTS = {
     "nan": (200, json.dumps({"choices": [{"message": {"role": "assistant", "content": "a"}}], "usage": {
         "prompt_tokens": float("nan"), "completion_tokens": 1, "total_tokens": 1}}).encode(), {}),
     "nested": (200, b"[" * 100_000, {}),
-    "overloaded in a 200": (200, {"error": "overloaded"}, {}),
     "choices": (200, {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": []}, {}),
 }  # fmt: skip
 
@@ -58,7 +55,7 @@ class Server:
         self.plan, self.seconds = deque(plan), seconds
         self.capacity, self.respond = capacity, respond
         self.asked, self.paid = Counter(), Counter()
-        self.bodies, self.times, self.headers = [], [], []
+        self.bodies, self.times = [], []
         self.running, self.files = 0, None
         self.closing, self.lock = threading.Event(), threading.Lock()
         self._http = _Http(("127.0.0.1", 0), _Handler)
@@ -117,14 +114,13 @@ class _Handler(BaseHTTPRequestHandler):
             script.asked[text] += 1
             script.bodies.append(body)
             script.times.append(time.monotonic())
-            script.headers.append(dict(self.headers))
             script.running += 1
             fault = script.plan.popleft() if script.plan else "ok"
             if fault == "ok" and script.running > script.capacity:
                 fault = "429"
             found = FAULTS.get(fault, fault) if isinstance(fault, str) else fault
             free = found[0] != 200 if isinstance(found, tuple) else found == "reset"
-            script.paid[text] += not free and fault != "overloaded in a 200"
+            script.paid[text] += not free
         try:
             if fault != "429":
                 script.closing.wait(script.seconds)

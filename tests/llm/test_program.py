@@ -41,7 +41,7 @@ def test_the_program_of_the_manual(tmp_path, monkeypatch, capsys):
     assert before.megabytes > 0
     assert cache.path == tmp_path / "home" / "lab.sqlite"
     assert cache.export(tmp_path / "run.jsonl") == 3
-    assert cache.merge(tmp_path / "other.sqlite").new == 0
+    assert cache.merge(tmp_path / "other.sqlite") == (0, 0)
     scripted = wb.Client(wb.Cache(tmp_path / "third.sqlite"), send=wb.scripted(["SELECT 1"]))
     assert scripted.complete(requests[0]).text == "SELECT 1"
     wb.register("echo", lambda _, seed: {"choices": [{"message": {"content": seed[:5]}}]}, "1")
@@ -70,8 +70,8 @@ def test_an_export_gives_an_equal_cache(cache, tmp_path, ask):
     answers = client.complete_many(ask(len(texts)))
     cache.export(tmp_path / "a.jsonl")
     with wb.Cache(tmp_path / "new.sqlite") as new:
-        assert new.merge(tmp_path / "a.jsonl").new == len(texts)
-        assert new.merge(tmp_path / "a.jsonl").known == len(texts)
+        assert new.merge(tmp_path / "a.jsonl") == (len(texts), 0)
+        assert new.merge(tmp_path / "a.jsonl") == (0, len(texts))
         new.export(tmp_path / "b.jsonl")
         again = wb.Client(new, offline=True).complete_many(ask(len(texts)))
         assert [answer.text for answer in again] == [answer.text for answer in answers] == texts

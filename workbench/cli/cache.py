@@ -58,5 +58,5 @@ def export(file: Path, run: str, keys: str) -> None:
 def merge(other: Path) -> None:
     """Add the calls of OTHER, a cache file or JSON lines that export wrote."""
     with Cache() as store:
-        merged = store.merge(other)
-    print(f"{merged.new:,} rows added, {merged.known:,} were cached already")
+        new, known = store.merge(other)
+    print(f"{new:,} rows added, {known:,} were cached already")

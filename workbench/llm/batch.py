@@ -1,7 +1,7 @@
 """Calls in batches, at half the price and answered within a day: OpenAI's form, by LiteLLM.
 
-The provider's own list is the memory. A batch of ours says so in its metadata, and its file of
-requests has our keys: the next run finds there what a killed one has sent, and sends it no more.
+A stopped or killed run leaves its batches at the provider. The next run finds them in the provider's
+list by their metadata, and their calls by our keys, so no call is sent twice.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ from workbench.llm.money import litellm, priced
 from workbench.llm.send import EMBEDDING, hidden
 from workbench.types import Request
 
-QUIET = 5.0  # seconds without a new call after which the calls that wait are sent
-SETTLING = 20.0  # seconds after which a new batch is in its provider's list
+QUIET = 5.0  # seconds: when no new call has come for so long, the gathered calls are sent
+SETTLING = 20.0  # seconds until a new batch is in its provider's list
 MOST = 50_000  # calls of a batch
 _POLL = 5.0  # seconds between two looks at a batch, at first
 _RECENT = 3 * 86_400  # seconds: older batches of earlier runs are not looked at
@@ -49,7 +49,7 @@ class Batches:
         self._searches: dict[_Group, asyncio.Task[None]] = {}
         self._open: dict[_Group, tuple[_Calls, asyncio.Task[None]]] = {}  # these gather calls
         self._changed = 0.0
-        self._sent: dict[str, asyncio.Task[None]] = {}  # by key: what follows the call's batch
+        self._sent: dict[str, asyncio.Task[None]] = {}  # by key: the task that follows its batch
         self._found: dict[str, Reply | Refusal] = {}  # by key
 
     async def ask(self, key: str, request: Request, url: str) -> Reply:
@@ -88,7 +88,7 @@ class Batches:
                 self._sent[f"call:{orjson.loads(line)['custom_id']}"] = task
 
     async def _send(self, group: _Group, calls: _Calls) -> None:
-        """Send the gathered calls once no other comes; none that nobody waits for any more."""
+        """Send the gathered calls once no other comes, without those that nobody waits for."""
         while (wait := self._changed + QUIET - time.monotonic()) > 0 and len(calls) < MOST:  # noqa: ASYNC110
             await asyncio.sleep(wait)
         if self._open[group][0] is calls:
@@ -140,7 +140,7 @@ async def _ours(group: _Group) -> list[dict[str, Any]]:
 
 
 async def _create(group: _Group, name: str, file: str) -> str:
-    """The id of a new batch. The reply may be lost, so another try searches for it first."""
+    """The id of a new batch. A reply may be lost, so a further try first searches for the batch."""
     given = {"completion_window": "24h", "endpoint": "/v1/chat/completions",
              "input_file_id": file, "metadata": {"workbench": name}}  # fmt: skip
     for tries in range(9):
@@ -168,7 +168,7 @@ def _line(key: str, request: Request) -> bytes:
 
 
 async def _call(function: str, group: _Group, *, tries: int = 9, **given: Any) -> Any:
-    """Call a function of LiteLLM for files or batches, again where that may help."""
+    """The result of LiteLLM's function for files or batches, called again where that may help."""
     (model, url), module = group, await asyncio.to_thread(litellm)
     provider = model.partition("/")[0]
     given |= {"api_base": url} if url else {}

@@ -1,7 +1,7 @@
 """The cached calls of models: rows of the table `calls`, on disk before anybody sees them.
 
-An export is JSON lines, one call each with its full request, in the order of keys: equal caches
-give equal files. A key is a hash of the request, so a merge adds rows and replaces none.
+An export has one call with its full request in each line of JSON, in the order of keys, so equal
+caches give equal files. A merge adds rows and replaces none.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -27,13 +27,14 @@ _ANSWER = "text, model, finish_reason, input_tokens, output_tokens, cached_token
 _CALL = (
     f"{_ANSWER}, endpoint, messages, parameters, dropped, sample, prompt, reply, seconds, created"
 )
-_INSERT = f"({_CALL}) VALUES ({', '.join('?' * len(_CALL.split(', ')))})"
+_COLUMNS = _CALL.split(", ")
+_INSERT = f"({_CALL}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 _JSON = ("messages", "parameters", "reply")
 
 
 @dataclass
 class _Unsaved:
-    """Statements that are not on disk yet, and the task that writes them next."""
+    """Statements that are not on disk yet, and the task that will write them."""
 
     statements: list[Statement] = field(default_factory=list)
     refused: bool = False  # a full disk has refused them
@@ -45,18 +46,12 @@ class _Unsaved:
 _unsaved: dict[tuple[int, Path], _Unsaved] = {}
 
 
-class Merged(NamedTuple):
-    """The numbers of rows that are new, and of rows that were there already."""
-
-    new: int
-    known: int
-
-
 class Cache(Store):
     """A cache file with the calls of models.
 
-    cache = wb.Cache()                                     # $WORKBENCH_HOME/lab.sqlite
-    cache.export("run.jsonl"); cache.merge("other.sqlite")
+    >>> cache = wb.Cache()  # lab.sqlite in $WORKBENCH_HOME
+    >>> cache.export("run.jsonl"), cache.merge("run.jsonl")
+    (0, (0, 0))
     """
 
     def __init__(self, path: Path | str | None = None) -> None:
@@ -64,7 +59,7 @@ class Cache(Store):
         self._unsaved = _unsaved.setdefault((os.getpid(), self.path.resolve()), _Unsaved())
 
     def get_many(self, keys: Sequence[str]) -> dict[str, Completion]:
-        """The answers that are cached, by key; a fault where a content filter withheld one."""
+        """The cached answers by key; one that a content filter withheld has a fault."""
         one = len(keys) == 1
         where = "key = ?" if one else "key IN (SELECT value FROM json_each(?))"
         values = [keys[0] if one else canonical(keys)]
@@ -83,9 +78,9 @@ class Cache(Store):
         return sum(sql.startswith("INSERT") for sql, _ in waiting)
 
     async def put(self, *statements: Statement) -> None:
-        """Store what was paid: it is on disk when this returns, in one commit with all that waits.
+        """Store what was paid: it is on disk when this returns, in one commit with what else waits.
 
-        What a full disk refuses waits for the next `put`.
+        What a full disk refuses waits in memory for the next `put`.
         """
         unsaved = self._unsaved
         unsaved.statements += statements
@@ -114,31 +109,32 @@ class Cache(Store):
         """Write the calls to a file of JSON lines, whole or not at all; returns their number."""
         path, number, last = Path(path), 0, ""
         unfinished = path.with_name(f"{path.name}.{os.getpid()}.unfinished")
-        select = (
-            f"SELECT key, {_CALL} FROM calls WHERE ({where}) AND key > ? ORDER BY key LIMIT 500"
-        )
+        select = f"SELECT {_CALL} FROM calls WHERE ({where}) AND key > ? ORDER BY key LIMIT 500"
         try:
             with naming(path), unfinished.open("wb") as file:
                 while rows := self.read(select, [*values, last]):
-                    for _, *row in rows:
-                        call = dict(zip(_CALL.split(", "), row, strict=True))
+                    for row in rows:
+                        call = dict(zip(_COLUMNS, row, strict=True))
                         call |= {name: orjson.loads(call[name]) for name in _JSON}
                         file.write(canonical(call) + b"\n")
-                    number, last = number + len(rows), rows[-1][0]
+                    number, last = number + len(rows), call["key"]
             with naming(path):
                 unfinished.replace(path)
         finally:
             unfinished.unlink(missing_ok=True)
         return number
 
-    def merge(self, other: Path | str) -> Merged:
-        """Copy the calls and executions of a cache file, or an export's calls: all or nothing."""
+    def merge(self, other: Path | str) -> tuple[int, int]:
+        """Copy the calls and executions of a cache file, or an export's calls: all or nothing.
+
+        Returns the number of rows that are new here, and the number of those that are not.
+        """
         other = Path(other)
         if (found := kind(other)) or not other.exists():
             known = "name a cache file, or an export of one"
             raise BadInputError(f"{other} is {found or 'missing'}: {known}")
         if not other.stat().st_size:
-            return Merged(0, 0)
+            return 0, 0
         try:  # SQLite alone opens a cache file: closing it otherwise drops SQLite's locks on it
             Store(other).close()
         except StoreError as error:
@@ -152,9 +148,9 @@ class Cache(Store):
                 total += db.execute(f"SELECT count(*) FROM theirs.{table}").fetchone()[0]
                 copy = f"INSERT OR IGNORE INTO main.{table} SELECT * FROM theirs.{table}"
                 new += db.execute(copy).rowcount
-        return Merged(new, total - new)
+        return new, total - new
 
-    def _load(self, path: Path) -> Merged:
+    def _load(self, path: Path) -> tuple[int, int]:
         new, number = 0, 0
         with path.open("rb") as file, self.write() as db:
             for number, line in enumerate(file, 1):
@@ -164,14 +160,14 @@ class Cache(Store):
                     if request_key(Request("", *parts), call["endpoint"]) != call["key"]:
                         raise ValueError("its request was changed, so its key is wrong")
                     call |= {name: canonical(call[name]).decode() for name in _JSON}
-                    row = [call[name] for name in _CALL.split(", ")]
+                    row = [call[name] for name in _COLUMNS]
                     new += db.execute(f"INSERT OR IGNORE INTO calls{_INSERT}", row).rowcount
                 except (ValueError, TypeError, KeyError) as error:
                     raise BadInputError(
                         f"{path}, line {number}: no exported call ({fault(error)}), so nothing was "
                         "merged; export the calls again, by `workbench cache export FILE.jsonl`"
                     ) from error
-        return Merged(new, number - new)
+        return new, number - new
 
 
 def insert(request: Request, answer: Completion, endpoint: str, reply: Mapping[str, Any],

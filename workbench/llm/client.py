@@ -1,7 +1,7 @@
 """Answer requests from the cache, and else from the models' providers.
 
-All clients of a process make their calls in one event loop, in a thread of its own. Locks on the
-cache file see to it that no two runs make the same call, in this process or another.
+All clients of a process make their calls in one event loop, in a thread of its own. Locks in a file
+beside the cache keep two runs, in this process or another, from making the same call.
 """
 
 import asyncio
@@ -55,14 +55,16 @@ def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
 class Client:
     """Answers requests from the cache, and sends the others to their providers.
 
-        client = wb.Client(wb.Cache(), budget=wb.Budget(dollars=5))
-        messages = [{"role": "user", "content": "How many rows has t?"}]
-        client.complete_many([wb.Request("direct", "openai/gpt-4o-mini", messages)])
+    `send` replaces LiteLLM. `api_base` is an address, or one for each model; by default the
+    environment's PROVIDER_API_BASE. `offline` refuses what is not cached, `refresh` asks every
+    request once more, and `batch` sends calls in batches at half the price, where the provider has
+    batches in OpenAI's form. `at_once` limits the calls of a model under way, `retries` the tries
+    after the first one, and `timeout` the seconds until a reply.
 
-    `api_base` is an address, or one for each model; by default the environment's PROVIDER_API_BASE.
-    `offline` refuses what is not cached, `refresh` asks every request once more, and `batch` sends
-    calls in batches, at half the price, where their provider has OpenAI's. `at_once` bounds the
-    calls of a model under way, `retries` the further tries, and `timeout` a reply's seconds.
+    >>> client = wb.Client(wb.Cache(), budget=wb.Budget(dollars=5))
+    >>> ask = [{"role": "user", "content": "How many rows has t?"}]
+    >>> print(client.preview([wb.Request("direct", "embedded/parser", ask, sample=n) for n in (0, 1)]))
+    2 requests: 0 cached, 2 to make; $0.0000 to $0.0000; the cache grows by 0.0 MB
     """
 
     def __init__(
@@ -133,17 +135,17 @@ class Client:
         for name, request in zip(names, requests, strict=True):
             answers.append(answer := found[name])
             if answer.cached:
-                self.ledger.add(request, answer)  # what was paid now is counted
+                self.ledger.add(request, answer)  # any other was counted when it was paid
             found[name] = replace(answer, cached=True)  # the same request once more costs nothing
         return answers
 
     def _missing(self, calls: dict[str, Request], total: int) -> dict[str, Completion]:
-        """The answers that are not cached; what this run pays for is counted."""
+        """The answers that are not cached, by key; the ledger counts them."""
         if self.offline:
             name, first = next(iter(calls.items()))
             raise CacheMissError(
                 f"offline, and {len(calls):,} of {total:,} requests are not in {self.cache.path}; the "
-                f"first: prompt {first.prompt!r}, question {first.question!r}, {name}; merge a cache"
+                f"first: prompt {first.prompt!r}, question {first.question!r}, {name}; merge a cache that has them"
             )
         for request in calls.values():
             check_model(request.model)
@@ -165,7 +167,7 @@ class Client:
         return found
 
     def _compute(self, calls: dict[str, Request]) -> dict[str, Completion]:
-        """The answers of models of this process, stored together."""
+        """The answers of models of this process, which are stored together."""
         found, rows = {}, []
         try:
             for name, request in calls.items():
@@ -184,8 +186,8 @@ class Client:
     def stopped(self) -> Iterator[None]:
         """While the block runs, this client sends nothing, and its runs in other threads end.
 
-        They end when the replies under way are stored. After a second Ctrl-C those threads send
-        nothing ever again.
+        They end when the replies under way are stored. If a second Ctrl-C leaves the block, those
+        threads can never send again.
         """
         self._halted = WeakSet(threading.enumerate())
         self._halted.discard(threading.current_thread())
@@ -201,7 +203,7 @@ class Client:
         return sum(call.posted for call in self._calls)
 
     async def _ask(self, calls: dict[str, Request]) -> dict[str, Completion]:
-        """The answers by key. After an error or a stop, those that are posted are waited for."""
+        """The answers by key. After an error or a stop, calls that are posted are waited for."""
         mine = {name: Call() for name in calls}
         for name, call in mine.items():
             call.task = asyncio.create_task(self._make(call, name, calls[name]))
@@ -229,7 +231,7 @@ class Client:
         return f"{paid}: run the same again to ask only for the others"
 
     async def _make(self, call: Call, key: str, request: Request) -> Completion:
-        """Make one call: limited, locked against other processes, repeated while that may help."""
+        """The answer to one call: limited, locked against other runs, repeated while that may help."""
         batch = self.batch and takes(request)
         limiter = self._limiters.setdefault(request.model, Limiter(self.at_once))
         attempt, end, wait = 1, time.monotonic() + self.timeout, 0.01
@@ -258,10 +260,7 @@ class Client:
             await asyncio.sleep(wait)
 
     async def _answer(self, call: Call, key: str, request: Request, *, batch: bool) -> Completion:
-        """The answer that another process has stored meanwhile, else that of one attempt.
-
-        A stop leaves a call in its batch, where a later run finds it.
-        """
+        """The answer that another run has stored meanwhile, else that of one attempt."""
         while self.cache.waits:  # a full disk: nothing is paid until there is room
             await self.cache.put()
         if not self.refresh and (cached := self.cache.get_many([key]).get(key)):

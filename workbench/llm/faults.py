@@ -1,7 +1,7 @@
 """Why a provider gave no reply: LiteLLM's exceptions, sorted by what the run should do.
 
-They are sorted by type, and then by the words of the server: providers say "out of credit", "wrong
-key" and "no such model" under several statuses.
+The server's words count as much as type and status: providers say "out of credit", "wrong key" and
+"no such model" under several statuses.
 """
 
 import random
@@ -54,7 +54,7 @@ class Refusal(Exception):  # noqa: N818  not an error of ours
 
 
 def refusal(error: Exception, *, posted: bool, response: Any) -> Refusal:
-    """An exception of `send` as a Refusal. One that is no provider's is raised again."""
+    """The Refusal for an exception of `send`; an exception of no provider is raised again."""
     status = response.status_code if response else 0
     if isinstance(error, Refusal):
         return error
@@ -97,7 +97,7 @@ def sort(name: str, status: int, text: str, wait: float = 0.0) -> Refusal:
 
 
 def error_in(response: Any) -> Refusal | None:
-    """The error object in a body of status 200, which some servers send in place of a reply."""
+    """The Refusal for an error object that a server sends with status 200 in place of a reply."""
     body = None
     with suppress(ValueError, RuntimeError):  # no JSON, or not read to its end
         body = orjson.loads(response.content)

@@ -28,7 +28,7 @@ def request_key(request: Request, endpoint: str) -> str:
 
 
 def seed(request: Request) -> str:
-    """A hash of what a sample depends on: no code and no limit on the output changes it."""
+    """The seed of a model of this process: a hash of messages, temperature and sample."""
     temperature = request.parameters.get("temperature")
     return content_hash("seed", [request.messages, temperature, request.sample])
 
@@ -38,8 +38,10 @@ def register(provider: str, answer: Answer, version: Version = "") -> None:
 
     `version`, or what it returns for a model's name, takes the place of the endpoint in keys.
 
-        reply = {"choices": [{"message": {"content": "SELECT 1"}}]}
-        wb.register("echo", lambda request, seed: reply, "1")
+    >>> reply = {"choices": [{"message": {"content": "SELECT 1"}}]}
+    >>> wb.register("constant", lambda request, seed: reply, "1")
+    >>> wb.Client(wb.Cache()).complete(wb.Request("direct", "constant/any", [])).text
+    'SELECT 1'
     """
     _registered[provider] = (answer, version)
 
@@ -60,11 +62,13 @@ def _installed() -> Mapping[str, str]:
 
 
 def endpoint(model: str, url: str) -> str:
-    """The endpoint in keys: the server's address, or the version of a model of this process."""
+    """The endpoint in keys: the server's address, or the version of a model of this process.
+
+    A version that a function returns is followed by the address.
+    """
     here = runs_here(model)
-    version = here[1] if here else ""
-    named = version(model) if callable(version) else version
-    return f"{named} {public(url)}".strip() if callable(version) or not here else named
+    version: Version = here[1] if here else lambda _: ""
+    return version if isinstance(version, str) else f"{version(model)} {public(url)}".strip()
 
 
 def address(model: str, given: str = "") -> str:
@@ -75,7 +79,7 @@ def address(model: str, given: str = "") -> str:
 
 
 def public(url: str) -> str:
-    """The URL without user, query and fragment, whose secrets are hidden from now on."""
+    """The URL without user, query and fragment; texts hide its user, password and query from now on."""
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")

@@ -9,7 +9,7 @@ from workbench.llm import faults
 
 
 class Limiter:
-    """Additive increase, multiplicative decrease. A 429 pauses the model for as long as it asks."""
+    """Additive increase, multiplicative decrease; a wait that a 429 asks for pauses the model."""
 
     def __init__(self, most: int) -> None:
         self._most, self.limit, self.running = most, float(most), 0
@@ -19,7 +19,7 @@ class Limiter:
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[None]:
-        """A place for one attempt, once there is one; a refusal in it may cut the limit."""
+        """Wait for a place for one attempt; a 429 raised in the block cuts the limit."""
         async with self._turn:
             await self._turn.wait_for(lambda: self.running < int(self.limit))
             self.running += 1

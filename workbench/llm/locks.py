@@ -1,7 +1,7 @@
-"""Of all processes that want the same call, one makes it: a byte of a file, locked by the system.
+"""Of all processes that want the same call one makes it: it locks the call's byte of a file.
 
-Such locks end with their process. A process has one descriptor a file and never closes it, since
-closing any other would drop its locks.
+The system ends such a lock with its process, or when the process closes any descriptor of the file:
+so there is one descriptor, which is never closed.
 """
 
 import fcntl

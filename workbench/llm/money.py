@@ -41,7 +41,7 @@ Statement = tuple[str, tuple[Any, ...]]
 
 @functools.cache
 def litellm() -> Any:
-    """LiteLLM. Its import takes seconds, and it reads its bundled price list."""
+    """LiteLLM, whose import takes seconds, with its bundled price list."""
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     with _loading, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -87,7 +87,7 @@ def listed(model: str) -> Mapping[str, Any]:
 
 
 def longest(request: Request) -> int:
-    """The most tokens that the reply may have: the request's limit, else the model's."""
+    """The most tokens of a reply: the request's limit, else the model's."""
     given = (request.parameters.get(name) for name in ("max_completion_tokens", "max_tokens"))
     entry = listed(request.model)
     known = (*given, entry.get("max_output_tokens"), entry.get("max_tokens"))
@@ -141,10 +141,10 @@ def estimate(store: Store, request: Request, tokens: float, calls: int, cached: 
 
 @dataclass(slots=True)
 class Tally:
-    """Numbers of calls paid now (`calls`) and of cached answers (`hits`), and the tokens of both.
+    """Sums over answers: `calls` were paid now and `hits` were cached; the tokens are of both.
 
-    `cost` was paid now and `cached_cost` earlier; both leave out the calls of unknown price, which
-    `unpriced` and `cached_unpriced` count.
+    `cost` was paid now and `cached_cost` earlier. The calls of unknown price, which both leave out,
+    are counted in `unpriced` and `cached_unpriced`.
     """
 
     calls: int = 0
@@ -199,11 +199,8 @@ class Ledger:
 
         return pd.DataFrame(self.rows, columns=_COLUMNS.split(", ")).astype({"dollars": float})
 
-    def total(self) -> Tally:
-        return self.of(None)
-
-    def of(self, question: str | None) -> Tally:
-        """The tally of one question."""
+    def total(self, question: str | None = None) -> Tally:
+        """The tally of one question, by default of all."""
         with self._lock:
             return replace(self._questions[question])
 
@@ -219,10 +216,15 @@ class Ledger:
 class Budget:
     """A limit on what is paid from now on, in dollars, in calls, or both; None is no limit.
 
-    Processes that give the same `name` and cache file share the budget: it is a row of that file. A
-    call reserves the most it may cost before it is sent, and from the fifth reply of a prompt on
-    half more than the dearest so far. What a killed process has reserved counts as spent. Calls of
-    unknown price are refused where dollars are limited, but with `unpriced` they are made.
+    Processes that give the same `name` and cache file share the budget: it is a row of that file.
+    Before a call is sent, it reserves the most that it may cost, or, once its prompt has had four
+    replies, 1.5 times the dearest. What a killed process has reserved counts as spent. Under a limit
+    of dollars calls of unknown price are refused, unless `unpriced` allows them.
+
+    >>> budget = wb.Budget(calls=1)
+    >>> client = wb.Client(wb.Cache(), send=wb.scripted(["SELECT 1"]), budget=budget)
+    >>> client.complete(wb.Request("direct", "any/model", [])).text, budget.made
+    ('SELECT 1', 1)
     """
 
     def __init__(self, dollars: float | None = None, *, calls: int | None = None, name: str = "",
@@ -238,12 +240,12 @@ class Budget:
 
     @property
     def spent(self) -> float:
-        """The dollars spent so far under a limit."""
+        """The dollars spent so far; without a limit nothing is counted."""
         return float(self._row[0])
 
     @property
     def made(self) -> int:
-        """The number of calls made so far under a limit."""
+        """The number of calls made so far; without a limit nothing is counted."""
         return int(self._row[1])
 
     @property
@@ -253,9 +255,9 @@ class Budget:
         return rows[0] if rows else (0.0, 0, 0.0)
 
     async def reserve(self, store: Store, request: Request, *, batch: bool = False) -> float:
-        """Reserve for a call; it waits while calls of this process may leave room.
+        """The dollars reserved for a call, once there is room for it.
 
-        Raises BudgetError where they do not.
+        Raises BudgetError where no call of this process is under way that could make room.
         """
         while self._limited:
             freed = self._freed
@@ -306,7 +308,7 @@ class Budget:
 
     def settled(self, request: Request, amount: float, cost: float | None, *,
                 paid: bool) -> list[Statement]:  # fmt: skip
-        """The statements that end a reservation: what was perhaps paid is spent."""
+        """The statements that end a reservation; a call that is perhaps paid counts as spent."""
         if not self._limited:
             return []
         if paid and cost is not None:
@@ -317,7 +319,7 @@ class Budget:
         return [(update, (amount, spent, int(paid), self.name))]
 
     def ended(self, request: Request) -> None:
-        """Let the calls that wait look again, once the end of a reservation is on disk."""
+        """Wake the calls that wait for room; the end of a reservation is on disk."""
         with self._lock:
             self._own[request.model, request.prompt] -= 1
         self._freed.set()
@@ -325,6 +327,6 @@ class Budget:
 
 
 def cautious(dollars: float | None, calls: int | None = None, name: str = "") -> Budget:
-    """The budget that a user set; where no dollars are given, of `CAUTIOUS` dollars."""
+    """The budget that a user set, by default of `CAUTIOUS` dollars and open to unknown prices."""
     free = dollars in {None, math.inf}
     return Budget(CAUTIOUS if dollars is None else dollars, calls=calls, name=name, unpriced=free)

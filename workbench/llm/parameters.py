@@ -1,8 +1,7 @@
 """The parameters of calls: those of models and roles, and how long a reply may be.
 
-`max_tokens` is the number of tokens into which the answer fits, as the prompt's file states it, and
-more for a model that thinks before it answers. A parameter that a model does not take is left out
-when the call is sent, and stays in its key.
+`max_tokens` is the output limit in the prompt's file, and more for a model that thinks before it
+answers. A parameter that a model does not take is not sent with the call, but stays in its key.
 """
 
 from collections.abc import Mapping
@@ -39,8 +38,8 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
     for name in parameters:
         if name not in _KNOWN:
             raise BadInputError(
-                f"there is no parameter {name!r}; there is {', '.join(sorted(_KNOWN))}; what "
-                f'only one server knows goes into extra_body, as extra_body={{"{name}": ...}}'
+                f"there is no parameter {name!r} among {', '.join(sorted(_KNOWN))}; what only "
+                f'one server knows goes into extra_body, as extra_body={{"{name}": ...}}'
             )
     if secret := next((n for n in parameters.get("extra_body") or () if n.endswith(_SECRET)), ""):
         raise BadInputError(f"{secret!r} may be a secret: keys come from the environment")
@@ -56,13 +55,13 @@ def check_given(given: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def left_out(store: Store, model: str) -> list[str]:
-    """The parameters that the model does not take, which its cached calls were sent without."""
+    """The parameters that the model does not take: its cached calls were sent without them."""
     select = "SELECT DISTINCT dropped FROM calls WHERE model = ? AND dropped <> ''"
     return sorted({name for (names,) in store.read(select, [model]) for name in names.split(", ")})
 
 
 def given_for(model: str, prompt: str, given: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """A user's parameters of a call: those of its model, and over them those of its role."""
+    """A user's parameters of a call: those of its model and its role; the role's win."""
     roles = {"generate": "generation", "select": "judge"}
     role = roles.get(prompt.partition("/")[0], "rest")
     role = "filtering" if prompt.startswith("prune/filter_column") else role
@@ -73,8 +72,7 @@ def call_parameters(model: str, temperature: float, answer: int | None,
                     given: Mapping[str, Any]) -> dict[str, Any]:  # fmt: skip
     """The parameters of a step's call: its temperature, its output limit, and a user's, which win.
 
-    `answer` is the number of tokens into which the answer fits, None for no limit. A user's None
-    leaves a parameter out.
+    `answer` is the prompt's output limit in tokens. A user's None leaves a parameter out.
     """
     own: dict[str, Any] = {"temperature": temperature}
     if answer and not LIMITS & given.keys():

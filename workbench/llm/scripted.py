@@ -9,10 +9,14 @@ from workbench.types import Request
 
 
 class scripted:  # noqa: N801  it reads as a function: send=wb.scripted([...])
-    """A `send` that gives these replies in turn: `wb.Client(cache, send=wb.scripted(["SELECT 1"]))`.
+    """A `send` that gives these replies in turn, then `otherwise`; without it, a further request fails.
 
-    A reply is a text, a whole reply as a provider sends it, or a `Refusal` to raise. After the last
-    one every reply is `otherwise`; without it, another request fails. `history` has the requests.
+    A reply is a text, a whole reply as a provider sends it, or a `Refusal` to raise. `history` has
+    the requests.
+
+    >>> client = wb.Client(wb.Cache(), send=wb.scripted(["SELECT 1"]))
+    >>> client.complete(wb.Request("direct", "any/model", [])).text
+    'SELECT 1'
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""Send one request by LiteLLM, through its own seams; the first call not cached imports it.
+"""Send one request by LiteLLM, which is imported by the first call that is not cached.
 
-LiteLLM takes our HTTP client, which follows no redirect, so that no key reaches another host. Its
-hooks ask right before a request is posted whether it still may be, and note what came back.
+LiteLLM is given our HTTP client, which follows no redirect, so that no key reaches another host. The
+client's hooks check right before a post that the run was not stopped, and note what came back.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ _answering = threading.Lock()
 
 
 class Call:
-    """A call without an answer yet, as the hooks note it: whether it was posted, and what came."""
+    """A call without an answer yet; the hooks note whether it is posted, and the HTTP response."""
 
     task: "asyncio.Task[Completion]"
     posted, stopped, response = False, False, None
@@ -56,7 +56,7 @@ CALL: ContextVar[Call] = ContextVar("CALL")
 
 
 async def _before(_: Any) -> None:
-    """Never post after a stop, and once an attempt: LiteLLM repeats lost connections."""
+    """Post nothing after a stop, and only once an attempt: LiteLLM repeats lost connections."""
     if call := CALL.get(None):
         if call.stopped:
             raise asyncio.CancelledError
@@ -117,7 +117,7 @@ async def send(request: Request, url: str, seconds: float) -> Reply:
 
 
 def asked(request: Request) -> bytes:
-    """The model and the parameters of a request, by which `dropped` knows what is left out."""
+    """The model and the parameters of a request: its key in `dropped`."""
     return canonical([request.model, request.parameters])
 
 
@@ -131,7 +131,7 @@ async def called(send: Send, request: Request, url: str, seconds: float) -> Repl
 
 
 def answer_here(request: Request) -> Reply:
-    """The reply of a model of this process, one at a time: it only computes."""
+    """The reply of a model of this process; only one thread computes at a time."""
     here = runs_here(request.model)
     assert here  # noqa: S101
     with _answering:
@@ -145,7 +145,7 @@ def hidden(reply: Reply) -> Reply:
 
 
 def completion(request: Request, key: str, reply: Reply) -> Completion:
-    """The answer in a reply, whose text is taken out of it; a fault where it has none."""
+    """The answer in a reply, which loses its text and cost; the answer has a fault if it has no text."""
     cost = reply.pop("cost", None)
     usage, choices = reply.get("usage") or {}, reply.get("choices") or [{}]
     message = choices[0].get("message") or {}
@@ -156,8 +156,8 @@ def completion(request: Request, key: str, reply: Reply) -> Completion:
     refused = details.get("refusal") or message.get("refusal")
     cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens")
     counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
-    read, written, known = (int(number or 0) for number in counts)
-    if not all(0 <= number <= 10**9 for number in (read, written, known)):
+    read, written, known = counted = [int(number or 0) for number in counts]
+    if not all(0 <= number <= 10**9 for number in counted):
         raise ValueError(f"the token counts {counts} are impossible")
     fault: Fault = ""
     error = ""

@@ -268,7 +268,7 @@ def _meter(lab: Lab, question: Question) -> Callable[[], dict[str, float]]:
     """Tells the calls, tokens and dollars of a question since now, paid or cached, and the calls that failed."""
 
     def now() -> dict[str, float]:
-        own = lab.client.ledger.of(question.id)
+        own = lab.client.ledger.total(question.id)
         return {"calls": own.calls + own.hits, "input_tokens": own.input_tokens, "output_tokens": own.output_tokens,
                 "dollars": own.cost + own.cached_cost, "unpriced": own.unpriced + own.cached_unpriced,
                 "failed": sum(lab.client.ledger.failed.values())}  # fmt: skip
