@@ -94,8 +94,7 @@ class Schema:
             for key in keys:
                 wanted[lower_name(key.ref_table)].update(map(lower_name, key.ref_columns))
         for n, t in enumerate(kept):
-            names = wanted[lower_name(t.name)]
-            left = tuple(c for c in t.columns if lower_name(c.name) in names)
+            left = tuple(c for c in t.columns if lower_name(c.name) in wanted[lower_name(t.name)])
             kept[n] = replace(t, columns=left)
         return replace(self, tables=tuple(kept))
 
