@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -41,22 +40,21 @@ GENERATED = """CREATE TABLE g(a, b GENERATED ALWAYS AS (length(printf('%.*c', 9,
 def database(tmp_path):
     path = tmp_path / "data" / "small.sqlite"
     path.parent.mkdir()
-    with closing(sqlite3.connect(path)) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT)")
         rows = [(i, f"n{i}") for i in range(1, 1001)]
         connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
-        connection.commit()
     return path
 
 
 @pytest.fixture(scope="module")
-def shared() -> Iterator[Executor]:
+def shared():
     with Executor(workers=2) as executor:
         yield executor
 
 
 @pytest.fixture
-def executor() -> Iterator[Executor]:
+def executor():
     """One of the test's own, whose processes it counts and ends."""
     with Executor(workers=2) as executor:
         yield executor

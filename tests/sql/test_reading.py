@@ -44,9 +44,6 @@ def test_text_that_is_not_one_query_gets_a_reason_and_raises_nothing(sql):
     assert used(sql, SCHEMA).error
 
 
-# --- normal form
-
-
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -105,9 +102,6 @@ def test_normal_form_casts_to_what_sqlite_understands_by_a_type(kind):
         assert connection.execute(normal_form(sql)).fetchall() == answer
 
 
-# --- letter case and space
-
-
 @pytest.mark.parametrize(
     ("sql", "expected"),
     [
@@ -142,9 +136,6 @@ def test_sqlite_gives_the_same_rows_for_both_spellings(parts):
             except (sqlite3.Error, sqlite3.Warning):
                 found.append("an error")
     assert found[0] == found[1]
-
-
-# --- what a query uses
 
 
 @pytest.mark.parametrize(
@@ -212,9 +203,6 @@ def test_on_real_queries_the_columns_are_those_that_sqlglot_finds(real_spider, g
         found = used(item["query"], schema)
         assert found.error == ""
         assert found.columns == set(resolved(item["query"], schema).columns.values())
-
-
-# --- features
 
 
 @pytest.mark.parametrize(

@@ -41,9 +41,6 @@ TABLES = (
 SHOP = Schema("shop", (*TABLES, Table("recent", (Column("line", "INT"),), kind="view")))
 
 
-# Reading
-
-
 def test_views_that_sqlite_reads_for_hours_leave_the_tables(path, monkeypatch):
     monkeypatch.setattr(module, "_SECONDS", 1.0)
     views = (f"CREATE VIEW v{n} AS SELECT x.a FROM v{n - 1} x, v{n - 1} y;" for n in range(1, 60))
@@ -65,8 +62,6 @@ def test_an_interrupted_write_is_an_error_that_asks_for_its_rollback(path):
     with pytest.raises(UnreadableDatabaseError, match="left a journal"):
         read_schema(interrupted)
 
-
-# Names
 
 HARD = 'a b|"|`|[a]|order|%s|{}|😀|É|1|--|a;b|$a|rowid|main|true|current_date|\ufeff|\\'.split("|")  # noqa: SIM905
 HARD += ["temp.t", "pragma_table_list", "", " ", "`\"'", "x" * 500, "a\nb"]
@@ -142,9 +137,6 @@ def test_the_create_table_text_of_any_schema_creates_that_schema(
     assert read_schema(create(path, shown)) == schema
 
 
-# Example values
-
-
 def test_examples_leave_out_blobs_and_long_texts_and_show_a_null_last(path):
     rows = f"x'00', 1, NULL), ('{'é' * 51}', 2, NULL), (2.5, 2.0, NULL), ('{'é' * 50}', 1.5, NULL)"
     rows += ", (CAST(x'ff61' AS TEXT), NULL, NULL"
@@ -153,9 +145,6 @@ def test_examples_leave_out_blobs_and_long_texts_and_show_a_null_last(path):
     assert schema.skipped == ()
     found = [column.examples for column in schema.tables[0].columns]
     assert found == [(2.5, "é" * 50, "\\xffa"), (2, 1, 1.5, None), (None,)]
-
-
-# Text
 
 
 def test_create_table_text():
@@ -187,9 +176,6 @@ def test_one_line_has_no_line_break_of_any_kind(text):
     assert not re.search(r"[\x00-\x1f]", one_line(text))
 
 
-# Parts of a schema
-
-
 def test_the_union_of_two_queries_has_the_columns_of_both():
     queries = ["SELECT tier FROM customer", "SELECT line FROM recent AS r WHERE r.line > 1"]
     assert union_schema(SHOP, queries) == SHOP.only([("customer", "tier"), ("recent", "line")])
@@ -200,9 +186,6 @@ def test_the_union_of_two_queries_has_the_columns_of_both():
 )
 def test_the_union_is_the_whole_schema_if_a_query_is_unreadable(queries):
     assert union_schema(SHOP, queries) == SHOP
-
-
-# Real databases
 
 
 def test_spider_schemas_are_read_as_spider_lists_them(real_spider):

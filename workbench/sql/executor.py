@@ -152,7 +152,6 @@ def file_state(path: Path) -> str:
     not a file, and for a database whose newest rows are in its write-ahead log alone.
     """
     text = str(path)  # every step of a system calls this, and texts are faster than paths
-    why = ""
     try:
         text.encode()
         found = os.stat(text)  # noqa: PTH116
@@ -162,12 +161,13 @@ def file_state(path: Path) -> str:
         elif os.path.exists(log) and os.path.getsize(log):  # noqa: PTH110, PTH202
             why = "its write-ahead log (-wal) holds changes that are not in the file: end the program that writes it, or"
             why += " run PRAGMA wal_checkpoint(TRUNCATE) in sqlite3"
+        else:
+            state = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+            return " ".join(map(str, state))
     except (OSError, ValueError) as error:  # a ValueError for a NUL, and for what is not UTF-8
         why = f"{getattr(error, 'strerror', error)}; give an SQLite database"
-    if why:
-        name = path.name.encode("utf-8", "backslashreplace").decode()
-        raise UnreadableDatabaseError(f"{name}: {why}")
-    return f"{found.st_dev} {found.st_ino} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
+    name = path.name.encode("utf-8", "backslashreplace").decode()
+    raise UnreadableDatabaseError(f"{name}: {why}")
 
 
 def execution(answer: Answer) -> Execution:
