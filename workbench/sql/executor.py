@@ -100,9 +100,8 @@ class Executor:
             names = f"key, database, sql, limits, {', '.join(STORED)}"
             for path, rows in new.items():
                 with suppress(UnreadableDatabaseError):
-                    if (
-                        file_state(path) == states[path]
-                    ):  # else the answers may be of another content
+                    # If the file has changed, the answers may be of another content.
+                    if file_state(path) == states[path]:
                         self._write(f"IGNORE INTO executions ({names})", rows)
         return [results[key] for key in keys]
 
