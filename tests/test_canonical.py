@@ -1,10 +1,10 @@
-"""Canonical JSON is one spelling of a value, and a folder's hash is that of its texts."""
+"""Canonical JSON is one spelling of a value, a folder's hash that of its texts; no cell of a CSV file is a formula."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.canonical import canonical, folder_hash, indented
+from workbench.canonical import canonical, folder_hash, indented, plain
 from workbench.errors import BadInputError
 from workbench.types import Limits
 
@@ -54,3 +54,28 @@ def test_a_folders_hash_is_that_of_its_texts_and_their_paths(tmp_path):
         seen.add(folder_hash(code, {"out"}))
     (code / "b" / "c.md").rename(code / "b" / "d.md")
     assert len(seen | {folder_hash(code, {"out"})}) == 5
+
+
+BLANKS = ["", "   ", "\t", "\r\n ", "\u00a0", "\u3000", "\u200b", "\ufeff", "\x00", "\x1f"]
+
+
+@pytest.mark.parametrize("sign", "=+-@\uff1d\uff0b\ufe66")  # and other forms of = and +
+@pytest.mark.parametrize("blanks", BLANKS)
+def test_a_formula_has_an_apostrophe_before_it_whatever_blanks_it_begins_with(sign, blanks):
+    assert plain(f"{blanks}{sign}1+1") == f"'{blanks}{sign}1+1"
+
+
+@pytest.mark.parametrize(
+    "cell", ["", " ", "SELECT -1", "a=b", "w/o Refiner", "(+1)", '"=', -1, None, 2.5]
+)
+def test_a_cell_that_is_no_formula_stays_as_it_is(cell):
+    assert plain(cell) == cell
+
+
+@given(st.text())
+def test_without_one_leading_apostrophe_the_text_is_what_it_was(cell):
+    assert plain(cell).removeprefix("'") == cell
+
+
+def test_half_a_character_is_written_as_an_escape():
+    assert plain("a\ud800b").encode() == b"a\\ud800b"

@@ -1,14 +1,11 @@
-"""Records show themselves in a cell: what they hold, in words and escaped; without a running IPython not at all."""
+"""Records show themselves in a cell: what they hold, in words and escaped."""
 
-import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 
-import pandas as pd
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
 
-from workbench.report.display import DISPLAYS, install
+from workbench.report.display import DISPLAYS
 from workbench.types import (
     Candidate,
     Column,
@@ -110,19 +107,3 @@ def test_a_wide_or_long_result_says_what_is_left_out():
     page = DISPLAYS[Execution](wide)
     assert "rows: 50, 20 shown; 8 more columns are not shown; cut short at the limit" in page
     assert page.count("<tr>") == 21
-
-
-@pytest.mark.parametrize("place", range(5))
-def test_records_show_themselves_in_ipython(place, monkeypatch):
-    shell, record = InteractiveShell(), records()[place]
-    monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: shell)
-    with pd.option_context("display.html.use_mathjax", True):
-        install()
-        assert not pd.get_option("display.html.use_mathjax")
-    shown, _ = shell.display_formatter.format(record)
-    assert shown["text/html"] == DISPLAYS[type(record)](record)
-
-
-def test_without_ipython_no_display_is_registered(monkeypatch):
-    monkeypatch.delitem(sys.modules, "IPython")
-    assert install() is None

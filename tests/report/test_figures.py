@@ -47,12 +47,13 @@ def costs(names):
 
 def labels(names):
     rows = [
-        (kind, detail, 3 + 7 * number, system)
+        (kind, detail, system, True)
         for system in names
         for number, kind in enumerate((*names, "gold is wrong"))
         for detail in ("column", "", names[0])
+        for _ in range(3 + 7 * number)
     ]
-    return pd.DataFrame(rows, columns=["error", "detail", "count", "system"])
+    return pd.DataFrame(rows, columns=["error", "detail", "system", "automatic"])
 
 
 def points(names):
@@ -78,12 +79,12 @@ FIGURES = {
     "bounds_by_difficulty": lambda _, __, t, ___: figures.bounds_by_difficulty(t, stamp=STAMP),
     "venn": lambda n, _, t, __: figures.venn(t[t["generator"].isin(n[:3])], stamp=STAMP),
     "unique_solves": lambda _, __, t, ___: figures.unique_solves(t, stamp=STAMP),
-    "agreement": lambda _, __, ___, q: figures.agreement(q, "system", stamp=STAMP),
+    "agreement": lambda _, __, t, ___: figures.agreement(t, stamp=STAMP),
     "row alone": lambda _, __, t, ___: figures.agreement(t, measure="row alone", stamp=STAMP),
     "outcome_bar": lambda _, d, __, q: figures.outcome_bar(q, [f"{d[0]}/0"], stamp=STAMP),
     "exists_and_chosen": lambda _, __, ___, q: figures.exists_and_chosen(q, stamp=STAMP),
     "regret": lambda _, __, ___, q: figures.regret(q, stamp=STAMP),
-    "accuracy_by": lambda _, __, ___, q: figures.accuracy_by(q, label="system", stamp=STAMP),
+    "accuracy_by": lambda _, __, ___, q: figures.accuracy_by(q, "feature", "system", stamp=STAMP),
     "paired_differences": lambda _, __, ___, q: figures.paired_differences(q, stamp=STAMP),
     "error_bars": lambda n, *_: figures.error_bars(labels(n[:2]), "system", stamp=STAMP),
     "feature_distribution": lambda n, *_: figures.feature_distribution(queries(n), stamp=STAMP),
@@ -143,15 +144,16 @@ def test_a_figure_of_hostile_names_of_one_and_of_many_is_legible(name, draw, fau
 def test_an_empty_table_and_one_without_its_columns_are_one_clear_error(name):
     of_stages = {"funnel", "pruned_schema"}
     function = getattr(figures, {"row alone": "agreement"}.get(name, name.split(",")[0]))
-    if function is figures.accuracy_against:
-        function = partial(function, x="tests")
+    more = {
+        figures.accuracy_against: {"x": "tests"},
+        figures.accuracy_by: {"by": "db_id", "label": "system"},
+    }
+    function = partial(function, **more.get(function, {}))
     with pytest.raises(BadInputError, match="no column"):
         function(pd.DataFrame({"x": [1]}), stamp=STAMP)
     if name not in of_stages:
-        columns = (
-            "question_id db_id difficulty generator sample system feature correct oracle error"
-        )
-        columns += " EX tokens columns tests metric stage source sql"
+        columns = "question_id db_id difficulty generator sample system feature correct oracle"
+        columns += " error detail automatic EX tokens columns tests metric stage source sql"
         with pytest.raises(BadInputError, match=r"no rows|two or more"):
             function(pd.DataFrame(columns=columns.split()), stamp=STAMP)
 
@@ -219,6 +221,7 @@ def test_an_unknown_cost_is_an_error_and_an_unknown_price_leaves_its_system_out(
 
 def test_peoples_labels_have_bars_apart_from_those_of_rules(shown_text):
     frame = pd.DataFrame({"error": ["join", "logic", "not labelled"], "automatic": [0, 1, 0]})
+    frame["detail"] = ""
     text = shown_text(figures.error_bars(frame, stamp="s"))
     assert "by people" in text
     assert "by rules" in text

@@ -31,7 +31,7 @@ HOSTILE += ["\N{FAMILY}\N{ZERO WIDTH JOINER}\N{VARIATION SELECTOR-16}", "long " 
 def drawn(label, stamp="a stamp"):
     figure, (axes,) = style.panels(1.0)
     axes.set_title(style.text(label, 30))
-    axes.bar([0], [1], **style.looks(["a"])["a"].bar)
+    axes.bar([0], [1], color=style.looks(["a"])["a"].colour)
     return style.finish(figure, pd.DataFrame(), stamp)
 
 
@@ -89,18 +89,19 @@ def test_a_name_has_one_look_however_it_is_spelled_and_a_variant_its_colour():
     alone = style.looks(["synthetic examples", "CHASE-SQL", "query plan"])
     assert found["synthetic_examples"] == alone["synthetic examples"]
     assert found["chase_sql"] == alone["CHASE-SQL"]
-    assert found["CHASE-SQL, majority"].colour == alone["CHASE-SQL"].colour
-    assert found["w/o query plan"].colour == alone["query plan"].colour
+    assert found["CHASE-SQL, majority"].colour[:3] == alone["CHASE-SQL"].colour[:3]
+    assert found["w/o query plan"].colour[:3] == alone["query plan"].colour[:3]
     assert len(set(map(repr, found.values()))) == len(found)
     assert found["my own"].colour != found["other"].colour
 
 
-def test_the_generators_of_a_figure_differ_in_colour_and_in_every_other_sign():
+def test_the_generators_of_a_figure_differ_in_colour_and_in_marker_and_no_two_of_64_are_alike():
     names = ["divide_and_conquer", "query_plan", "synthetic_examples", "direct", "decomposer"]
     looks = style.looks(names).values()
-    for sign in ("colour", "marker", "hatch"):
-        assert len({str(getattr(look, sign)) for look in looks}) == len(names)
-    assert len(style.looks([str(n) for n in range(200)])) == 200
+    for sign in ("colour", "marker"):
+        assert len({getattr(look, sign) for look in looks}) == len(names)
+    many = style.looks([str(n) for n in range(64)]).values()
+    assert len({(look.colour, look.marker) for look in many}) == 64
 
 
 def test_names_are_shown_as_readers_know_them_and_difficulties_stand_easiest_first():

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from workbench.errors import BadInputError
-from workbench.report.figures import differences
 from workbench.report.papers import Published, published
 from workbench.report.stamp import Stamp, stamped
 from workbench.report.tables import ResultTable, alone, beside
@@ -178,21 +177,3 @@ def test_a_stamp_names_models_benchmark_metric_similarity_and_dropped_parameters
     for frame in (pd.DataFrame({"run": ["c3", "other"]}), pd.DataFrame({"EX": [1.0]})):
         assert stamp.of(frame) == stamp
     assert stamped("of nobody", pd.DataFrame({"run": ["a1"]})) == "of nobody"
-
-
-def test_a_part_without_effect_on_the_parsers_verdicts_is_named():
-    verdicts = {name: [1.0] * 30 + [0.0] * 30 for name in ("whole", "same", "worse", "swapped")}
-    verdicts["worse"][0] = 0.0
-    verdicts["swapped"][29:31] = [0.0, 1.0]  # as many are right, but others
-    rows = [
-        (f"q{n}", "db", right, name)
-        for name, all_ in verdicts.items()
-        for n, right in enumerate(all_)
-    ]
-    asked = pd.DataFrame(rows, columns=["question_id", "db_id", "correct", "system"])
-    found = differences(asked).rename(
-        columns={"difference": "change", "low": "change low", "high": "change high"}
-    )
-    caption = alone(found, STAMP, "t").caption[0]
-    assert "No effect with the parser, not one verdict differs: same." in caption
-    assert "No effect" not in alone(found, Stamp("openai/o9", "bundled", 60), "t").caption[0]

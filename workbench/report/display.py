@@ -1,12 +1,10 @@
 """Displays of records in a notebook's cell: every text of a database or a model is escaped by construction."""
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import pandas as pd
 from markupsafe import Markup
 
 from workbench.sql.context_text import context_data, examples_text, result_text
@@ -94,15 +92,6 @@ DISPLAYS: Mapping[type, Callable[[Any], str]] = {
     Selection: pool_html,
     Trial: trial_html,
 }
-
-
-def install() -> None:
-    """Register the displays with the running IPython, if there is one, and keep a `$` in tables from opening a formula."""
-    ipython = sys.modules.get("IPython")
-    if shell := ipython.get_ipython() if ipython else None:
-        for record_type, as_html in DISPLAYS.items():
-            shell.display_formatter.formatters["text/html"].for_type(record_type, as_html)
-        pd.set_option("display.html.use_mathjax", False)
 
 
 def group_numbers(fingerprints: Sequence[str]) -> list[int]:

@@ -5,7 +5,7 @@ EX. The figure's `data` is the table that it shows. Its columns `run`, `question
 candidates, else the chosen ones) lead `study.trace` from a row to the answers that the row counts.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -32,49 +32,46 @@ RIGHT, LOST = "right one chosen", "right one there, another chosen"
 NONE, WRONG_GOLD = "no right candidate", "gold is wrong"
 _WAYS = {
     RIGHT: Look(RIGHT, style.BLUE),
-    LOST: Look(LOST, style.ORANGE, "s", "////"),
-    NONE: Look(NONE, style.GREY, "^", "...."),
-    WRONG_GOLD: Look(WRONG_GOLD, style.PURPLE, "D", "xxxx"),
+    LOST: Look(LOST, style.ORANGE),
+    NONE: Look(NONE, style.GREY),
+    WRONG_GOLD: Look(WRONG_GOLD, style.PURPLE),
 }
 
 # Accuracies with their intervals; paired differences of systems; accuracy against cost or size.
 
-# Columns by which `trace` finds the questions of a row.
+# The columns by which `trace` finds the questions of a row.
 _TRACED = {"system", "generator", "db_id", "difficulty"}
 _COSTS = {"calls": "model calls", "tokens": "tokens", "dollars": "US dollars"}
 
 
-def accuracies(questions: DataFrame, by: str | Sequence[str] = "system") -> DataFrame:
-    """EX in percent with its interval for each value of one or more columns.
+def accuracies(questions: DataFrame, by: list[str]) -> DataFrame:
+    """EX in percent with its interval for each combination of values of some columns.
 
     A row whose column holds a list (a question's SQL features) counts for each of its values.
     """
-    keys = [by] if isinstance(by, str) else list(by)
-    style.need(questions, "correct", "db_id", *keys)
-    for key in keys:
+    style.need(questions, "correct", "db_id", *by)
+    for key in by:
         questions = questions.explode(key)
     rows = []
-    for names, part in questions.groupby(keys, sort=False):
+    for names, part in questions.groupby(by, sort=False):
         found = stats.mean_interval(part["correct"].astype(float).tolist(), part["db_id"].tolist())
         ex = {"EX": 100 * found.mean, "low": 100 * found.low, "high": 100 * found.high}
-        row = dict(zip(keys, names, strict=True)) | {"n": found.n} | ex | {"run": runs(part)}
-        # Where a row's own columns do not determine the answers that it counts, these do for `trace`.
+        row = dict(zip(by, names, strict=True)) | {"n": found.n} | ex | {"run": runs(part)}
+        # `trace` needs these where the columns `by` do not say which answers the row counts.
         if "chosen" in part:
             row["counted"] = "all"
         if "sample" in part and len(set(part["sample"])) == 1:
             row["sample"] = part["sample"].iloc[0]
-        if "question_id" in part and not _TRACED.issuperset(keys):
+        if "question_id" in part and not _TRACED.issuperset(by):
             row["question_ids"] = question_ids(part)
         rows.append(row)
     return DataFrame(rows)
 
 
 @style.settings
-def accuracy_by(
-    questions: DataFrame, by: str = "feature", label: str = "", *, stamp: object
-) -> Picture:
+def accuracy_by(questions: DataFrame, by: str, label: str, *, stamp: object) -> Picture:
     """EX with its interval by SQL feature, difficulty or database; a mark for each value of `label`."""
-    data = accuracies(questions, [by, label] if label else by)
+    data = accuracies(questions, [by, label])
     rows, parts = style.ordered(data[by]), series(data, label)
     sizes, looks, count = data.groupby(by)["n"].max(), style.looks(parts), len(parts)
     high = 0.5 + len(rows) * (0.1 + 0.1 * count)
@@ -148,16 +145,15 @@ def paired_differences(
 def pareto(rows: DataFrame, cost: str = "tokens", *, per: str = "", stamp: object) -> Picture:
     """Accuracy against cost, with intervals, and the frontier: filled marks, which no cheaper system beats.
 
-    `rows` have `system`, EX in percent, `low` and `high`, and calls, tokens or dollars. `per` is the unit of the cost:
+    `rows` have `system`, EX in percent, `low` and `high`, and calls, tokens or dollars. `per` is what the cost is of:
     "question" or "benchmark". `data` has a column `best`: False if another row is better at no higher cost.
     """
     one_of(_COSTS, cost=cost)
     style.need(rows, "system", "EX", cost)
-    data = rows.reset_index(drop=True)
-    data = data.sort_values([cost, "EX"], ascending=[True, False], kind="stable")
+    data = rows.reset_index(drop=True).sort_values([cost, "EX"], ascending=[True, False])
     before = data["EX"].astype(float).cummax().shift(fill_value=float("-inf"))
-    data = data.assign(best=data["EX"] > before).sort_index()
-    known = data[data[cost].notna()].sort_values([cost, "EX"])
+    data = data.assign(best=data["EX"] > before)
+    known = data.dropna(subset=cost)
     if known.empty:
         raise BadInputError(f"no row has its {cost}: the price of the model may be unknown")
     at = known[cost].astype(float).tolist()
@@ -165,7 +161,7 @@ def pareto(rows: DataFrame, cost: str = "tokens", *, per: str = "", stamp: objec
         at[place] = max(at[place], 1.12 * at[place - 1])
     moved, known = at != known[cost].tolist(), known.assign(at=at)
     note = "A mark of nearly the same cost as another stands at its right." if moved else ""
-    looks, best = style.looks(data["system"]), known[known["best"]]
+    looks, best = style.looks(rows["system"]), known[known["best"]]
     figure, (axes,) = style.panels(2.4, wide=TWO)
     for name, part in series(known, "system").items():
         face = looks[name].colour if part["best"].all() else "white"
@@ -176,7 +172,7 @@ def pareto(rows: DataFrame, cost: str = "tokens", *, per: str = "", stamp: objec
         style.logarithmic(axes)
     axes.set_xlabel(_COSTS[cost] + (f" per {style.text(per, 30)}" if per else ""))
     style.percent(axes.yaxis, "EX")
-    return style.finish(figure, data, stamp, note, right=True)
+    return style.finish(figure, data.sort_index(), stamp, note)
 
 
 @style.settings
@@ -184,8 +180,8 @@ def accuracy_against(points: DataFrame, x: str, label: str = "", *, stamp: objec
     """CHESS's figures 3 and 4: EX against `columns`, on a logarithmic axis, or unit `tests`; a line for each `label`."""
     style.need(points, x, "EX", *([label] if label else []))
     parts = series(points, label)
-    looks, many = style.looks(parts), len(parts) > 2
-    figure, (axes,) = style.panels(1.9, wide=TWO if many else ONE)
+    looks = style.looks(parts)
+    figure, (axes,) = style.panels(1.9, wide=TWO if len(parts) > 2 else ONE)
     for place, (name, rows) in enumerate(parts.items()):
         part = rows.sort_values(x)
         # On a logarithmic axis intervals stand beside each other.
@@ -196,7 +192,7 @@ def accuracy_against(points: DataFrame, x: str, label: str = "", *, stamp: objec
         style.logarithmic(axes)
     style.percent(axes.yaxis, "EX")
     axes.set_xlabel(f"unit {x} per question" if x == "tests" else f"{x} in the schema")
-    return style.finish(figure, points, stamp, right=many)
+    return style.finish(figure, points, stamp)
 
 
 # A question's candidates: how good the best choice could be, who solves what, and what became of each question.
@@ -227,9 +223,7 @@ def bounds(trials: DataFrame, by: str = "generator", *, first: bool = False) -> 
     return pd.concat(found, ignore_index=True)
 
 
-_SIDES = {"upper bound": "^-", "lower bound": "v--", "selected": "D:"}
 _MEAN = "A bound is the mean over all choices of k candidates."
-_SAME = "Bounds and choice are of the same first k candidates."
 
 
 @style.settings
@@ -252,12 +246,14 @@ def bounds_by_generator(
     for axes, (name, part) in zip(panels, parts.items(), strict=True):
         own = looks[name].colour
         axes.fill_between(part["k"], part["lower"], part["upper"], color=own, alpha=0.12, lw=0)
-        for label, form in _SIDES.items():
-            if (side := label.split()[0]) in part:
-                line, ink = part.dropna(subset=side), style.BLACK if side == "selected" else own
-                axes.plot(line["k"], line[side], form, c=ink, label=label, markevery=_every(line))
+        for side, form in (("upper", "^-"), ("lower", "v--")):
+            axes.plot(part["k"], part[side], form, c=own, label=f"{side} bound", markevery=0.1)
+        if selected is not None:
+            chosen = part.dropna(subset="selected")
+            axes.plot(chosen["k"], chosen["selected"], "D:", c=style.BLACK, label="selected")
         axes.set_title(style.text(shown(name), 40))
-    return _finished(figure, data, stamp, _MEAN if selected is None else _SAME)
+    same = "Bounds and choice are of the same first k candidates."
+    return _finished(figure, data, stamp, _MEAN if selected is None else same)
 
 
 @style.settings
@@ -269,14 +265,10 @@ def bounds_by_difficulty(trials: DataFrame, *, stamp: object) -> Picture:
     figure, panels = style.panels(1.9, 2)
     for axes, side in zip(panels, ("upper", "lower"), strict=True):
         for number, (name, part) in enumerate(parts.items()):
-            every = _every(part)  # marks of lines on each other stand at different k
-            axes.plot(part["k"], part[side], markevery=(number % every, every), **looks[name].mark)
+            places = (0.02 * number, 0.1)  # lines that coincide have their marks side by side
+            axes.plot(part["k"], part[side], markevery=places, **looks[name].mark)
         axes.set_title(f"{side} bound")
     return _finished(figure, data, stamp, _MEAN)
-
-
-def _every(line: DataFrame) -> int:
-    return max(1, len(line) // 8)
 
 
 def _finished(figure: Picture, data: DataFrame, stamp: object, note: str) -> Picture:
@@ -288,11 +280,11 @@ def _finished(figure: Picture, data: DataFrame, stamp: object, note: str) -> Pic
     return style.finish(figure, data, stamp, note)
 
 
-def solved(frame: DataFrame, by: str = "generator") -> DataFrame:
-    """A row for each question and a column for each value of `by`: whether any of its rows is right."""
-    style.need(frame, "question_id", "correct", by)
-    found = frame.pivot_table("correct", "question_id", by, "max", sort=False)
-    return (found == 1)[list(dict.fromkeys(frame[by]))]
+def solved(frame: DataFrame) -> DataFrame:
+    """A row for each question and a column for each generator: whether any of its candidates is right."""
+    style.need(frame, "question_id", "correct", "generator")
+    found = frame.pivot_table("correct", "question_id", "generator", "max", sort=False)
+    return (found == 1)[frame["generator"].unique()]
 
 
 @style.settings
@@ -355,24 +347,23 @@ _TITLES = {"same verdict": "both right or both wrong", "row alone": "row right, 
 
 
 @style.settings
-def agreement(
-    frame: DataFrame, by: str = "generator", measure: str = "same verdict", *, stamp: object
-) -> Picture:
-    """A heat map over pairs, in percent of the questions; the diagonal has the questions that each solves.
+def agreement(frame: DataFrame, measure: str = "same verdict", *, stamp: object) -> Picture:
+    """A heat map over pairs of generators, in percent of the questions; the diagonal has what each solves.
 
     "same verdict": both right or both wrong. "row alone": the row's is right and the column's is wrong.
     """
     from seaborn import heatmap  # noqa: PLC0415  it takes half a second
 
     one_of(_TITLES, measure=measure)
-    wide, rows = solved(frame, by), []
+    wide, rows = solved(frame), []
     for (a, ours), (b, theirs) in product(wide.items(), repeat=2):
         pair = ours == theirs if measure == "same verdict" else ours & ~theirs
         share = 100 * (ours if a == b else pair).mean()
-        rows.append({by: a, "other": b, "percent": share, "run": runs(frame), "counted": "all"})
+        row = {"generator": a, "other": b, "percent": share}
+        rows.append(row | {"run": runs(frame), "counted": "all"})
     data, names = DataFrame(rows), [style.text(shown(name), 28) for name in wide]
     values = data["percent"].to_numpy().reshape(len(names), -1)
-    own = np.eye(len(names), dtype=bool)  # another measure, so it has no colour
+    own = np.eye(len(names), dtype=bool)  # the diagonal has another measure, so no colour
     pairs = values[~own] if len(names) > 1 else values
     figure, (axes,) = style.panels(0.5 + 0.26 * len(names) + 0.05 * max(map(len, names)), wide=TWO)
     heatmap(
@@ -389,7 +380,7 @@ def agreement(
 
 
 def outcomes(questions: DataFrame, wrong_gold: Collection[str] = ()) -> DataFrame:
-    """Each question with its `outcome`; `wrong_gold` are the ids of questions whose gold query is wrong."""
+    """Each question with its `outcome`; `wrong_gold` has the ids of questions whose gold query is wrong."""
     style.need(questions, "question_id", "correct", "oracle")
     correct, oracle = questions["correct"].astype(bool), questions["oracle"].astype(bool)
     outcome = pd.Series(NONE, index=questions.index).mask(oracle, LOST).mask(correct, RIGHT)
@@ -428,7 +419,7 @@ def exists_and_chosen(questions: DataFrame, *, stamp: object) -> Picture:
     data = data.assign(run=runs(questions), counted="all")
     looks = {
         "exists": Look("a right candidate exists", style.SKY),
-        "chosen": Look("a right candidate is chosen", style.BLUE, "s", "////"),
+        "chosen": Look("a right candidate is chosen", style.BLUE),
     }
     return style.bars(ONE, data.set_index("db_id"), looks, "questions", data=data, stamp=stamp)
 
@@ -589,30 +580,25 @@ def feature_distribution(queries: DataFrame, *, stamp: object) -> Picture:
 def error_bars(labels: DataFrame, panel: str | None = None, *, stamp: object) -> Picture:
     """The causes of wrong answers: figures 8 and 13 of CHASE-SQL, 18 of CHESS and 6 of MAC-SQL.
 
-    `labels` have a row for each label, or one for each kind of `error`, and its `detail`, with their `count`. Each value
-    of the column `panel`, a system or a benchmark, has a bar; people's labels and those of rules (`automatic`) have bars
-    of their own. The most frequent kind stands on top.
+    `labels` have a row for each label: the `error`, its `detail`, and whether a rule gave it (`automatic`). Each value
+    of the column `panel`, a system or a benchmark, has a bar; people's labels and those of rules have bars of their own.
+    The most frequent kind stands on top.
     """
-    style.need(labels, "error", *([panel] if panel else []))
+    style.need(labels, "error", "detail", "automatic", *([panel] if panel else []))
     of, by = (labels[panel].astype(str), panel) if panel else ("errors", "panel")
-    if "automatic" in labels:
-        rules = labels["automatic"].astype(bool) | (labels["error"] == "not labelled")
-        if len(set(rules)) > 1:
-            who = rules.map({True: "by rules", False: "by people"})
-            of, by = (of + ", " + who if panel else who), "labelled"
-    detail = labels["detail"].fillna("") if "detail" in labels else ""
-    rows = labels.assign(count=labels.get("count", 1), detail=detail, **{by: of})
-    rows = rows[rows["count"] > 0]
-    style.need(rows)
-    for key in ("error", "detail"):
-        total = rows.groupby(key)["count"].sum().sort_values(ascending=False, kind="stable")
-        rows[key] = pd.Categorical(rows[key], total.index)
+    rules = labels["automatic"].astype(bool) | (labels["error"] == "not labelled")
+    if len(set(rules)) > 1:
+        who = rules.map({True: "by rules", False: "by people"})
+        of, by = (of + ", " + who if panel else who), "labelled"
+    rows, keys = labels.fillna({"detail": ""}).assign(**{by: of}), [by, "error", "detail"]
     rows[by] = pd.Categorical(rows[by], rows[by].unique())
-    keys = [by, "error", "detail"]
-    counts = rows.groupby(keys, observed=True)["count"].sum()
-    data = counts.reset_index().astype(dict.fromkeys(keys, str))
+    for key in keys[1:]:
+        often = rows.groupby(key).size().sort_values(ascending=False, kind="stable")
+        rows[key] = pd.Categorical(rows[key], often.index)
+    data = rows.groupby(keys, observed=True).size().reset_index(name="count")
+    data = data.astype(dict.fromkeys(keys, str))
     data["percent"] = 100 * data["count"] / data.groupby(by)["count"].transform("sum")
-    wide = rows.pivot_table("count", keys[1:], by, "sum", observed=True, fill_value=0)
+    wide = pd.crosstab([rows["error"], rows["detail"]], rows[by])
     names = [": ".join(filter(None, kind)) for kind in wide.index]
     shares = (100 * wide / wide.sum()).set_axis(names)
     about: Any = {"label": "errors", "data": data.assign(run=runs(labels)), "stamp": stamp}

@@ -58,9 +58,9 @@ def question_ids(frame: pd.DataFrame) -> str:
     return " ".join(dict.fromkeys(frame["question_id"].astype(str)))
 
 
-def stamped(stamp: object, frame: pd.DataFrame | None) -> str:
-    """The stamp as text; a `Stamp` first takes the models that the frame's runs asked."""
-    return str(stamp.of(frame) if isinstance(stamp, Stamp) and frame is not None else stamp)
+def stamped(stamp: object, frame: pd.DataFrame) -> str:
+    """The stamp as text; a `Stamp` names the models that the frame's runs asked."""
+    return str(stamp.of(frame) if isinstance(stamp, Stamp) else stamp)
 
 
 def measured(what: str, n: int | None, *metric: str) -> str:

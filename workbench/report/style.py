@@ -1,8 +1,9 @@
 """One look for every figure: print sizes, colours by name, a footer that says what is shown, files that repeat.
 
-A generator or system has one colour, marker and hatch in every figure, so that colour is never the only sign. The
-colours are Okabe and Ito's (2008), which colour-blind readers can tell apart. Text may be anything that databases
-and models write: `$` starts no formula, and a character that the font lacks is written as its number.
+A generator or system has one colour and marker in every figure, and bars stand in the order of the legend, so that
+colour is never the only sign. The colours are Okabe and Ito's (2008), which colour-blind readers can tell apart. Text
+may be anything that databases and models write: `$` starts no formula, and a character that the font lacks is written
+as its number.
 """
 
 import re
@@ -19,10 +20,12 @@ import pandas as pd
 from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.font_manager import findfont, get_font
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator, PercentFormatter
+from matplotlib.typing import ColorType
 from pandas import DataFrame
 from PIL import Image
 
@@ -36,19 +39,15 @@ SMALL = 6.5  # the size of small text, in points; other text has 8
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#7F7F7F", "#000000")
 BLUE, ORANGE, _, _, PURPLE, SKY, GREY, BLACK = COLOURS
 PALE, INK = "#D9D9D9", "#222222"
-HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "||||", "oo")
 MARKERS = "os^DvPX<"
 settings = style.context(str(Path(__file__).with_name("workbench.mplstyle")), after_reset=True)
 """A decorator of functions that draw: our look, whatever a notebook has set."""
-# Names as readers know them; a name's place in its line is its look. The first two lines have generators and systems,
-# the last two difficulties from easy to hard.
+# Generators and systems as readers know them; a name's place in its line is its look.
 _NAMED = """
 divide and conquer | query plan | synthetic examples | direct | chess candidate | decomposer | all together
 CHASE-SQL | CHESS (IR, SS, CG) | MAC-SQL | CHESS (IR, CG, UT) | zero-shot | direct, chain of thought | zero-shot, chain of thought | gold
-pass@1 | pass@5 | pass@1, schema selector | pass@5, schema selector
-simple | moderate | challenging
-easy | medium | hard | extra
 """
+_LEVELS = ["simple", "moderate", "challenging", "easy", "medium", "hard", "extra"]
 
 
 def _key(name: object) -> str:
@@ -59,26 +58,19 @@ _GROUPS = [line.split(" | ") for line in _NAMED.strip().splitlines()]
 _SHOWN = {_key(name): name for group in _GROUPS for name in group}
 _PLACES = {_key(name): place for group in _GROUPS for place, name in enumerate(group)}
 _PLACES["chess"] = _PLACES["chess (ir, cg, ut)"]  # as a part of longer names
-_ROOTS = [*map(_key, _GROUPS[0] + _GROUPS[1]), "chess"]
-_LEVELS = _GROUPS[3] + _GROUPS[4]
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The label, colour, marker and hatch of one name."""
+    """The label, colour and marker of one name."""
 
     label: str
-    colour: str | tuple[str, float]
+    colour: ColorType
     marker: str = "o"
-    hatch: str = ""
 
     @property
     def mark(self) -> dict[str, Any]:
         return {"color": self.colour, "marker": self.marker, "label": self.label}
-
-    @property
-    def bar(self) -> dict[str, Any]:
-        return {"fc": self.colour, "hatch": self.hatch, "edgecolor": "white", "linewidth": 0}
 
 
 def shown(name: object) -> str:
@@ -88,7 +80,7 @@ def shown(name: object) -> str:
 
 def _root(name: object) -> str:
     """The system or generator that a name contains: "CHASE-SQL, majority", "w/o query plan"."""
-    return max((known for known in _ROOTS if known in _key(name)), key=len, default="")
+    return max((known for known in _PLACES if known in _key(name)), key=len, default="")
 
 
 def colour(name: object) -> str:
@@ -97,28 +89,27 @@ def colour(name: object) -> str:
 
 
 def looks(names: Iterable[Any], sizes: "pd.Series[int] | None" = None) -> dict[str, Look]:
-    """The looks of the names in one figure, no two of 64 alike; their labels say the `sizes`.
+    """The looks of the names in one figure; their labels say the `sizes`.
 
-    A variant has the colour of its system or generator; other names take what is free, in their order.
+    A variant has the colour of its system or generator, paler; other names take what is free, in their order.
     """
     places = dict.fromkeys(names, -1)
     for name in sorted(places, key=lambda name: _key(name) not in _PLACES):
-        root = _key(name) if _key(name) in _PLACES else _root(name)
+        root = _root(name)
         start, step = (_PLACES[root], 8) if root else (0, 1)
         places[name] = next(place for place in count(start, step) if place not in places.values())
     found = {}
     for name, place in places.items():
         label = re.sub("^_", " _", text(shown(name), 28)) if name else ""  # legends skip "_..."
         label += f" (N = {sizes[name]:,})" if sizes is not None else ""
-        shape = (place + place // 8) % 8
-        found[name] = Look(label, COLOURS[place % 8], MARKERS[shape], HATCHES[shape])
+        shade = to_rgba(COLOURS[place % 8], 0.6 ** (place // 8))
+        found[name] = Look(label, shade, MARKERS[(place + place // 8) % 8])
     return found
 
 
 def ordered(names: Iterable[Any]) -> list[Any]:
     """Each name once in the given order; difficulties after the others, from easy to hard."""
-    place = {level: number for number, level in enumerate(_LEVELS)}
-    return sorted(dict.fromkeys(names), key=lambda name: place.get(name, -1))
+    return sorted(dict.fromkeys(names), key=lambda n: _LEVELS.index(n) if n in _LEVELS else -1)
 
 
 def text(value: object, most: int = 1000) -> str:
@@ -147,10 +138,9 @@ class Picture(Figure):
 
 def need(frame: DataFrame, *columns: str) -> None:
     """Raise BadInputError if the frame lacks one of the columns, or has no rows."""
-    for name in columns:
-        if name not in frame:
-            wanted = ", ".join(columns)
-            raise BadInputError(f"the table has no column {name}: the figure needs {wanted}")
+    if lacks := [name for name in columns if name not in frame]:
+        wanted = ", ".join(columns)
+        raise BadInputError(f"the table has no column {lacks[0]}: the figure needs {wanted}")
     if frame.empty:
         raise BadInputError("the table has no rows: there is nothing to draw")
 
@@ -186,16 +176,15 @@ def bars(wide: float, values: DataFrame, looks: dict[str, Look], label: str, *, 
     """
     high = 0.24 if stacked else len(looks) * 0.145 + 0.06
     figure, (axes,) = panels(0.55 + len(values) * high, wide=wide)
-    values = values[[*looks]]
-    values.plot.barh(ax=axes, width=0.84, stacked=stacked, legend=False)
+    values, colours = values[[*looks]], [look.colour for look in looks.values()]
+    edges: Any = {"edgecolor": "white", "linewidth": 0.4}
+    values.plot.barh(ax=axes, width=0.84, stacked=stacked, legend=False, color=colours, **edges)
     halo = {"path_effects": [withStroke(linewidth=2.5, foreground="white")]}
     place: dict[str, Any] = {"label_type": "center", **halo} if stacked else {"padding": 2}
     containers: Any = axes.containers
     for look, drawn in zip(looks.values(), containers, strict=True):
         drawn.set_label(look.label)
-        for patch in drawn:
-            patch.set(**look.bar)
-        # A piece of a stack that is narrower than 4 % cannot hold its number.
+        # A number does not fit into a piece of a stack under 4 %.
         numbers = [format(x, form) if not stacked or x >= 4 else "" for x in drawn.datavalues]
         axes.bar_label(drawn, numbers, fontsize=SMALL, **place)
     name_rows(axes, [*values.index], 25 if wide == ONE else 40)
@@ -223,15 +212,13 @@ def logarithmic(axes: Axes) -> None:
     """A logarithmic horizontal axis with a few round numbers."""
     axes.set_xscale("log")
     low, high = axes.dataLim.intervalx
-    round_, short = LogLocator(subs=(1, 3) if high < 1000 * low else (1,)), EngFormatter(sep="")
-    axes.xaxis.set(major_locator=round_, minor_locator=NullLocator())
+    few, short = LogLocator(subs=(1, 3) if high < 1000 * low else (1,)), EngFormatter(sep="")
+    axes.xaxis.set(major_locator=few, minor_locator=NullLocator())
     axes.xaxis.set_major_formatter(lambda x, _: short(x) if x >= 1000 else f"{x:g}")
 
 
-def finish(
-    figure: Picture, data: DataFrame, stamp: object, note: str = "", *, right: bool = False
-) -> Picture:
-    """Write the labels of the last panel above or at the `right`, the stamp and a note below, and fix the layout.
+def finish(figure: Picture, data: DataFrame, stamp: object, note: str = "") -> Picture:
+    """Write the legend of the last panel above, the stamp and a note below, and fix the layout.
 
     The figure grows by what stands above and below its panels.
     """
@@ -243,10 +230,9 @@ def finish(
     if labels:
         # The room is in characters; the sign beside a label takes eight.
         across = int(14.5 * figure.get_figwidth()) // (max(map(len, labels)) + 8)
-        columns = 1 if right else max(1, min(len(labels), across))
-        high += 0 if right else 0.16 * -(-len(labels) // columns)
-        place: Any = "outside right upper" if right else "outside upper left"
-        figure.legend(handles, labels, loc=place, ncols=columns)
+        columns = max(1, min(len(labels), across))
+        high += 0.16 * -(-len(labels) // columns)
+        figure.legend(handles, labels, loc="outside upper left", ncols=columns)
     figure.set_figheight(high)
     figure.supxlabel("\n".join(footer), x=0.01, ha="left", fontsize=SMALL, color="#555555")
     figure.data = data

@@ -24,7 +24,6 @@ from workbench.llm.client import Client
 from workbench.llm.money import Budget, cautious
 from workbench.llm.parameters import left_out
 from workbench.prompts.prompt import check_folder
-from workbench.report.display import install
 from workbench.report.stamp import Stamp
 from workbench.report.tables import ResultTable
 from workbench.retrieve.retrieval import by_letters, with_retrieval
@@ -82,7 +81,7 @@ def open_study(experiment: str | Experiment, *, limit: float | None = None,
         some_of = replace(benchmark, questions=tuple(asked))
         study = Study(own, some_of, lab, Saved(folder), budget, stack.pop_all(), pool)
     atexit.register(study.close)
-    install()
+    pd.set_option("display.html.use_mathjax", False)  # a `$` in a frame opens no formula
     return study
 
 
