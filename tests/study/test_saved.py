@@ -24,6 +24,7 @@ def table(study):
 
 def test_a_table_is_saved_beside_its_data(study, table):
     run, shown = table
+    assert not pd.get_option("display.html.use_mathjax")
     assert study.save("a_table", shown) is shown
     folder = study.saved.folder
     data = pd.read_csv(folder / "a_table.csv")

@@ -76,6 +76,7 @@ def pool_html(selection: Selection) -> Html:
     found = f"Candidates: {len(trials)}; results: {len({*groups} - {-1})}."
     parts = [_line(f"Question {selection.question_id}. {found}")]
     parts.append(_line(f"{selection.selector} chose {chosen}."))
+    # The group -1, without a complete result, comes last.
     for index in sorted(range(len(trials)), key=lambda index: groups[index] % (len(groups) + 1)):
         result = f"Result {groups[index] + 1}" if groups[index] >= 0 else "No complete result"
         star = " ★ chosen" * (index == selection.chosen)

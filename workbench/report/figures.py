@@ -1,8 +1,8 @@
-"""The papers' figures and a few more, by subject: each function takes a tidy DataFrame and gives a Figure.
+"""The papers' figures and a few more, by subject, and the numbers that they show.
 
-All take `stamp`, whose text is the figure's footer: the model, the benchmark, the number of questions and the sense of
-EX. The figure's `data` is the table that it shows. Its columns `run`, `question_ids` and `counted` ("all" for all
-candidates, else the chosen ones) lead `study.trace` from a row to the answers that the row counts.
+A function that draws takes a tidy DataFrame and a `stamp`, whose text is the footer: the model, the benchmark, the
+number of questions and the sense of EX. Its Picture has the numbers as `data`. There the columns `run`, `question_ids`
+and `counted` ("all" for all candidates, else the chosen ones) lead `study.trace` from a row to the answers behind it.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -39,8 +39,6 @@ _WAYS = {
 
 # Accuracies with their intervals; paired differences of systems; accuracy against cost or size.
 
-# The columns by which `trace` finds the questions of a row.
-_TRACED = {"system", "generator", "db_id", "difficulty"}
 _COSTS = {"calls": "model calls", "tokens": "tokens", "dollars": "US dollars"}
 
 
@@ -57,12 +55,12 @@ def accuracies(questions: DataFrame, by: list[str]) -> DataFrame:
         found = stats.mean_interval(part["correct"].astype(float).tolist(), part["db_id"].tolist())
         ex = {"EX": 100 * found.mean, "low": 100 * found.low, "high": 100 * found.high}
         row = dict(zip(by, names, strict=True)) | {"n": found.n} | ex | {"run": runs(part)}
-        # `trace` needs these where the columns `by` do not say which answers the row counts.
+        # By these `trace` finds the answers that the row counts, where the columns `by` do not tell them.
         if "chosen" in part:
             row["counted"] = "all"
         if "sample" in part and len(set(part["sample"])) == 1:
             row["sample"] = part["sample"].iloc[0]
-        if "question_id" in part and not _TRACED.issuperset(by):
+        if "question_id" in part and set(by) - {"system", "generator", "db_id", "difficulty"}:
             row["question_ids"] = question_ids(part)
         rows.append(row)
     return DataFrame(rows)
@@ -96,7 +94,9 @@ def differences(questions: DataFrame, against: str | None = None) -> DataFrame:
     base = next(iter(verdicts)) if against is None else against
     if base not in verdicts or len(verdicts) < 2:
         given = ", ".join(map(str, verdicts))
-        raise BadInputError(f"the rows have the system {given}: give two or more, one {base!r}")
+        raise BadInputError(
+            f"the rows are of {given}: give two or more systems, one of them {base!r}"
+        )
     clusters = dict(zip(questions["question_id"], questions["db_id"], strict=True))
     rows = []
     for name in (name for name in verdicts if name != base):
@@ -117,8 +117,8 @@ def paired_differences(
 ) -> Picture:
     """The `differences` as a figure: intervals and McNemar's exact p, both over questions.
 
-    The pale interval is clustered by database. With fewer than ten databases there is none, and the figure says so. A
-    row has the colour of the system or generator in its name.
+    A pale interval is clustered by database; with fewer than ten databases the figure says that there is none. A row
+    has the colour of the system or generator in its name.
     """
     data = differences(questions, against)
     note = f"{stats.too_few(questions['db_id'].nunique())}."
@@ -199,9 +199,9 @@ def accuracy_against(points: DataFrame, x: str, label: str = "", *, stamp: objec
 
 
 def bounds(trials: DataFrame, by: str = "generator", *, first: bool = False) -> DataFrame:
-    """Upper and lower bound in percent for every k, by a column's values, and for all rows together.
+    """Upper and lower bound in percent for every k, for each value of a column and for all rows together.
 
-    A bound is the exact expectation over all choices of k candidates or, with `first`, that of the first k.
+    A bound is the exact mean over all choices of k candidates or, with `first`, that of the first k.
     """
     style.need(trials, "question_id", "correct", by)
     groups = {str(name): trials[trials[by] == name] for name in style.ordered(trials[by])}
@@ -232,8 +232,8 @@ def bounds_by_generator(
 ) -> Picture:
     """Figure 2, a to c: a panel for each generator and one for all, with both bounds and the selector's EX.
 
-    `selected` has the columns `generator` ("all together" for all), `k` and `EX`, in percent, of the choice among the
-    first k candidates. The bounds then are of these same candidates, so that no choice lies outside.
+    `selected` has for each `generator` ("all together" for all) and `k` the `EX`, in percent, of the choice among the
+    first k candidates. The bounds are then of the same candidates, so that EX lies between them.
     """
     data = bounds(trials, first=selected is not None)
     if selected is not None:
@@ -304,7 +304,7 @@ def venn(frame: DataFrame, *, stamp: object) -> Picture:
         rows.append(row | {"question_ids": " ".join(map(str, theirs)), "counted": "all"})
     data = DataFrame(rows)
     draw, module = (venn3, layout.venn3) if len(rows) == 8 else (venn2, layout.venn2)
-    # Circles to scale would hide the regions that matter most, of a few questions that one alone solves.
+    # Circles to scale would hide small regions: the questions that one alone solves, which matter most.
     even = module.DefaultLayoutAlgorithm(fixed_subset_sizes=(1,) * (len(rows) - 1))
     looks = style.looks(wide).values()
     figure, (axes,) = style.panels(2.1)
@@ -359,9 +359,9 @@ def agreement(frame: DataFrame, measure: str = "same verdict", *, stamp: object)
     for (a, ours), (b, theirs) in product(wide.items(), repeat=2):
         pair = ours == theirs if measure == "same verdict" else ours & ~theirs
         share = 100 * (ours if a == b else pair).mean()
-        row = {"generator": a, "other": b, "percent": share}
-        rows.append(row | {"run": runs(frame), "counted": "all"})
-    data, names = DataFrame(rows), [style.text(shown(name), 28) for name in wide]
+        rows.append({"generator": a, "other": b, "percent": share})
+    data = DataFrame(rows).assign(run=runs(frame), counted="all")
+    names = [style.text(shown(name), 28) for name in wide]
     values = data["percent"].to_numpy().reshape(len(names), -1)
     own = np.eye(len(names), dtype=bool)  # the diagonal has another measure, so no colour
     pairs = values[~own] if len(names) > 1 else values
@@ -426,9 +426,9 @@ def exists_and_chosen(questions: DataFrame, *, stamp: object) -> Picture:
 
 @style.settings
 def regret(questions: DataFrame, *, stamp: object) -> Picture:
-    """For each `system`, which may be a selector: the share that is right, lost in selection, or without a right candidate.
+    """For each `system` the shares of questions that are right, lost in selection, or without a right candidate.
 
-    `data` has the number of lost questions; `outcomes` shows which questions are lost.
+    `data` has the number of lost questions; `outcomes` tells which.
     """
     style.need(questions, "system")
     looks, rows = {"right": _WAYS[RIGHT], "lost": _WAYS[LOST], NONE: _WAYS[NONE]}, []
@@ -444,7 +444,7 @@ def regret(questions: DataFrame, *, stamp: object) -> Picture:
 
 # How pruning narrows a schema: CHESS's figures 5, 16 and 17; and what queries are made of: CHASE-SQL's figure 25.
 
-_LINE, _ACROSS = 0.135, 4  # inches a line; blocks side by side
+_ACROSS = 4  # blocks side by side
 _SURVIVAL = "table column stage place stages used primary_key foreign_key".split()  # noqa: SIM905
 
 
@@ -498,8 +498,8 @@ def funnel(stages: DataFrame, *, stamp: object) -> Picture:
 def survival(stages: Mapping[str, Schema], used: Iterable[tuple[str, str]] = ()) -> DataFrame:
     """A row for each column: the last stage that kept it, its keys, and whether the gold query uses it.
 
-    `stages` maps each stage's name to the schema that it left, the whole schema first; `used` are the gold
-    query's columns.
+    `stages` maps each stage's name to the schema that it left, the whole schema first; `used` has the table and column
+    names of the gold query.
     """
     if not stages:
         raise BadInputError("no stages: give the whole schema, and what each stage left of it")
@@ -518,10 +518,10 @@ def survival(stages: Mapping[str, Schema], used: Iterable[tuple[str, str]] = ())
 
 @style.settings
 def pruned_schema(columns: DataFrame, *, stamp: object) -> Picture:
-    """Figure 17: tables as blocks of columns, as `survival` returns them; the longer kept, the darker.
+    """Figure 17: a block for each table; a column that more stages kept is darker. `survival` makes `columns`.
 
-    Primary keys are bold, foreign keys in italics with the table that they refer to, and the gold
-    query's columns starred.
+    Primary keys are bold, foreign keys in italics with the table that they refer to, and the gold query's columns have
+    a star.
     """
     style.need(columns, *_SURVIVAL)
     last = max(1, int(columns["stages"].iloc[0]) - 1)
@@ -544,7 +544,7 @@ def pruned_schema(columns: DataFrame, *, stamp: object) -> Picture:
                 color="white" if row["place"] > 0.6 * last else style.INK,
             )  # fmt: skip
         heights[x] += len(block) + 2
-    figure.set_figheight(0.1 + _LINE * max(heights))
+    figure.set_figheight(0.1 + 0.135 * max(heights))
     axes.set(xlim=(0, _ACROSS), ylim=(max(heights), 0))
     for place, stage in sorted(set(zip(columns["place"], columns["stage"], strict=True))):
         label = style.text(f"left by {stage}" if place else f"only in {stage}", 40)
@@ -556,7 +556,7 @@ def pruned_schema(columns: DataFrame, *, stamp: object) -> Picture:
 
 @style.settings
 def feature_distribution(queries: DataFrame, *, stamp: object) -> Picture:
-    """Figure 25: the percentage of each source's readable queries with each feature; the column `sql` has the queries."""
+    """Figure 25: the percentage of each `source`'s queries that have each feature. Unreadable `sql` is not counted."""
     style.need(queries, "source", "sql")
     rows = []
     for name, group in queries.groupby("source", sort=False):

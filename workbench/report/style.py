@@ -152,13 +152,13 @@ def series(rows: DataFrame, label: str) -> dict[str, DataFrame]:
 
 
 def spread(rows: DataFrame, value: str = "EX") -> list[pd.Series] | None:
-    """The distances from a value to `low` and to `high`, as `Axes.errorbar` takes them."""
+    """The distances from a value to `low` and to `high`, as `Axes.errorbar` takes them; None without such columns."""
     ends = {"low", "high"} <= set(rows)
     return [rows[value] - rows["low"], rows["high"] - rows[value]] if ends else None
 
 
 def panels(high: float, number: int = 1, wide: float = ONE) -> tuple[Picture, list[Axes]]:
-    """A figure of rows of a height in inches: one panel, or two in a row, which have a common vertical axis."""
+    """A figure of a number of panels, `high` inches each: one, or two side by side in each row; with one vertical axis."""
     rows, across = -(-number // 2), min(2, number)
     size = (TWO if number > 1 else wide, max(1.0, rows * high))
     figure = Picture(figsize=size, layout="constrained")
@@ -170,17 +170,17 @@ def panels(high: float, number: int = 1, wide: float = ONE) -> tuple[Picture, li
 
 def bars(wide: float, values: DataFrame, looks: dict[str, Look], label: str, *, form: str = ".1f",
          stacked: bool = False, **finishing: Any) -> Picture:  # fmt: skip
-    """A figure of horizontal bars with their numbers, percentages unless `form` shows counts.
+    """A figure of horizontal bars with their numbers: percentages, or counts if `form` is ",.0f".
 
-    Each row is a group of bars, or a stack of them, with a bar for each column. `finishing` are data, stamp and note.
+    A row of `values` is a group or a stack of bars, a column one bar of each. `finishing` has the arguments of `finish`.
     """
     high = 0.24 if stacked else len(looks) * 0.145 + 0.06
     figure, (axes,) = panels(0.55 + len(values) * high, wide=wide)
-    values, colours = values[[*looks]], [look.colour for look in looks.values()]
-    edges: Any = {"edgecolor": "white", "linewidth": 0.4}
-    values.plot.barh(ax=axes, width=0.84, stacked=stacked, legend=False, color=colours, **edges)
-    halo = {"path_effects": [withStroke(linewidth=2.5, foreground="white")]}
-    place: dict[str, Any] = {"label_type": "center", **halo} if stacked else {"padding": 2}
+    values = values[[*looks]]
+    inks: Any = {"color": [look.colour for look in looks.values()], "edgecolor": "white", "lw": 0.4}
+    values.plot.barh(ax=axes, width=0.84, stacked=stacked, legend=False, **inks)
+    halo = [withStroke(linewidth=2.5, foreground="white")]
+    place: Any = {"label_type": "center", "path_effects": halo} if stacked else {"padding": 2}
     containers: Any = axes.containers
     for look, drawn in zip(looks.values(), containers, strict=True):
         drawn.set_label(look.label)
@@ -242,7 +242,7 @@ def finish(figure: Picture, data: DataFrame, stamp: object, note: str = "") -> P
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write path.png, 200 dots an inch; .svg and .pdf into a folder of the workbench's home."""
+    """Write PATH.png, and the figure as .svg and .pdf into a folder of the workbench's home."""
     folder = home() / "figures" / path.parent.name
     folder.mkdir(parents=True, exist_ok=True)
     for kind, parent in (("png", path.parent), ("svg", folder), ("pdf", folder)):
@@ -251,9 +251,9 @@ def save(figure: Figure, path: Path) -> None:
 
 @settings
 def rendered(figure: Figure, kind: str) -> bytes:
-    """The bytes of an image file, equal for equal figures: without a date and the name of a program.
+    """The bytes of an image file, equal for equal figures: it has no date and names no program.
 
-    A PNG has a palette of 255 colours, which makes it half as large or less.
+    A PNG has a palette of 255 colours, so it is at most half as large.
     """
     file, unsaid = BytesIO(), {"svg": ("Date", "Creator"), "png": ("Software",)}
     unsaid |= {"pdf": ("CreationDate", "Creator", "Producer")}

@@ -1,6 +1,6 @@
-"""Tables of our numbers, alone or beside the paper's: intervals beside numbers, all text escaped.
+"""Tables of our numbers, alone or beside the paper's, as HTML, Markdown and CSV.
 
-All text may come from databases and models. Classes tell MathJax to ignore tables, where `$` is a dollar.
+Every text may come from a database or a model, so it is escaped. A class keeps MathJax away: a `$` is a dollar.
 """
 
 import re
@@ -109,7 +109,7 @@ def markdown(text: str) -> str:
 
 
 def _decimals(column: "pd.Series[Any]") -> int:
-    """No decimals for counts, one or two if that loses nothing, else by the size of the values."""
+    """How many decimals a column shows: none for counts, one or two if these are exact, else by the largest value."""
     values = column.dropna().abs()
     if pd.api.types.is_integer_dtype(column) or values.empty:
         return 0
@@ -142,9 +142,9 @@ def beside(
 ) -> ResultTable:
     """Our rows beside the paper's rows of the same label, then the rows that only the paper has.
 
-    Labels are compared by their words, in any case. Of the paper's rows with the same label, ours stands beside the one
-    whose model is most like a model that the row's run asked. `columns` names the paper's columns to show beside each
-    of ours; by default those of the same name. If the paper's rows are of several models, a column names them.
+    Labels are equal if their words are, in any case. Where the paper has a label for several models, our row stands
+    beside that of the model most like one that our run asked, and a column names the models. `columns` says for each of
+    our columns which of the paper's stand beside it; by default those of the same name.
     """
     paper, names = published.paper, list(map(str, ours))
     given = columns or {name: name for name in names if name in published.columns}
@@ -193,7 +193,7 @@ def _row_beside(ours: pd.DataFrame, theirs: pd.DataFrame, label: str, stamp: Sta
     if same.empty:
         return -1
     own = stamp.of(ours)
-    models = same["model"].tolist() if "model" in same else [""] * len(same)
+    models = [*same.get("model", [""])]  # without models, one row has the label
     return int(same.index[nearest_model(models, (own.model, *own.others))])
 
 
