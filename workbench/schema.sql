@@ -67,10 +67,10 @@ CREATE TABLE IF NOT EXISTS selections(
     record BLOB NOT NULL            -- JSON compressed by zlib: which was chosen and why, cost
 );
 CREATE TABLE IF NOT EXISTS runs(
-    id TEXT PRIMARY KEY,            -- hash of system, benchmark and models: what was asked for
+    id TEXT PRIMARY KEY,            -- hash of name, system, benchmark and answers
     name TEXT NOT NULL,
     benchmark TEXT NOT NULL,
     system TEXT NOT NULL,           -- as Python prints it
-    selections TEXT NOT NULL,       -- JSON: a list for each question of key, question, database, difficulty
+    selections TEXT NOT NULL,       -- JSON: for each question the key of its selection, id, database, difficulty, text
     created REAL NOT NULL           -- seconds since 1970
 );

@@ -54,7 +54,7 @@ def test_files_are_judged_and_each_is_compared_with_the_first(run, spider, right
     assert second.split()[:3] == ["wrong", "12", "66.67"]
     assert {"by difficulty", "by feature"} <= {*out.splitlines()}
     assert "wrong against right, EX (BIRD) of the first answers: -33.33 [" in out
-    assert "right only there: 0 3 6 9" in out
+    assert "only right is right: 0 3 6 9" in out
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])

@@ -87,7 +87,7 @@ def test_killed_at_random_moments_and_resumed_it_ends_with_the_same_files(
     paid = rows(tmp_path / "whole")
     draw = random.Random(7)
     for had in (1, 6, 12):
-        killed = start("killed", path, "--again")
+        killed = start("killed", path)
         wait_for(lambda had=had: rows(home)[0][0] >= had)
         time.sleep(draw.random())
         killed.kill()

@@ -49,25 +49,26 @@ def main() -> None:
     stop_on_signals()
     warnings.showwarning = lambda message, *_, **__: print(f"workbench: {message}", file=sys.stderr)
     streams: Any = VisibleStream(sys.stdout), VisibleStream(sys.stderr)
+    code, said = 2, ""
     with redirect_stdout(streams[0]), redirect_stderr(streams[1]):
         try:
-            cli.main(sys.argv[1:] or ["--help"], "workbench", standalone_mode=False)
+            cli.main(None, "workbench", standalone_mode=False)
             sys.stdout.flush()
-            code, said = 0, ""
+            code = 0
         except BrokenPipeError:  # `head` has closed the pipe, for instance; click exits with 1, too
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code, said = 1, ""
+            code = 1
         except (KeyboardInterrupt, click.Abort):
-            code, said = (
-                exit_code(),
-                "stopped; finished work is saved, run the command again to go on",
-            )
+            code, said = exit_code(), "stopped; finished work is saved, run the command again to go on"  # fmt: skip
+        except click.exceptions.NoArgsIsHelpError as error:
+            code = 0
+            print(error.format_message())
         except click.ClickException as error:
-            code, said = 2, error.format_message()
+            said = error.format_message()
         except WorkbenchError as error:
-            code, said = 2, str(error)
+            said = str(error)
         except OSError as error:
-            code, said = 2, f"{error.filename or 'a file'}: {error.strerror or error}"
+            said = f"{error.filename or 'a file'}: {error.strerror or error}"
         if said:
             print("workbench:", said.replace("\n", " "), file=sys.stderr)
     sys.exit(code)

@@ -11,7 +11,7 @@ from workbench.cli import options
 from workbench.errors import BadInputError
 from workbench.sql.context_text import result_text
 from workbench.systems.system import solve
-from workbench.types import Question, Selection
+from workbench.types import Candidate, Question, Selection
 
 
 @click.command()
@@ -35,7 +35,7 @@ def ask(database: str, question: str, hint: str, system: str, model: str, judge:
     if not path.is_file() and database in splits:
         path = open_benchmark(f"bundled-{splits[database]}").database(database)
     if not path.is_file():
-        known = f"give an SQLite database, or one of the bundled {', '.join(splits)}"
+        known = f"give an SQLite file, or one of the bundled databases: {', '.join(splits)}"
         raise BadInputError(f"{database}: no such file; {known}")
     if not question.strip():
         raise BadInputError("the question is empty; ask one, in quotes")
@@ -54,20 +54,18 @@ def ask(database: str, question: str, hint: str, system: str, model: str, judge:
 
 
 def _told(selection: Selection, *, parser: bool) -> str:
-    """The answer, its SQL and why it was chosen; first of all, what the parser did not understand."""
+    """What the parser did not understand, the answer, its SQL, and why it was chosen."""
     trial, trials = selection.trial, selection.trials
     if trial is None or not trial.candidate.sql.strip():
-        why = "".join(f"{t.candidate.reasoning}\n({t.candidate.problem})\n" for t in trials[:1])
-        more = "A parser has read the question: name tables and columns, or give --model." * parser
-        return f"No candidate has a query. {why}{more}".strip()
+        first = trials[0].candidate if trials else Candidate("", "")
+        problem = "" if parser else first.problem and f"\n({first.problem})"
+        return f"No candidate has a query. {first.reasoning}{problem}"
     ran = trial.execution
     missed = re.findall(r"not understood: [^\n\\]+", trial.candidate.reasoning) if parser else []
-    lines = [*missed[:1], result_text(ran) if ran else "not run", "", trial.candidate.sql, ""]
+    why = f"There is no answer: none of {len(trials)} candidates ran."
     if ran and ran.is_complete:
         same = [t for t in trials if t.execution and t.execution.fingerprint == ran.fingerprint]
         generators = ", ".join(dict.fromkeys(t.candidate.generator for t in same))
-        lines.append(f"Chosen by {selection.selector}: {len(same)} of {len(trials)} candidates gave this answer"
-                     f" ({generators}).")  # fmt: skip
-    else:
-        lines.append(f"There is no answer: none of {len(trials)} candidates ran.")
-    return "\n".join(lines)
+        why = f"Chosen by {selection.selector}: {len(same)} of {len(trials)} candidates gave this answer ({generators})."  # fmt: skip
+    shown = result_text(ran) if ran else "not run"
+    return "\n".join([*missed[:1], shown, "", trial.candidate.sql, "", why])

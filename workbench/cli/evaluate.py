@@ -16,9 +16,7 @@ from workbench.llm.cache import Cache
 from workbench.sql.executor import Executor
 
 
-def _by_name(
-    _context: click.Context, _option: click.Parameter, given: tuple[str, ...]
-) -> dict[str, str]:
+def _by_name(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
     files = dict(item.partition("=")[::2] for item in given)
     if not all(files.values()) or len(files) < len(given):
         raise click.BadParameter(f"{' '.join(given)!r}: give NAME=FILE, each name once")
@@ -44,10 +42,11 @@ def evaluate(benchmark: str, root: Path | None, limit: int | None, files: tuple[
     """Judge files of predictions, and compare each with the first one.
 
     BENCHMARK is a name that `workbench data` lists, or a JSON file of your own, with --root the folder of its
-    databases; each FILE has predictions, or is a folder of such files. ex_bird compares sets of rows. ex_spider compares
-    rows with duplicates, under any order of the columns, in order where the gold query has an ORDER BY, and drops
-    DISTINCT from both queries. em is Spider's exact set match, soft_f1 that of BIRD's mini-dev. Numbers are in percent,
-    intervals clustered by database.
+    databases. FILE has predictions, or is a folder of such files.
+
+    Numbers are in percent, and intervals are clustered by database. ex_bird compares sets of rows. ex_spider compares
+    rows with their duplicates, under any order of the columns; it drops DISTINCT from both queries, and minds the order
+    of rows where gold has an ORDER BY. em is Spider's exact set match, soft_f1 that of BIRD's mini-dev.
     """
     if save:
         options.check_writable(save, *files, *golds.values(), benchmark)
@@ -64,9 +63,8 @@ def evaluate(benchmark: str, root: Path | None, limit: int | None, files: tuple[
             right = found.assign(correct=found["ex_bird"] > 0)
             scored = timed(judged, right, executor, "time", efficiency).groupby("generator")
             summary = summary.join(100 * scored[["ves", "r_ves"]].mean(), on="generator")
-        tables = {
-            f"{judged.name}: {len(judged.questions)} questions ({judged.fingerprint()[:22]})\n": summary
-        }
+        title = f"{judged.name}: {len(judged.questions)} questions ({judged.fingerprint()[:22]})\n"
+        tables = {title: summary}
         for name in by:
             frame = judging.by_feature(found, judged) if name == "feature" else found
             tables[f"\nby {name}"] = judging.summarise(frame, name)
@@ -80,10 +78,11 @@ def evaluate(benchmark: str, root: Path | None, limit: int | None, files: tuple[
     against, *others = summary["generator"]
     for name in others:
         one = judging.compare_generators(found, name, against)
-        low, high = 100 * one.low, 100 * one.high
-        print(f"\n{name} against {against}, EX (BIRD) of the first answers: {100 * one.difference:+.2f} [{low:+.2f}, "
-              f"{high:+.2f}], p = {one.p_value:.3g}; {one.note}\n  right only here: {' '.join(one.won) or 'none'}\n"
-              f"  right only there: {' '.join(one.lost) or 'none'}")  # fmt: skip
+        change, low, high = (f"{100 * x:+.2f}" for x in (one.difference, one.low, one.high))
+        print(f"\n{name} against {against}, EX (BIRD) of the first answers: {change} [{low}, {high}],",
+              f"p = {one.p_value:.3g}; {one.note}")  # fmt: skip
+        print(f"  only {name} is right: {' '.join(one.won) or 'never'}")
+        print(f"  only {against} is right: {' '.join(one.lost) or 'never'}")
     if save and save.suffix == ".csv":
         found.map(plain).to_csv(save, index=False)
     elif save:

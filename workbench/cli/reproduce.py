@@ -22,15 +22,14 @@ from workbench.study.preview import estimated, preview_home
 @click.option("--only", multiple=True, metavar="NOTEBOOK", help="Only this one; repeat for more.")
 @options.limit
 @click.option("--at-once", type=click.IntRange(1), help="Notebooks at a time. Default: one a processor.")  # fmt: skip
-@click.option("--again", is_flag=True, help="Run unchanged notebooks again, too, from the cache.")
 @options.preview
 @click.option("--from", "pack", type=click.Path(path_type=Path, exists=True), help="Add the calls that"
               " `workbench cache export --run` wrote to this file.")  # fmt: skip
 @click.option("--offline", is_flag=True, help="Make no call: stop at the first one that is not cached.")  # fmt: skip
 @options.batch
 @options.cluster
-def reproduce(experiment: str, only: tuple[str, ...], limit: int | None, at_once: int | None, again: bool,
-              preview: bool, pack: Path | None, offline: bool, batch: bool, cluster: str) -> None:  # fmt: skip
+def reproduce(experiment: str, only: tuple[str, ...], limit: int | None, at_once: int | None, preview: bool,
+              pack: Path | None, offline: bool, batch: bool, cluster: str) -> None:  # fmt: skip
     """Run the notebooks of EXPERIMENT and draw the papers' tables and figures.
 
     EXPERIMENT is a name in the folder experiments, or a YAML file. The default, embedded, needs no key and no network.
@@ -53,7 +52,7 @@ def reproduce(experiment: str, only: tuple[str, ...], limit: int | None, at_once
         jobs = notebooks.plan(settings, only, limit)
         if settings.model.startswith("embedded/"):
             print("machinery check: a parser answers, no language model", flush=True)
-        spent = notebooks.run(jobs, at_once=at_once, again=again)
+        spent = notebooks.run(jobs, at_once=at_once)
         print(estimated(home, store) if preview else spent)
     if limit is None and not preview and jobs and jobs[0].figures.is_dir():
         print(f"gallery: {write_gallery(jobs[0].figures.parent)}")
@@ -78,4 +77,4 @@ def trace(data: Path, row: int) -> None:
         calls = len({key for keys in found["calls"] for key in keys})
         asked = found["question_id"].nunique()
         print(f"{len(found):,} candidates for {asked:,} questions, {calls:,} calls\n")
-        print(back.told(data, found, store))
+        print(back.told(found, store))

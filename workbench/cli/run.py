@@ -11,17 +11,16 @@ import click
 from workbench.benchmarks.load import BENCHMARKS, benchmark_name
 from workbench.benchmarks.predictions import ANSWERS, write_predictions
 from workbench.cli import options
-from workbench.errors import BadInputError
 from workbench.llm.cache import Cache
 from workbench.llm.money import dollars
-from workbench.study.experiment import experiment_of
+from workbench.study.experiment import Experiment
 from workbench.study.measures import notes_on
 from workbench.study.preview import estimated, preview_home
 from workbench.study.study import open_study
 
 
 @click.command()
-@click.argument("system", type=click.Choice(list(options.SYSTEMS)))
+@click.argument("system", type=click.Choice(list(options.SYSTEMS)), metavar="SYSTEM")
 @click.option("--benchmark", default="bundled-dev", show_default=True, metavar="NAME|FILE",
               help=f"One of {', '.join(BENCHMARKS)}, or a JSON file of your own.")  # fmt: skip
 @options.root
@@ -38,25 +37,25 @@ from workbench.study.study import open_study
 def run(system: str, benchmark: str, judge: str, save: Path | None, preview: bool, **settings: Any) -> None:  # fmt: skip
     """Run SYSTEM over a benchmark and print its execution accuracy and cost.
 
-    The table and the answers are saved in the folder runs. `workbench evaluate` judges the answers again in every
+    SYSTEM is chase (CHASE-SQL), chess (CHESS, IR+CG+UT), chess-ss (CHESS, IR+SS+CG), mac (MAC-SQL),
+    zero-shot (BIRD's prompt) or direct (our own prompt). The table and the answers are saved in the folder runs. `workbench evaluate` judges the answers again in every
     sense, and `workbench trace` shows the SQL and calls behind a row of the table. Running again asks only for what
     is missing.
     """
-    if not benchmark_name(benchmark):
-        known = f"there are {', '.join(BENCHMARKS)}, or give NAME.json"
-        raise BadInputError(f"no benchmark {benchmark!r}; {known}")
+    benchmark = benchmark_name(benchmark) or benchmark
+    experiment = Experiment(Path(benchmark).stem, benchmark=benchmark, output="runs")
     model, prompts = settings["model"], settings["prompts"]
     asked = options.make_system(system, model, judge)
     if preview:
         with Cache() as store, preview_home() as home:
-            few = replace(experiment_of(benchmark), preview=3, cache=store.path, figures=home)
+            few = replace(experiment, preview=3, cache=store.path, figures=home)
             with open_study(few, **settings) as study:
                 study.run(asked)
             print(estimated(home, store))
         return
     own = filter(None, [system, model, judge, prompts and prompts.name])
     name = re.sub(r"\W+", "_", "_".join(own))
-    with open_study(benchmark, **settings) as study:
+    with open_study(experiment, **settings) as study:
         run, folder = study.run(asked), study.saved.folder
         found, title = {run.name: run}, f"Systems on {study.benchmark.name}"
         table = study.save(name, study.costs(found).alone(title, notes_on(found)))

@@ -1,8 +1,8 @@
-"""An experiment's notebooks, each run by Papermill in a thread, as many at once as there are processors.
+"""Run an experiment's notebooks by Papermill, each in a thread, as many at once as there are processors.
 
-A notebook that fails is told and stops no other. One whose inputs and files are unchanged since its last run is not run
-again: a hash of both stands in the metadata of its executed copy. The calls of a stopped notebook are cached, so a second
-run goes on with it. The cache tells the progress: what was asked since the start, and at what cost.
+A notebook that fails stops no other. A notebook is not run again while its inputs and files are unchanged: a hash of
+both stands in the metadata of its executed copy. The calls of a stopped notebook are cached, so a second run goes on
+from there. Progress is read from the cache: the calls since the start, and their cost.
 """
 
 import ast
@@ -47,13 +47,13 @@ from workbench.terminal import bar_stream
 _PACKAGE = Path(__file__).parents[1]
 _DESK = ("cli", "explorer", "widgets")  # no number comes from these, or from the labeller
 _LIBRARIES = ("ipykernel", "litellm", "matplotlib", "numpy", "pandas", "papermill", "seaborn", "sqlglot")  # fmt: skip
-# Settings that change no number.
+# Settings on which no number depends.
 _ASIDE = ("notebooks", "about", "batch", "cluster", "offline", "budget", "figures", "path", "folder", "cache")  # fmt: skip
 
 
 @dataclass(slots=True)
 class Job:
-    """One notebook of a run: its parameters, a hash of its inputs, and how it ended."""
+    """One notebook of a run. `key` is a hash of its inputs."""
 
     name: str
     notebook: Path
@@ -66,13 +66,13 @@ class Job:
 
     @property
     def records(self) -> dict[str, Any]:
-        """The index's record of each figure and table that the notebook saves."""
+        """The record in the index of each figure and table that the notebook saves."""
         index = read_index(self.figures)
         return {name: index.get(name) for name in SAVED.findall(self.notebook.read_text("utf-8"))}
 
     @property
     def hash(self) -> str:
-        """A hash of its inputs, of the files of these figures and tables, and of their records."""
+        """A hash of the inputs, of the files that the notebook wrote, and of their records."""
         names = [f"{name}{kind}" for name in self.records for kind in (".csv", ".png")]
         files = [self.figures / name for name in (*names, self.output.name)]
         made = {file.name: _hash(file.read_bytes()) for file in files if file.is_file()}
@@ -85,7 +85,7 @@ class Job:
         return False
 
     def missing(self) -> int:
-        """The questions, of the runs behind these, whose answers are not kept, since a call failed."""
+        """How many questions of the runs behind the figures and tables have no answer, since a call failed."""
         runs = {run for record in self.records.values() if record for run in record["runs"]}
         lost = "SELECT 1 FROM runs, json_each(selections) WHERE value ->> 0 = '' AND runs.id IN"
         with Store() as store:
@@ -93,23 +93,22 @@ class Job:
 
 
 def plan(experiment: Experiment, only: Sequence[str] = (), limit: float | None = None) -> list[Job]:
-    """The notebooks that an experiment names, checked before any is run; the experiment is written for their kernels.
+    """The notebooks that an experiment names, with checked parameters; the kernels read the experiment's copy in `home`.
 
-    Runs with a limit have folders of their own.
+    A run with a limit has folders of its own.
     """
     for name in only:
         one_of(experiment.notebooks, notebook=name)
     folder = home() / "runs" / (experiment.name if limit is None else f"{experiment.name}-{limit}")
     figures = experiment.figures or experiment.folder / "figures" / folder.name
     shared = "" if experiment.preview else _shared_hash(experiment)
-    resolved = replace(experiment, figures=figures)
-    written = resolved.write(folder / f"{experiment.name}.yaml")
+    written = replace(experiment, figures=figures).write(folder / f"{experiment.name}.yaml")
     given = {"experiment": str(written)} | ({} if limit is None else {"limit": limit})
     jobs = []
     for name, own in experiment.notebooks.items():
-        folders = experiment.folder / "notebooks", shipped("notebooks")
-        places = [place / f"{name}.ipynb" for place in folders]
-        notebook = next(filter(Path.is_file, places), places[0])
+        places = experiment.folder / "notebooks", shipped("notebooks")
+        notebooks = [place / f"{name}.ipynb" for place in places]
+        notebook = next(filter(Path.is_file, notebooks), notebooks[0])
         check_parameters(notebook, own | given)
         key = content_hash("notebook", [shared, _hash(notebook.read_bytes()), dict(own), limit])
         output = folder / f"{name.replace('/', '-')}.ipynb"
@@ -125,13 +124,13 @@ def check_parameters(notebook: Path, given: Mapping[str, Any]) -> None:
         one_of(known, **{f"a parameter of {notebook.name}": name})
 
 
-def run(jobs: Sequence[Job], *, at_once: int | None = None, again: bool = False) -> str:
-    """Run the jobs, `again` unchanged ones as well; returns what was asked and spent.
+def run(jobs: Sequence[Job], *, at_once: int | None = None) -> str:
+    """Run the jobs that are not unchanged, and return what was asked and spent, as text.
 
-    Ctrl-C interrupts the kernels and waits for what is under way in them; a second one kills them.
+    Ctrl-C interrupts the kernels and waits for the calls under way in them; a second Ctrl-C kills the kernels.
     """
     for job in jobs:
-        job.state = "waiting" if again or not job.unchanged() else "unchanged"
+        job.state = "unchanged" if job.unchanged() else "waiting"
     _Kernel.stopping.clear()
     with Store() as store, ThreadPoolExecutor(at_once or os.cpu_count()) as pool:
         progress = _Progress(store)
@@ -152,7 +151,7 @@ def run(jobs: Sequence[Job], *, at_once: int | None = None, again: bool = False)
 
 
 class _Kernel(AsyncKernelManager):
-    """A kernel that another thread can signal. It has one hash seed, with which sums over a set are always the same."""
+    """A kernel that another thread can signal. With a fixed hash seed, sums over a set are always the same."""
 
     stopping: ClassVar = threading.Event()
     started: ClassVar[WeakSet["_Kernel"]] = WeakSet()
@@ -196,7 +195,7 @@ def _execute(job: Job) -> None:
             executed["metadata"]["workbench"] = job.hash
             job.output.write_bytes(orjson.dumps(executed, option=orjson.OPT_INDENT_2))
         job.state = "done"
-    except Exception as error:  # noqa: BLE001  it is told, and the other notebooks go on
+    except Exception as error:  # noqa: BLE001  it is reported, and the other notebooks go on
         job.error = redact(_told(error))
         job.state = "stopped" if _Kernel.stopping.is_set() else "failed"
     finally:
@@ -204,7 +203,7 @@ def _execute(job: Job) -> None:
 
 
 def _told(error: Exception) -> str:
-    """The cell that failed, as JupyterLab numbers it, the line in it, and why."""
+    """The cell that failed, by JupyterLab's number, its line, and the message."""
     if not isinstance(error, PapermillExecutionError):
         return f"{type(error).__name__}: {' '.join(str(error).split()):.600}"
     arrows = re.findall(r"^-+> *\d+ (.*)$", strip_color("\n".join(error.traceback)), re.MULTILINE)
@@ -258,7 +257,7 @@ def _hash(content: bytes) -> str:
 
 
 class _Progress:
-    """A line of progress, on a terminal always the same one, elsewhere every 30 s; and one for each notebook that ends."""
+    """Prints a line for each notebook that ends, and progress: one line that changes, or without a terminal one each 30 s."""
 
     def __init__(self, store: Store) -> None:
         self._store, self._ended, self._needed = store, set[str](), 0

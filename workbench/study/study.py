@@ -219,13 +219,14 @@ class Study:
         self._asked[run] = tuple(models)
         self._similarity[run] = "letters" if by_letters(system) else ""
         self.saved.names[run] = name
+        by_id = {question.id: question for question in asked}
         about = questions[["question_id", "db_id", "difficulty"]].to_numpy().tolist()
-        selections = canonical([(records[key].key, key, *more) for key, *more in about]).decode()
+        listed = [(records[key].key, key, *more, by_id[key].text) for key, *more in about]
+        selections = canonical(listed).decode()
         if not lab.client.cache.read_only:
             row = (run, name, self.benchmark.name, repr(system), selections, time.time())
             with lab.client.cache.write() as database:  # from which `trace` reads
                 database.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", row)
-        by_id = {question.id: question for question in asked}
         selection = lambda key: solve.selection_of(records[key], by_id[key], lab)  # noqa: E731
         return Run(run, name, system, trials, questions, selection, lab.client.ledger.total())
 

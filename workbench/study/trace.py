@@ -5,22 +5,19 @@ columns question_id, db_id, difficulty, sample, generator (or several of them, a
 all of these where `counted` is "all", as for a bound, and else the chosen ones.
 """
 
-import re
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pandas as pd
 
-from workbench.benchmarks.load import open_benchmark
 from workbench.errors import BadInputError, naming
 from workbench.report.figures import SEVERAL, TOGETHER
 from workbench.store import Store
-from workbench.study.experiment import experiment_of
 from workbench.study.solve import Record, read_records
 
+_QUESTION = ("question_id", "db_id", "difficulty", "question")
 _EQUAL = ("question_id", "db_id", "difficulty", "sample")
 _TRIAL = ("sample", "generator", "sql", "status", "fingerprint")
 _UNANSWERED: Record = {"trials": (), "chosen": None, "call_keys": (), "cost": {"calls": 0}}
@@ -63,7 +60,7 @@ def trace(data: Path, number: int, store: Store) -> tuple[dict[str, str], pd.Dat
 
 
 def answered(store: Store, selections: str) -> Iterator[tuple[list[str], Record, Record]]:
-    """The question_id, db_id and difficulty of each question of a run, with its candidates' record and its choice's."""
+    """The id, db_id, difficulty and text of each question of a run, and the records of its candidates and of the choice."""
     asked = orjson.loads(selections)
     keys = [key for key, *_ in asked]
     choices = read_records(store, "selections", keys)
@@ -87,24 +84,19 @@ def candidates(run: str, store: Store) -> pd.DataFrame:
             rows.append([run, *about, *(trial[name] for name in _TRIAL), chosen, calls])
         if choice["chosen"] is None:
             rows.append([run, *about, 0, "", "", "missing", "", True, [*choice["call_keys"]]])
-    return pd.DataFrame(rows, columns=["run", *_EQUAL[:3], *_TRIAL, "chosen", "calls"])
+    return pd.DataFrame(rows, columns=["run", *_QUESTION, *_TRIAL, "chosen", "calls"])
 
 
-def told(data: Path, found: pd.DataFrame, store: Store) -> str:
+def told(found: pd.DataFrame, store: Store) -> str:
     """The candidates as text: question, SQL, result, and the keys of the calls."""
-    texts: dict[str, str] = {}
-    with suppress(BadInputError):  # unless the folder is named after an experiment or a benchmark
-        experiment = experiment_of(re.sub(r"-[\d.]+$", "", data.absolute().parent.name))
-        benchmark = open_benchmark(experiment.benchmark, experiment.root)
-        texts = {question.id: question.text for question in benchmark.questions}
     select = "SELECT row_count, rows FROM executions WHERE sql = ? AND fingerprint = ? LIMIT 1"
     lines = []
     for one in found.to_dict("records"):
         ran = store.read(select, [one["sql"], one["fingerprint"]])
         result = "".join(f", {count:,} rows: {rows!s:.200}" for count, rows in ran)
         chosen = ", chosen" if one["chosen"] else ""
-        about = f"{one['question_id']} ({one['db_id']}) {texts.get(one['question_id'], '')}"
+        about = f"{one['question_id']} ({one['db_id']}) {one['question']}"
         by = f"{one['generator']} {one['sample']}{chosen}: {one['status']}{result}"
         sql = " ".join(one["sql"].split())
-        lines += [about.rstrip(), *(f"  {line}" for line in (by, sql, *one["calls"])), ""]
+        lines += [about, *(f"  {line}" for line in (by, sql, *one["calls"])), ""]
     return "\n".join(lines)
