@@ -121,6 +121,11 @@ def test_the_help_of_a_command_stands_on_one_screen(run, command):
     assert command or all(f"\n  {name}" in out for name in COMMANDS)
 
 
+@pytest.mark.parametrize("command", [[], ["train"], ["cache"]])
+def test_a_group_without_a_command_prints_its_help(run, command):
+    assert run(*command) == run(*command, "--help")
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [

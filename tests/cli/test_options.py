@@ -2,7 +2,7 @@
 
 import pytest
 
-from workbench.cli.options import check_writable, make_system
+from workbench.cli.options import make_system
 from workbench.errors import BadInputError
 
 
@@ -36,10 +36,3 @@ def test_no_output_replaces_a_file_that_is_read(run, tmp_path, tiny):
         code, _, said = run(*command)
         assert (code, "is read by this command" in said) == (2, True), command
     assert {name: path.read_text() for name, path in read.items()} == before
-
-
-def test_the_check_of_an_output_leaves_no_empty_file_and_keeps_a_file_that_is_there(tmp_path):
-    (tmp_path / "old").write_text("text")
-    for name in ("old", "new"):
-        check_writable(tmp_path / name)
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("old", "text")]

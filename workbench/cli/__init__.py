@@ -1,4 +1,4 @@
-"""`workbench`, the command line. Each command is a module of this folder, imported when it is called."""
+"""`workbench`, the command line. A command's module is imported when the command is called."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ from workbench.errors import WorkbenchError
 from workbench.study.signals import exit_code, stop_on_signals
 from workbench.terminal import VisibleStream
 
-# Each command's module, and its line of help, which is printed without importing the module.
+# The module of each command, and its line of help, for which the module is not imported.
 COMMANDS = {
     "ask": ("ask", "Answer a question about a database."),
     "cache": ("cache", "Count, export and merge cached model calls."),
@@ -23,12 +23,12 @@ COMMANDS = {
     "reproduce": ("reproduce", "Run an experiment's notebooks."),
     "run": ("run", "Run a system over a benchmark."),
     "trace": ("reproduce", "Show the SQL and calls behind a number."),
-    "train": ("train", "Export data for fine-tuning, and tune a model."),
+    "train": ("train", "Export chats to fine-tune a model, and tune one."),
 }
 
 
 class _Group(click.Group):
-    """The commands, imported one at a time: pandas, sqlglot and Papermill take seconds."""
+    """Imports the module of one command: pandas, sqlglot and Papermill take seconds."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         module, _ = COMMANDS.get(cmd_name, ("", ""))
@@ -45,7 +45,7 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line. An error of the caller's is one line on standard error and exit code 2."""
+    """Run the command line. A mistake of the caller is one line on standard error and exit code 2."""
     stop_on_signals()
     warnings.showwarning = lambda message, *_, **__: print(f"workbench: {message}", file=sys.stderr)
     streams: Any = VisibleStream(sys.stdout), VisibleStream(sys.stderr)
@@ -55,7 +55,7 @@ def main() -> None:
             cli.main(None, "workbench", standalone_mode=False)
             sys.stdout.flush()
             code = 0
-        except BrokenPipeError:  # `head` has closed the pipe, for instance; click exits with 1, too
+        except BrokenPipeError:  # `head` has closed the pipe, for instance
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 1
         except (KeyboardInterrupt, click.Abort):

@@ -38,13 +38,12 @@ def info() -> None:
 
 @cache.command()
 @click.argument("file", type=FILE)
-@click.option("--run", default="", metavar="NAME", help="Only calls of this experiment's models, whoever made them.")  # fmt: skip
-@click.option("--keys", default="", help="Only these calls: their keys, with spaces between them.")
+@click.option("--run", default="", metavar="NAME", help="Only calls of this experiment's models, whatever they were made for.")  # fmt: skip
+@click.option("--keys", default="", help="Only the calls with these keys, separated by spaces.")
 def export(file: Path, run: str, keys: str) -> None:
     """Write calls to FILE, as JSON lines with their whole requests.
 
-    `workbench reproduce NAME --from FILE --offline` replays them, and `workbench cache merge FILE` adds them to a cache. A
-    call is kept without the experiment that made it, so --run takes all calls of the experiment's models.
+    `workbench reproduce NAME --from FILE --offline` replays them, and `workbench cache merge FILE` adds them to a cache.
     """
     column, values = ("+model", load_experiment(run).asked) if run else ("key", keys.split())
     where = f"{column} IN (SELECT value FROM json_each(?))" if values else "1"
@@ -56,7 +55,10 @@ def export(file: Path, run: str, keys: str) -> None:
 @cache.command()
 @click.argument("other", type=FILE)
 def merge(other: Path) -> None:
-    """Add the calls of OTHER, a cache file or JSON lines that export wrote."""
+    """Add the calls of another cache or an export.
+
+    OTHER is a cache file, or JSON lines that `workbench cache export` wrote.
+    """
     with Cache() as store:
         new, known = store.merge(other)
     print(f"{new:,} rows added, {known:,} were cached already")

@@ -1,4 +1,4 @@
-"""`workbench data` lists the benchmarks, `workbench data check` checks one; `workbench init` copies the notebooks."""
+"""`workbench data` lists and checks benchmarks; `workbench init` copies the notebooks."""
 
 import shutil
 import sys

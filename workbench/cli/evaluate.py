@@ -1,4 +1,4 @@
-"""`workbench evaluate`: judge prediction files."""
+"""`workbench evaluate`: judge files of predictions."""
 
 from pathlib import Path
 

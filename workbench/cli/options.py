@@ -1,4 +1,4 @@
-"""Options that several commands share, options made from a dataclass, and the systems by their short names."""
+"""Options that commands share, options made from a dataclass, and the systems by their short names."""
 
 import math
 import os
@@ -16,13 +16,13 @@ from workbench.errors import BadInputError
 from workbench.llm.money import CAUTIOUS, cautious
 from workbench.llm.parameters import check_model
 
+# The names of systems on the command line, and in `workbench`.
 SYSTEMS = {"chase": "chase_sql", "chess": "chess_ir_cg_ut", "chess-ss": "chess_ir_ss_cg", "mac": "mac_sql",
            "direct": "direct", "zero-shot": "zero_shot"}  # fmt: skip
-"""The systems by their short names, and their names in `workbench`."""
 
 
 def settings(kind: type) -> Callable[[Any], Any]:
-    """An option for each field of a dataclass that has a plain default."""
+    """An option for each field of a dataclass whose default is a number or a bool."""
 
     def add(command: Any) -> Any:
         for field in reversed(fields(kind)):
@@ -45,18 +45,18 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False, exists=True)
 model = click.option("--model", default="embedded/parser", show_default=True, metavar="PROVIDER/MODEL",
                      help="Any model that LiteLLM reaches; the default needs no key and no network.")  # fmt: skip
-judge = click.option("--judge", default="", metavar="PROVIDER/MODEL", help="Another model that selects.")  # fmt: skip
+judge = click.option("--judge", default="", metavar="PROVIDER/MODEL", help="Another model for the selector.")  # fmt: skip
 system = partial(click.option, "--system", type=click.Choice(list(SYSTEMS)), show_default=True)
 root = click.option("--root", type=click.Path(path_type=Path), help="Where the benchmark was unpacked.")  # fmt: skip
 prompts = click.option("--prompts", type=FOLDER,
                        help="A folder of prompts that replace the packaged prompts of the same names.")  # fmt: skip
 limit = click.option("--limit", type=click.IntRange(1), help="Only so many questions, spread evenly.")  # fmt: skip
 dollars = click.option("--dollars", type=click.FloatRange(min=0), callback=_number,
-                       help=f"Stop before more than this is spent; ${CAUTIOUS:g} unless told otherwise.")  # fmt: skip
+                       help=f"Stop before more than this is spent.  [default: {CAUTIOUS:g}]")  # fmt: skip
 batch = click.option("--batch", is_flag=True, help="Send calls in batches: half the price, answers within a day.")  # fmt: skip
 cluster = click.option("--cluster", default="", metavar="ADDRESS", help="Compute on a Dask cluster: tcp://HOST:8786, a"
                        " scheduler file, or local:4 for 4 workers here.")  # fmt: skip
-preview = click.option("--preview", is_flag=True, help="Only estimate calls and cost, from three questions.")  # fmt: skip
+preview = click.option("--preview", is_flag=True, help="Estimate calls and cost from three questions; pay nothing.")  # fmt: skip
 predictions = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 
 
@@ -82,7 +82,7 @@ def open_lab(database: Callable[[str], Path], dollars: float | None, calls: int 
 
 
 def check_writable(path: Path, *read: Path | str) -> None:
-    """Fail before the work starts if its result cannot be written, or would replace a file that the command reads."""
+    """Refuse a path that cannot be written, or that is a file which the command reads, before the work starts."""
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise BadInputError(f"{path}: cannot be written; name another place")
     if path.exists() and any(Path(other).exists() and path.samefile(other) for other in read):

@@ -1,4 +1,4 @@
-"""`workbench reproduce` and `trace`: experiments as commands."""
+"""`workbench reproduce` runs an experiment; `workbench trace` shows what is behind a number of it."""
 
 import sys
 from contextlib import ExitStack
@@ -19,13 +19,15 @@ from workbench.study.preview import estimated, preview_home
 
 @click.command()
 @click.argument("experiment", default="embedded")
-@click.option("--only", multiple=True, metavar="NOTEBOOK", help="Only this one; repeat for more.")
+@click.option(
+    "--only", multiple=True, metavar="NOTEBOOK", help="Only this notebook; may be repeated."
+)
 @options.limit
 @click.option("--at-once", type=click.IntRange(1), help="Notebooks at a time. Default: one a processor.")  # fmt: skip
 @options.preview
 @click.option("--from", "pack", type=click.Path(path_type=Path, exists=True), help="Add the calls that"
               " `workbench cache export --run` wrote to this file.")  # fmt: skip
-@click.option("--offline", is_flag=True, help="Make no call: stop at the first one that is not cached.")  # fmt: skip
+@click.option("--offline", is_flag=True, help="Make no call; stop at the first one that is not cached.")  # fmt: skip
 @options.batch
 @options.cluster
 def reproduce(experiment: str, only: tuple[str, ...], limit: int | None, at_once: int | None, preview: bool,
@@ -66,10 +68,10 @@ def reproduce(experiment: str, only: tuple[str, ...], limit: int | None, at_once
 @click.argument("data", type=click.Path(path_type=Path))
 @click.argument("row", type=int)
 def trace(data: Path, row: int) -> None:
-    """Show what is behind a number: the questions, SQL, results and calls that ROW of DATA was counted from.
+    """Show the questions, SQL, results and calls behind a number.
 
-    DATA is the .csv beside a figure or table, and its rows are counted from 0. `workbench cache export FILE.jsonl --keys
-    KEY` writes a call in full; calls of retrieval and pruning are cached without their question.
+    DATA is the .csv beside a figure or table, and ROW the number of a row, from 0. `workbench cache export FILE.jsonl
+    --keys KEY` writes a call in full. Calls of retrieval and pruning are not listed.
     """
     with Cache() as store:
         counted, found = back.trace(data, row, store)

@@ -1,4 +1,4 @@
-"""`workbench train ...`: export data to fine-tune a model, and tune one."""
+"""`workbench train ...`: export chats to fine-tune a model, and tune one."""
 
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -25,16 +25,16 @@ _SHARED = (
     click.option("--format", "form", type=click.Choice(get_args(Format)), default="huggingface", show_default=True,
                  help="Who reads the file."),
 )  # fmt: skip
-_Made = tuple[Iterable[Conversation], str]  # and what they are
+_Made = tuple[Iterable[Conversation], str]  # and their name in the last line
 
 
 @click.group()
 def train() -> None:
-    """Export data to fine-tune a model, and tune one."""
+    """Export chats to fine-tune a model, and tune one."""
 
 
 def _exports(*more: Any) -> Callable[[Callable[..., _Made]], Any]:
-    """A command of `train` with a benchmark, whose gold the file will hold, and `more` options."""
+    """A command of `train` that writes the chats of a benchmark to a file; `more` are its own options."""
 
     def add(make: Callable[..., _Made]) -> Any:
         @wraps(make)
@@ -56,11 +56,11 @@ def _exports(*more: Any) -> Callable[[Callable[..., _Made]], Any]:
 
 @_exports(options.settings(Pairs), options.system(default="chase"), options.predictions)
 def pairs(benchmark: Benchmark, lab: Lab, files: tuple[str, ...], system: str, model: str, **given: Any) -> _Made:  # fmt: skip
-    """Export pairs of a right and a wrong candidate, as chats to fine-tune a selection model.
+    """Export chats to fine-tune a selection model.
 
-    Each FILE has predictions, or is a folder of such files.
-    --model answers the system's retrieval, pruning, and generators that get the gold query as a hint where no candidate
-    is right; with --gold, the gold query itself is taken where there still is none. Use a training split.
+    Each chat has a right and a wrong candidate of FILE, which has predictions or is a folder of such files. Where no
+    candidate is right, the system's generators are asked with the gold query as a hint; where there still is none,
+    --gold takes the gold query. Use a training split.
     """
     found = candidates(read_predictions(benchmark, *files))
     return Pairs(options.make_system(system, model), **given)(lab, benchmark, found), "pairs"
@@ -68,19 +68,20 @@ def pairs(benchmark: Benchmark, lab: Lab, files: tuple[str, ...], system: str, m
 
 @_exports(options.settings(NoisySchema))
 def generator(benchmark: Benchmark, lab: Lab, model: str, wrong: int) -> _Made:
-    """Export gold queries under partly wrong schemas, as chats to fine-tune a generator (CHESS, appendix B).
+    """Export chats to fine-tune a generator (CHESS, appendix B).
 
-    --wrong is the number of wrong columns for each right one; --model finds keywords. Use a training split.
+    Each chat has a gold query and a partly wrong schema, with --wrong wrong columns for each right one. --model finds
+    keywords. Use a training split.
     """
     return NoisySchema(chess_ir_ss_cg(model).retrieve, wrong)(lab, benchmark), "questions"
 
 
 @_exports(options.system(default="mac"))
 def instructions(benchmark: Benchmark, lab: Lab, system: str, model: str) -> _Made:
-    """Export the calls of a system's agents behind each right answer, as chats to fine-tune a model.
+    """Export chats to fine-tune a system's agents.
 
-    The system answers the questions first. Cached calls are not made again, so a stopped run continues. Use a training
-    split: the file contains right answers.
+    The system answers the questions; the chats are the calls behind each right answer. A stopped run continues from
+    the cache. Use a training split.
     """
     found = agents.instructions(benchmark, options.make_system(system, model), lab)
     right, asked = len({talk.question_id for talk in found}), len(benchmark.questions)
@@ -95,10 +96,10 @@ def instructions(benchmark: Benchmark, lab: Lab, system: str, model: str) -> _Ma
 )
 @options.settings(Lora)
 def lora(data: Path, model: str, out: Path, **given: Any) -> None:
-    """Tune a model by LoRA on conversations in Hugging Face's form; needs the extra train.
+    """Fine-tune a model by LoRA; needs the extra train.
 
-    The defaults are those of CHASE-SQL's judge. CHESS's generator: --rank 128 --alpha 256 --epochs 2 --batch 32
-    --rate 1e-4 --four-bits. A stopped training goes on from its last epoch.
+    DATA has chats in Hugging Face's form. The defaults are those of CHASE-SQL's judge; CHESS's generator takes --rank 128
+    --alpha 256 --epochs 2 --batch 32 --rate 1e-4 --four-bits. A stopped training goes on from its last epoch.
     """
     losses = Lora(**given)(data, model, out)
     print(f"{out}: the adapter; losses {', '.join(f'{loss:.3f}' for loss in losses)}")
