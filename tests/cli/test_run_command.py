@@ -56,12 +56,6 @@ def test_answers_to_the_users_own_prompts_have_their_own_file(workbench, tmp_pat
     assert (tmp_path / "runs/bundled-dev-1/direct_embedded_parser_mine.csv").is_file()
 
 
-def test_a_benchmark_that_is_not_bundled_needs_its_folder(workbench):
-    done = workbench("run", "mac", "--benchmark", "bird-dev")
-    assert done.code == 2
-    assert "bird-dev is not bundled: give --root" in done.err
-
-
 def test_it_runs_on_bird_where_it_was_unpacked(workbench, tiny, tmp_path):
     root = tiny.write_bird(tmp_path / "bird")
     done = workbench("run", "direct", "--benchmark", "bird-dev", "--root", root)
@@ -86,12 +80,6 @@ def test_the_benchmark_may_be_a_file_of_ones_own(workbench, tmp_path):
     judged = workbench("evaluate", file, "--root", bundled.databases, folder)
     assert (judged.code, judged.out.startswith("my own: 2 questions")) == (0, True)
     assert (folder / "direct_embedded_parser.csv").is_file()
-
-
-def test_an_unknown_benchmark_is_refused_with_those_there_are(workbench):
-    done = workbench("run", "direct", "--benchmark", "bundle")
-    assert done.code == 2
-    assert "no benchmark 'bundle'; there are bird-dev, " in done.err
 
 
 @pytest.mark.usefixtures("own_prompts")

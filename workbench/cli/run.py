@@ -42,6 +42,8 @@ def run(system: str, benchmark: str, judge: str, save: Path | None, preview: boo
     sense, and `workbench trace` shows the SQL and calls behind a row of the table. Running again asks only for what
     is missing.
     """
+    if save:
+        options.check_writable(save, benchmark)
     benchmark = benchmark_name(benchmark) or benchmark
     experiment = Experiment(Path(benchmark).stem, benchmark=benchmark, output="runs")
     model, prompts = settings["model"], settings["prompts"]
