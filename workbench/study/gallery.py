@@ -15,14 +15,14 @@ _PAPERS = {"chase": "CHASE-SQL", "chess": "CHESS", "mac": "MAC-SQL", "pool": "An
            "beyond": "Beyond the papers"}  # fmt: skip
 _MOST_ROWS = 20  # of a table on the page; a list of cases is a link
 _PARSER = " (a small statistical parser, no language model)"
-# What a notebook saves, as its file or a cell of it has it.
+# The name of what a notebook saves, in a cell or in its JSON, where quotes are escaped.
 SAVED = re.compile(r"""\.save\((?:\\n|[\s",])*(?:study, )?\\?["'](\w+)""")
 
 
 def write_executed(executed: Path, figures: Path, experiment: Path) -> None:
     """Write an executed notebook beside its figures, without times, ids and what a process printed.
 
-    A figure is a link to the PNG that the notebook saved, and the experiment's path is its name.
+    A figure becomes a link to the PNG that the notebook saved, and the experiment's path its name.
     """
     content = json.loads(executed.read_text("utf-8").replace(str(experiment), experiment.stem))
     content["metadata"] = {key: content["metadata"][key] for key in ("kernelspec", "language_info")}
@@ -49,7 +49,7 @@ def _linked(output: dict[str, Any], png: str) -> dict[str, Any]:
 
 
 def write_gallery(figures: Path) -> Path:
-    """`README.md` in the folder of all figures. Runs with a limit, in folders like `embedded-3`, are left out."""
+    """Write README.md in the folder of all figures. Runs with a limit, in folders like `embedded-3`, are left out."""
     lines = ["# Figures"]
     for folder in sorted(path for path in figures.iterdir() if path.is_dir()):
         own = figures.parent / "experiments" / f"{folder.name}.yaml"
@@ -62,7 +62,7 @@ def write_gallery(figures: Path) -> Path:
 
 
 def _order(name: str) -> tuple[Any, ...]:
-    """Paper by paper, in a paper its numbered tables and figures by number, then the rest by name."""
+    """Sorts by paper; in a paper, numbered tables and figures come first, then the others by name."""
     word, *_ = name.split("_")
     numbered = re.match(r"[^_]+_(?:figure|table|section)_(\d+)", name)
     paper = list(_PAPERS).index(word) if word in _PAPERS else len(_PAPERS)

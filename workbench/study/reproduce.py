@@ -33,7 +33,7 @@ from traitlets.config import Config
 
 from workbench.benchmarks.load import BENCHMARKS, open_benchmark
 from workbench.canonical import content_hash
-from workbench.errors import StoppedError, naming, one_of, redact
+from workbench.errors import BadInputError, StoppedError, naming, one_of, redact
 from workbench.llm.keys import address, endpoint
 from workbench.llm.money import dollars
 from workbench.sql.executor import file_state
@@ -97,8 +97,9 @@ def plan(experiment: Experiment, only: Sequence[str] = (), limit: float | None =
 
     A run with a limit has folders of its own.
     """
-    for name in only:
-        one_of(experiment.notebooks, notebook=name)
+    if unknown := [name for name in only if name not in experiment.notebooks]:
+        there = f"{experiment.name} has {', '.join(experiment.notebooks)}"
+        raise BadInputError(f"no notebook {', '.join(unknown)}; {there}")
     folder = home() / "runs" / (experiment.name if limit is None else f"{experiment.name}-{limit}")
     figures = experiment.figures or experiment.folder / "figures" / folder.name
     shared = "" if experiment.preview else _shared_hash(experiment)

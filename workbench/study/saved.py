@@ -48,7 +48,7 @@ def read_index(folder: Path) -> dict[str, dict[str, Any]]:
 
 @dataclass
 class Saved:
-    """The folder of an experiment's figures; the first figure creates it."""
+    """The folder of an experiment's figures; the first one saved creates it."""
 
     folder: Path
     names: dict[str, str] = field(default_factory=dict)  # of runs, by their ids
@@ -76,7 +76,7 @@ class Saved:
         self.last = name, frame
 
     def claim(self, text: str, holds: "bool | pd.Series[Any]", of: object, judged: bool) -> Claim:
-        """Store a claim with the figure or table that was saved last, with the numbers that it is about."""
+        """Store a claim, and the numbers that it is about, with the figure or table that was saved last."""
         name, frame = self.last
         if not name:
             raise BadInputError("a claim is about a figure or a table: save that first")
@@ -92,7 +92,7 @@ class Saved:
         return claim
 
     def _record(self, name: str, record: dict[str, Any]) -> None:
-        """Put the record into the index, which several notebooks of an experiment write."""
+        """Put the record into the index, which several notebooks may write at once."""
         with (self.folder / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             records = read_index(self.folder) | {name: record}

@@ -1,8 +1,8 @@
 """Trace a number in a figure or table back to the questions, the SQL and the calls behind it.
 
-A row of NAME.csv names its runs in `run`, and counts the candidates of these that agree with it in every one of the
-columns question_id, db_id, difficulty, sample, generator (or several of them, and `other`) and question_ids that it has:
-all of these where `counted` is "all", as for a bound, and else the chosen ones.
+A row of NAME.csv counts the chosen candidates of the runs in its column `run`; where `counted` is "all", as for a bound,
+it counts all of their candidates. It counts only those that agree with the columns that it has of question_id, db_id,
+difficulty, sample, generator (which may list several; `other` has one more) and question_ids.
 """
 
 from collections.abc import Iterator
@@ -33,8 +33,10 @@ def trace(data: Path, number: int, store: Store) -> tuple[dict[str, str], pd.Dat
             rows = pd.read_csv(data, dtype=str, keep_default_na=False)
     except ValueError as error:
         raise BadInputError(f"{data}: give the .csv beside a figure ({error})") from error
-    if not isinstance(rows.index, pd.RangeIndex):  # a row is longer than the heading
-        raise BadInputError(f"{data}: give the .csv beside a figure; its columns have no names")
+    if not isinstance(rows.index, pd.RangeIndex):
+        raise BadInputError(
+            f"{data}: give the .csv beside a figure; a row is longer than its heading"
+        )
     if number not in rows.index:
         raise BadInputError(f"{data} has rows 0 to {len(rows) - 1}, and no row {number}")
     # `canonical.plain` puts the apostrophe.
@@ -44,9 +46,9 @@ def trace(data: Path, number: int, store: Store) -> tuple[dict[str, str], pd.Dat
                             " step before any SQL")  # fmt: skip
     found = pd.concat([candidates(run, store) for run in runs], ignore_index=True)
     missing = found["status"] == "missing"
-    keep = found["chosen"] | (row.get("counted") == "all")
+    keep = found["chosen"]
     if row.get("counted") == "all":  # a question without a choice may have candidates
-        keep &= ~(missing & found.duplicated(["run", "question_id"], keep=False))
+        keep = ~(missing & found.duplicated(["run", "question_id"], keep=False))
     for name in _EQUAL:
         if row.get(name, "") not in {"", TOGETHER}:
             keep &= (found[name].astype(str) == row[name]) | (missing & (name == "sample"))
