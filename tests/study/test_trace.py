@@ -183,12 +183,8 @@ def test_a_slice_of_one_answer_each_comes_from_these(study, run, behind, by):
 
 def test_a_question_without_an_answer_is_among_those_counted(study):
     silent = study.run(replace(SYSTEM, generate=()), "silent")
-    study.save(
-        "few",
-        table(
-            study, costs(silent.questions, silent.name), accuracy(silent.questions, "", "oracle")
-        ),
-    )
+    rows = costs(silent.questions, silent.name), accuracy(silent.oracle)
+    study.save("few", table(study, *rows))
     for number in range(2):
         row, found = trace(study.saved.folder / "few.csv", number, study.lab.client.cache)
         assert found["question_id"].tolist() == silent.questions["question_id"].tolist()
