@@ -89,7 +89,7 @@ def test_every_name_is_what_its_module_calls_so(name):
 
 
 def test_names_are_listed_for_completion():
-    assert {"open_study", "chase_sql", "Generate", "figures", "tables", "solve"} <= set(dir(wb))
+    assert {"open_study", "chase_sql", "Generate", "figures", "measures", "solve"} <= set(dir(wb))
     assert dir(wb) == wb.__all__ == sorted(wb.__all__)
 
 

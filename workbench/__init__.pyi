@@ -22,7 +22,6 @@ from workbench.llm.money import Budget as Budget
 from workbench.llm.scripted import scripted as scripted
 from workbench.prompts.prompt import Prompt as Prompt
 from workbench.report import figures as figures
-from workbench.report import tables as tables
 from workbench.retrieve.retrieval import Keywords as Keywords
 from workbench.retrieve.retrieval import Retrieval as Retrieval
 from workbench.sql.executor import Executor as Executor

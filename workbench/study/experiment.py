@@ -103,13 +103,10 @@ class Experiment:
         check_limit(self.limit)
         Limits(seconds=self.sql_seconds)
         if self.retrieval:
-            from workbench.retrieve.retrieval import (  # noqa: PLC0415
-                Descriptions,
-                Retrieval,
-                with_retrieval,
-            )
+            from workbench.retrieve import retrieval  # noqa: PLC0415  numpy takes long to import
 
-            with_retrieval(Retrieval(None, descriptions=Descriptions()), self.retrieval)
+            whole = retrieval.Retrieval(None, descriptions=retrieval.Descriptions())
+            retrieval.with_retrieval(whole, self.retrieval)
 
     @property
     def asked(self) -> list[str]:

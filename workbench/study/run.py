@@ -84,7 +84,7 @@ class Table(pd.DataFrame):
         return made
 
     def beside(self, paper: str, source: str, **options: Any) -> tables.ResultTable:
-        """The table beside the paper's; `options` are those of `wb.tables.beside`: columns, title, note."""
+        """The table beside the paper's; `options` are `columns`, `title` and `note` of `tables.beside`."""
         if self.empty:
             options["note"] = f"No rows of ours: this experiment is on {self.stamp.benchmark}."
         elif "change low" in self:
