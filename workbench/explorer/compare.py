@@ -14,7 +14,7 @@ from workbench.explorer.recording import Call, amount, cost, record
 from workbench.lab import Lab
 from workbench.llm.keys import runs_here
 from workbench.llm.parameters import check_model
-from workbench.prompts.prompt import PACKAGED, Prompt, check_folder
+from workbench.prompts.prompt import Prompt, check_folder
 from workbench.report.figures import differences
 from workbench.report.tables import ResultTable, alone
 from workbench.study.measures import notes_on
@@ -203,7 +203,7 @@ def _made(variant: Variant, base: System, model: str) -> tuple[str, System, Path
                 system = replace(base, generate=(Generate(variant, own[0]),))
             return variant.name.rpartition("/")[2], system, None
         case None:
-            return f"{PACKAGED} prompts", base, None
+            return "packaged prompts", base, None
         case Path():
             check_folder(variant.expanduser())
             return variant.name, base, variant.expanduser()

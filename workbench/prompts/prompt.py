@@ -1,6 +1,4 @@
-r"""Prompts: one Markdown file for each kind of model call, `VERB/METHOD.md`, or a text in a notebook's cell.
-
-    wb.Prompt("# User\nWrite one SQLite query for this question: {{ question }}\n{{ schema | fence }}")
+"""Prompts: one Markdown file for each kind of model call, `VERB/METHOD.md`, or a text in a notebook's cell.
 
 A line `# User` opens the user message, and a line `# System` before it the system message, if there is one. The text is
 split there before data is inserted, so no data can change a role. A value stands on one line unless the template asks
@@ -17,10 +15,9 @@ import jinja2
 from jinja2 import meta, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from workbench.errors import BadInputError, naming
+from workbench.errors import BadInputError, content_of
 from workbench.types import Message
 
-PACKAGED = "packaged"  # the word for the prompts of the package, in place of a folder
 _OURS = Path(__file__).parent
 _FORBIDDEN = (nodes.Call, nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
 _HEADINGS = re.compile(r"^# (System|User)[ \t]*$", re.MULTILINE)
@@ -44,7 +41,6 @@ class Prompt:
 
     @property
     def variables(self) -> frozenset[str]:
-        """The names of the data that the prompt shows."""
         return _parsed(self.source, self.name)[0]
 
     @property
@@ -55,13 +51,11 @@ class Prompt:
 
     def messages(self, **data: Any) -> tuple[Message, ...]:
         """The messages with the data in them. A prompt need not show all of the data."""
-        variables, parts = _parsed(self.source, self.name)
-        if unknown := ", ".join(sorted(variables - data.keys())):
-            raise BadInputError(f"prompt {self.name}: {unknown} unknown; given are {sorted(data)}")
+        _, parts = _parsed(self.source, self.name)
         try:
             texts = {role: part.render(data).strip() for role, part in parts.items()}
         except (jinja2.TemplateError, TypeError) as error:
-            raise BadInputError(f"prompt {self.name}: {error}") from None
+            raise BadInputError(f"prompt {self.name}: {error}; given are {sorted(data)}") from None
         return tuple({"role": role, "content": text} for role, text in texts.items())
 
 
@@ -72,8 +66,7 @@ def load(name: str | Prompt, folder: Path | None = None) -> Prompt:
     for base in filter(None, (folder, _OURS)):
         path = base / f"{name}.md"
         if re.fullmatch(r"\w+/\w+", name, re.ASCII) and path.is_file():
-            with naming(path):
-                return Prompt(path.read_text(encoding="utf-8-sig"), name)
+            return Prompt(content_of(path).decode("utf-8-sig"), name)
     raise BadInputError(f"there is no prompt {name!r}; the prompts are {', '.join(names())}")
 
 
@@ -105,11 +98,9 @@ def _parsed(source: str, name: str) -> tuple[frozenset[str], dict[str, jinja2.Te
         form = "a comment {# ... #}, # System and its message, # User and its message"
         raise BadInputError(f"prompt {name}: expected {form}; the first two may be left out")
     try:
+        # Line breaks above a message let its errors name the file's lines.
         above = ["\n" * source[: source.rindex(part)].count("\n") for part in rest[1::2]]
-        texts = map(
-            "".join, zip(above, rest[1::2], strict=True)
-        )  # errors then name the file's lines
-        trees = [_ENVIRONMENT.parse(text) for text in texts]
+        trees = [_ENVIRONMENT.parse("".join(text)) for text in zip(above, rest[1::2], strict=True)]
         parts = [_ENVIRONMENT.from_string(tree) for tree in trees]
     except jinja2.TemplateSyntaxError as error:
         raise BadInputError(f"prompt {name}.md:{error.lineno}: {error.message}") from None

@@ -111,9 +111,7 @@ class Synthetic:
         written = tuple(example for answer in answers for example in answer.value or ())
         if not self.checked:
             return written
-        once = tuple({normal_form(example.sql): example for example in reversed(written)}.values())[
-            ::-1
-        ]
+        once = [*{normal_form(example.sql): example for example in written[::-1]}.values()][::-1]
         runs = lab.run_many(context.question, [example.sql for example in once])
         return tuple(one for one, run in zip(once, runs, strict=True) if run.status == "ok")
 
@@ -206,9 +204,7 @@ class Pairwise:
         a, b = shown(first), shown(second)
         context = replace(context, schema=union_schema(context.schema, (a["query"], b["query"])))
         both = (("a", a), ("b", b))
-        data: dict[str, Any] = {
-            f"{key}_{of}": text for of, one in both for key, text in one.items()
-        }
+        data: dict[str, Any] = {f"{k}_{of}": text for of, one in both for k, text in one.items()}
         return lab.request(self, "select/pairwise", context, **data)
 
 

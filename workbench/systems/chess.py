@@ -14,6 +14,7 @@ What departs from the paper, and where it is of two minds:
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any, Literal
 
 from workbench import replies
@@ -49,7 +50,7 @@ def chess_ir_cg_ut(
         retrieve=InformationRetriever(_retrieval(model)),
         prune=(),
         generate=(proposing(generation or model, temperature, candidates),),
-        fix=(_revise(model),),
+        fix=(revising(model),),
         select=UnitTester(model, tests, by),
     )
 
@@ -69,7 +70,7 @@ def chess_ir_ss_cg(
         retrieve=InformationRetriever(_retrieval(model)),
         prune=(FilterColumns(filtering or model), SelectTables(model), SelectColumns(model)),
         generate=(proposing(generation or model),),
-        fix=(replace(_revise(model), tries=revisions, sound=True),),
+        fix=(revising(model, revisions, sound=True),),
         select=Majority(),
     )
 
@@ -79,14 +80,6 @@ def _retrieval(model: str) -> Retrieval:
     return Retrieval(
         Keywords(model), matching=Matching(per_keyword=1), descriptions=Descriptions(5)
     )
-
-
-def _revise(model: str) -> Repair:
-    """revise, figure 12."""
-    return Repair("fix/reviser", model, read=replies.sql_object, data=result_and_missing)
-
-
-proposing = partial(Generate, "generate/chess_candidate", read=replies.sql_object)  # figure 11
 
 
 @dataclass(frozen=True)
@@ -148,9 +141,7 @@ class FilterColumns:
         else:
 
             def verdicts(pairs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
-                names = {
-                    f"{quote(table)}.{quote(column)}": (table, column) for table, column in pairs
-                }
+                names = {f"{quote(t)}.{quote(c)}": (t, c) for t, c in pairs}
                 read = partial(replies.relevant_columns, names=list(names))
                 data = {"columns": "\n\n".join(texts[p] for p in pairs), "count": len(pairs)}
                 answer = lab.ask(self, "prune/filter_column_group", question, read, **about, **data)
@@ -170,9 +161,8 @@ class SelectTables:
     def __call__(self, lab: Lab, context: Context) -> Context:
         read = partial(replies.tables, schema=by_table(context.schema))
         answer = lab.ask(self, "prune/select_tables", context, read)
-        return keep(
-            context, [(t, c) for t, c in context.schema.columns() if t in (answer.value or ())]
-        )
+        named = answer.value or ()
+        return keep(context, [(t, c) for t, c in context.schema.columns() if t in named])
 
 
 @dataclass(frozen=True)
@@ -195,13 +185,15 @@ def result_and_missing(context: Context, trial: Trial) -> Mapping[str, Any]:
         place = f"{quote(match.table)}.{quote(match.column)}: {literal(match.value)}"
         by_keyword.setdefault(match.keyword, {})[place] = match.value
     sql = trial.candidate.sql.replace("''", "'")
-    missing = [
-        place
-        for places in by_keyword.values()
-        if not any(value in sql for value in places.values())
-        for place in places
-    ]
-    return {**shown_result(context, trial), "missing": "\n".join(dict.fromkeys(missing))}
+    unused = [own for own in by_keyword.values() if not any(v in sql for v in own.values())]
+    missing = dict.fromkeys(chain.from_iterable(unused))
+    return {**shown_result(context, trial), "missing": "\n".join(missing)}
+
+
+proposing = partial(Generate, "generate/chess_candidate", read=replies.sql_object)  # figure 11
+revising = partial(
+    Repair, "fix/reviser", read=replies.sql_object, data=result_and_missing
+)  # figure 12
 
 
 @dataclass(frozen=True)

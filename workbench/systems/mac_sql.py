@@ -46,17 +46,7 @@ def mac_sql(
         retrieve=SchemaWithValues(),
         prune=(Selector(model, temperature),),  # section 3.2
         generate=(decomposer(model, temperature, shots, benchmark=benchmark),),  # section 3.3
-        fix=(  # section 3.4
-            Repair(
-                "fix/refiner",
-                model,
-                tries,
-                temperature,
-                schema_text=mac_sql_text,
-                read=replies.last_sql,
-                data=error_and_class,
-            ),
-        ),
+        fix=(refiner(model, tries, temperature),),  # section 3.4
         select=Majority(),
     )
 
@@ -150,3 +140,8 @@ def error_and_class(context: Context, trial: Trial) -> Mapping[str, Any]:
     raised = {"denied": "DatabaseError", "too_large": "DataError"}  # by Python's sqlite3
     name = raised.get(execution.status, "OperationalError")
     return {"error": execution.error, "exception": f"sqlite3.{name}"}
+
+
+refiner = partial(
+    Repair, "fix/refiner", schema_text=mac_sql_text, read=replies.last_sql, data=error_and_class
+)

@@ -7,6 +7,7 @@ until a result is sound or no try is left, and keep the last query. They differ 
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from workbench import replies
@@ -74,13 +75,9 @@ class Repair:
         # Samples of a generator that wrote the same query get repairs of their own, unless nothing is drawn.
         first = old.sample * self.samples if self.temperature else 0
         data = {"query": old.sql, **self.data(context, trial)}
-        answers = lab.ask_many(
-            [
-                lab.request(self, self.prompt, context, n, schema_text=self.schema_text, **data)
-                for n in range(first, first + self.samples)
-            ],
-            self.read,
-        )
+        ask = partial(lab.request, self, self.prompt, context, schema_text=self.schema_text, **data)
+        requests = [ask(n) for n in range(first, first + self.samples)]
+        answers = lab.ask_many(requests, self.read)
         keys = (*old.call_keys, *(key for answer in answers for key in answer.keys))
         repairs = [
             Candidate(a.value, old.generator, old.sample, a.completion.text, keys)

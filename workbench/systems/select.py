@@ -80,16 +80,8 @@ def choose(
         return (*group, -counts[spellings[i]], spellings[i], *_place(trials[i]))
 
     best = min(range(len(trials)), key=key, default=None)
-    marks = tuple(map(float, scores))
-    return Selection(
-        context.question.id,
-        tuple(trials),
-        best,
-        selector,
-        marks,
-        tuple(comparisons),
-        tuple(call_keys),
-    )
+    made = tuple(trials), best, selector, tuple(map(float, scores))
+    return Selection(context.question.id, *made, tuple(comparisons), tuple(call_keys))
 
 
 def _place(trial: Trial) -> tuple[str, int]:

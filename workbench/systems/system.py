@@ -168,9 +168,8 @@ def identity(value: Any) -> Any:
         return [_definition(type(value)), own]
     if isinstance(value, Path | bytes | range | BuiltinFunctionType):
         return repr(value)
-    raise BadInputError(
-        f"a step holds {value!r:.80}; make it a dataclass of plain values and functions, which can be cached"
-    )
+    told = "make it a dataclass of plain values and functions, which can be cached"
+    raise BadInputError(f"a step holds {value!r:.80}; {told}")
 
 
 def _definition(thing: type | FunctionType) -> Any:
@@ -179,13 +178,11 @@ def _definition(thing: type | FunctionType) -> Any:
         return name
     own = vars(thing).values() if isinstance(thing, type) else [thing]
     codes = [one.__code__ for one in own if isinstance(one, FunctionType)]
-    files = {code.co_filename for code in codes} - {
-        "<string>",
-        dataclasses.__file__,
-    }  # not generated
+    generated = {"<string>", dataclasses.__file__}
+    files = sorted({code.co_filename for code in codes} - generated)
     for file in files:
         linecache.checkcache(file)
-    source = ["".join(linecache.getlines(file)) for file in sorted(files)]
+    source = ["".join(linecache.getlines(file)) for file in files]
     if not all(source) or not source:
         raise Unsourced(name)
     closed = [identity(cell.cell_contents) for cell in getattr(thing, "__closure__", None) or ()]
