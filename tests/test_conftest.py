@@ -1,3 +1,5 @@
+"""In continuous integration no test is skipped unseen, and a test that drives a browser is marked so."""
+
 from pathlib import Path
 
 import pytest

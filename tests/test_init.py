@@ -3,6 +3,7 @@
 import importlib
 import subprocess
 import sys
+from dataclasses import is_dataclass
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,13 @@ def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'workbench' has no attribute 'chase'"):
         _ = wb.chase
     assert not hasattr(wb, "__wrapped__")
+
+
+def test_every_step_is_a_public_name():
+    folder = Path(wb.__file__).parent
+    for path in [p for package in ("systems", "retrieve") for p in (folder / package).glob("*.py")]:
+        module = importlib.import_module(f"workbench.{path.parent.name}.{path.stem}")
+        for made in vars(module).values():
+            step = isinstance(made, type) and is_dataclass(made) and "__call__" in vars(made)
+            if step and made.__module__ == module.__name__:
+                assert getattr(wb, made.__name__, None) is made

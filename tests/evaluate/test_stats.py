@@ -1,3 +1,5 @@
+"""Intervals cover what they promise, paired comparisons are McNemar's and Tango's, and bounds hold every verdict."""
+
 import math
 from itertools import combinations
 from math import comb

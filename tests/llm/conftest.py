@@ -1,3 +1,5 @@
+"""A loopback provider, keys that are canaries, and a cache, for the tests of model calls."""
+
 import pytest
 
 import workbench as wb

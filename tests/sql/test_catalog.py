@@ -1,3 +1,5 @@
+"""BIRD's catalogs, dirty as they are, are read into the schema, and what does not fit is said and never guessed."""
+
 import codecs
 from pathlib import Path
 

@@ -1,3 +1,5 @@
+"""A schema is what SQLite has, whatever its names, and a part that cannot be read is left out and said."""
+
 import json
 import re
 import sqlite3
