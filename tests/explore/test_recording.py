@@ -7,7 +7,7 @@ import pytest
 import workbench as wb
 from tests.explore.conftest import RIGHT
 from workbench.errors import BadInputError
-from workbench.explorer.recording import cost, edited, parts, record, template, text
+from workbench.explorer.recording import cost, edited, record, template
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.llm.scripted import scripted
@@ -45,19 +45,19 @@ def call(zoo):
 @pytest.fixture
 def change(zoo, call):
     prompt = template(zoo.system, call.request.prompt, zoo.lab)
-    return lambda **edit: edited(call, prompt, edit).request
+    return lambda **edit: edited(call, prompt, edit)
 
 
 def test_a_prompt_edited_to_itself_is_the_same_call(zoo, call, change):
     same = change(source=template(zoo.system, call.request.prompt, zoo.lab).source)
-    assert zoo.lab.client.key(change()) == zoo.lab.client.key(same) == zoo.lab.client.key(call.request)  # fmt: skip
+    assert change().request == same.request == call.request
 
 
 def test_source_data_model_and_temperature_are_edited(call, change):
     page = "# System\nBe kind.\n# User\n## Question\n{{ question }}\n"
-    assert parts(change(source=page)) == [("System", "", "Be kind."), ("User", "Question", "zoo, question 3?")]  # fmt: skip
-    assert "legs are feet" in text(change(data={"hint": "legs are feet"}))
-    edit = change(model="m/y", temperature=0.7)
+    assert change(source=page).parts == [("System", "", "Be kind."), ("User", "Question", "zoo, question 3?")]  # fmt: skip
+    assert "legs are feet" in change(data={"hint": "legs are feet"}).text
+    edit = change(model="m/y", temperature=0.7).request
     assert (edit.model, edit.parameters) == ("m/y", {**call.request.parameters, "temperature": 0.7})
 
 
@@ -66,7 +66,7 @@ def test_gold_is_no_part_of_what_a_prompt_can_show(zoo, call, change):
         change(source="# User\n{{ gold }}")
     gold = zoo.benchmark.golds[zoo.questions[3].id].sql
     assert gold == "SELECT max(legs) FROM animal"
-    assert gold not in text(call.request) + " ".join(map(str, call.data.values()))
+    assert gold not in call.text + " ".join(map(str, call.data.values()))
 
 
 def test_a_prompt_of_a_cell_is_found_in_its_system(zoo):

@@ -10,7 +10,7 @@ import pandas as pd
 import traitlets
 
 from workbench.errors import BadInputError
-from workbench.explorer.recording import Call, amount, cost, record
+from workbench.explorer.recording import amount, cost, record
 from workbench.lab import Lab
 from workbench.llm.keys import runs_here
 from workbench.llm.parameters import check_model
@@ -35,8 +35,7 @@ Variant = System | Run | Prompt | Path | str | None
 class Comparison:
     """Runs on the same questions; the first is the base. As the last line of a cell it shows the grid.
 
-    Each row of the grid is a question, and opens the variants' queries, replies and results; those on which they
-    disagree come first.
+    A row of the grid is a question, and opens the variants' queries, replies and results. Disputed questions come first.
     """
 
     study: Study
@@ -59,7 +58,7 @@ class Comparison:
 
     @property
     def questions(self) -> ResultTable:
-        """A row for each question and a verdict for each variant; those on which they disagree come first."""
+        """A row for each question with each variant's verdict; disputed questions (`flips`) come first."""
         verdicts = pd.DataFrame(
             {n: run.questions.set_index("question_id")["correct"] for n, run in self.runs.items()}
         ).astype(bool)
@@ -111,7 +110,7 @@ class Comparison:
         return {"gold": shown(gold, 20_000), "goldResult": ran, "cells": cells}
 
     def price(self, count: int) -> str:
-        """The cost of running all variants on more questions, by what a question cost so far."""
+        """The price of all variants on `count` questions, by what a question cost so far."""
         more = count - len(next(iter(self.runs.values())).questions)
         models = {model for run in self.runs.values() for model in model_names(run.system)}
         costs = pd.concat([run.questions[["dollars", "unpriced"]] for run in self.runs.values()])
@@ -128,7 +127,7 @@ class Comparison:
 
 
 class Grid(Desk):
-    """The page of a comparison; without systems in `setup` it stands in a cell of its own."""
+    """The page of a comparison; `setup` is empty in a cell of its own, and names the systems in the explorer."""
 
     _esm = script(Path(__file__).with_name("view.js"))
     setup: Any = traitlets.Dict().tag(sync=True)
@@ -143,7 +142,7 @@ class Grid(Desk):
 
 
 def answer(lab: Lab, question: Question, gold: str, sql: str) -> dict[str, Any]:
-    """A query, its result, and its parts beside gold's; or that there is none."""
+    """A query with its result and its parts beside gold's; without a query, an error as its result."""
     ran = lab.run(question, sql) if sql else Execution("error", error="no SQL")
     aligned = pair(gold, sql, lab.schema(question.db_id)) if sql else []
     return {"sql": shown(sql, 20_000), "result": result(ran), "pair": aligned}
@@ -160,9 +159,9 @@ def compare(
     """Run variants on the same questions, each against the first.
 
     A variant is a system, a run, a `Prompt` from a cell, a folder of prompts (a `Path`, or None for the study's own) or
-    a model's name; the last three change `base`, by default the first system, or else `direct`. Beside runs, all
-    answer the runs' questions. Without a `study`, one of the `benchmark` is opened with `settings`, those of
-    `open_study`. The cost of new calls is printed before they are made.
+    a model's name. The last three change `base`: by default the first system given, or else `direct`. If runs are
+    given, all variants answer the runs' questions. Without a `study`, `open_study(benchmark, **settings)` opens one.
+    The price of new calls is printed before they are made.
     """
     if not variants:
         raise BadInputError("nothing to compare: give systems, runs, prompts or models")
@@ -240,13 +239,10 @@ def unused(name: str, taken: Mapping[str, object]) -> str:
 
 
 def asked_anew(study: Study, system: System) -> str:
-    """The questions that need new calls, and what the first of these calls cost; others may follow."""
-    made, questions = study.with_settings(system), study.benchmark.questions
-    missing: list[list[Call]] = [record(made, one, study.lab).missing for one in questions]
+    """The number of questions that need new calls, and the price of the calls that are known so far."""
+    made = study.with_settings(system)
+    missing = [record(made, one, study.lab).missing for one in study.benchmark.questions]
     first = [call for calls in missing for call in calls]
-    words = f"{sum(map(bool, missing)):,} of {len(questions):,} questions need new calls"
-    return (
-        f"{words}; the first {len(first):,} cost {cost(study.lab.client, first)}"
-        if first
-        else words
-    )
+    words = f"{sum(map(bool, missing)):,} of {len(missing):,} questions need new calls"
+    price = f"; the first {len(first):,} cost {cost(study.lab.client, first)}"
+    return words + price * bool(first)

@@ -14,17 +14,7 @@ from workbench.canonical import content_hash
 from workbench.errors import BadInputError
 from workbench.evaluate.ex import ex_verdicts
 from workbench.explorer.compare import Comparison, Grid, answer, changed, unused, with_prompts
-from workbench.explorer.recording import (
-    Call,
-    Edit,
-    cost,
-    edited,
-    parts,
-    record,
-    sql_in,
-    template,
-    text,
-)
+from workbench.explorer.recording import Call, Edit, cost, edited, record, sql_in, template
 from workbench.llm.keys import runs_here
 from workbench.prompts.prompt import Prompt, names
 from workbench.report.display import group_numbers
@@ -53,7 +43,7 @@ def explore(study: Study, *systems: System | Run) -> "Explorer":
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A column of the comparison: a system of the explorer, or a variant of one with its prompts."""
+    """A column of the comparison: a system, or a variant with its own prompts."""
 
     system: System
     note: str = ""
@@ -133,13 +123,13 @@ class Explorer(Grid):
         client = self.study.lab.client
         return {
             "parts": [[role, shown(title), shown(body, _LONG), round(len(body) * was.rate)]
-                      for role, title, body in parts(call.request)],
-            "tokens": round(len(text(call.request)) * was.rate), "price": cost(client, [call]),
+                      for role, title, body in call.parts],
+            "tokens": round(len(call.text) * was.rate), "price": cost(client, [call]),
             "count": count, "many": cost(client, anew, count),
         }  # fmt: skip
 
     def do_run(self, key: str, n: int, edit: Edit) -> dict[str, Any]:
-        """The reply to an edited call, its query and result, and the verdicts before and now."""
+        """The reply to an edited call with its query, result and verdict, and the verdict before the edit."""
         was, question, lab = self._call(key, n), self._recorded.question, self.study.lab
         call, before = edited(was, self._template(was), edit), self._replied(was)
         reply = lab.client.complete(call.request)
@@ -159,7 +149,7 @@ class Explorer(Grid):
         }  # fmt: skip
 
     def do_keep(self, edits: Mapping[str, Edit]) -> None:
-        """Keep edits, by the name of their prompts, as a variant of the system, to be compared with it."""
+        """Keep edits, by the names of their prompts, as a variant of the system."""
         lab, system, notes = self.study.lab, self._systems[self.name], []
         told = content_hash("variant", [self.name, str(lab.prompts), edits])[-12:]
         folder = home() / "variants" / ".unsaved" / told
@@ -182,7 +172,7 @@ class Explorer(Grid):
         self._columns[unused(name, self._columns)] = Kept(system, "; ".join(notes), folder)
 
     def do_compare(self, count: int = COUNTS[0], add: str = "") -> None:
-        """Run what is kept on so many questions, evenly spread: with a system to `add`; without any, all systems."""
+        """Run the columns on `count` questions, evenly spread. `add` is a system to add; at first all systems are."""
         for name in [add] if add else [] if self._columns else self._systems:
             self._columns[name] = Kept(self._systems[name])
         runs, most = {}, len(self.study.benchmark.questions)
@@ -199,7 +189,7 @@ class Explorer(Grid):
         }  # fmt: skip
 
     def do_save(self, name: str) -> str:
-        """Save the variants under the workbench's home: a folder of prompts each, with an experiment beside it."""
+        """Save the variants in the workbench's home: for each a folder of prompts, and an experiment beside it."""
         folder = home() / "variants" / name
         if not re.fullmatch(r"\w[\w.-]*", name) or folder.exists():
             raise BadInputError(f"{name!r} is taken or no name: give letters, digits, _ and -")
@@ -215,7 +205,7 @@ class Explorer(Grid):
         return f"{folder}: {', '.join(kept)}, each a folder of prompts with an experiment"
 
     def _call(self, key: str, n: int) -> Call:
-        """A call of the question that the page shows; a page that is behind is told so."""
+        """A call of the question that is shown; a page that still shows another one is refused."""
         if key != self._recorded.question.id or n >= len(self._recorded.calls):
             raise BadInputError("another question is shown by now")
         return self._recorded.calls[n]
@@ -317,7 +307,7 @@ class Explorer(Grid):
 
 
 def _apart(calls: Sequence[Call]) -> list[str]:
-    """Names that tell calls of one prompt apart: the first line of a text that differs in all of them, else numbers."""
+    """A name for each call of one prompt: the first line of a text that differs in all of them, else its number."""
     for name in calls[0].data if all(call.request.sample == 0 for call in calls[1:]) else ():
         lines = [str(c.data.get(name)).partition("\n")[0].rpartition(": ")[2] for c in calls]
         if len(set(lines)) == len(calls) > 1:

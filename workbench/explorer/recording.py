@@ -1,8 +1,7 @@
 """The calls that a system makes for a question, recorded from the cache; and edits of a call.
 
-The system itself runs, with a client that serves cached replies alone and stops at the first call that is not cached. So
-what is shown cannot drift from what is sent, and costs nothing. A prompt is rendered from the data that its step was
-given, which comes from the context alone, so that gold cannot get into it.
+The system itself runs, offline, up to the first call that is not cached. So the page shows what is sent, and costs
+nothing. An edited prompt is rendered from the data that its step was given, in which there is no gold.
 """
 
 import copy
@@ -22,7 +21,7 @@ from workbench.prompts.prompt import Prompt, load, sections
 from workbench.systems.system import System, select, stages, trials_of
 from workbench.types import Completion, Context, Question, Request, Selection
 
-Edit = Mapping[str, Any]  # source, model, temperature, data: what is not there is not changed
+Edit = Mapping[str, Any]  # what is changed: source, model, temperature, data
 RATE = 1 / 4  # tokens for a character of English, where no call was counted
 
 
@@ -40,18 +39,39 @@ class Call:
         return self.request.prompt.partition("/")[0]
 
     @property
+    def messages(self) -> list[tuple[str, str]]:
+        """Role and text of each message."""
+        given = [
+            (str(one["role"]).capitalize(), one.get("content", "")) for one in self.request.messages
+        ]
+        return [
+            (role, said if isinstance(said, str) else "".join(part["text"] for part in said))
+            for role, said in given
+        ]
+
+    @property
+    def text(self) -> str:
+        """The messages as one text, with a heading for each role."""
+        return "\n".join(f"# {role}\n{said}" for role, said in self.messages)
+
+    @property
+    def parts(self) -> list[tuple[str, str, str]]:
+        """Role, title and text of each section of the prompt."""
+        return [(role, *section) for role, said in self.messages for section in sections(said)]
+
+    @property
     def rate(self) -> float:
         """Tokens for a character of the prompt, as the provider counted them."""
         counted = self.reply.input_tokens if self.reply else 0
-        return counted / max(1, len(text(self.request))) or RATE
+        return counted / max(1, len(self.text)) or RATE
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
     """The calls of a system for a question, in their order, with the context after each stage.
 
-    `contexts` has the context after retrieval and after each pruning step. Where calls are missing in the cache,
-    `calls` ends with them, and there is no selection.
+    `contexts` has those after retrieval and after each pruning step. If the cache lacks calls, `calls` ends with them,
+    and there is no selection.
     """
 
     question: Question
@@ -78,7 +98,7 @@ class Recording:
 
 
 def record(system: System, question: Question, lab: Lab, *, pay: bool = False) -> Recording:
-    """Run a system on a question from the cache; with `pay`, the calls that are not cached are made."""
+    """Run a system on a question from the cache; `pay` makes the calls that are not cached."""
     seen: list[tuple[Request, Mapping[str, Any]]] = []
     client = lab.client if pay else _offline(lab.client)
     watched = replace(lab, client=client, watch=lambda *call: seen.append(call))
@@ -95,7 +115,7 @@ def record(system: System, question: Question, lab: Lab, *, pay: bool = False) -
 
 
 def _read(lab: Lab, call: Call) -> Call:
-    """The call whose reply the system read: the one with more room, if the first reply was cut off."""
+    """The call whose reply the system read: if the first reply was cut off, the repeated call with more room."""
     longer = call.reply and lab.longer(call.request, call.reply)
     reply = longer and lab.client.cached(longer)
     return Call(longer, call.data, reply) if longer and reply else call
@@ -109,10 +129,10 @@ def _offline(client: Client) -> Client:
 
 
 def template(system: System, name: str, lab: Lab) -> Prompt:
-    """The prompt of that name which the system asks: one of its own, from a cell, or a file's."""
-    asked = [getattr(step, "prompt", None) for step in (*system.generate, *system.fix)]
-    own = [prompt for prompt in asked if isinstance(prompt, Prompt) and prompt.name == name]
-    return own[0] if own else load(name, lab.prompts)
+    """The prompt of that name: the system's own, from a cell, or a file's."""
+    asked = (getattr(step, "prompt", None) for step in (*system.generate, *system.fix))
+    own = (prompt for prompt in asked if isinstance(prompt, Prompt) and prompt.name == name)
+    return next(own, None) or load(name, lab.prompts)
 
 
 def edited(call: Call, prompt: Prompt, edit: Edit) -> Call:
@@ -127,27 +147,6 @@ def edited(call: Call, prompt: Prompt, edit: Edit) -> Call:
     return Call(replace(request, model=edit.get("model", request.model)), data)
 
 
-def text(request: Request) -> str:
-    """The messages as one text, with a heading for each role."""
-    return "\n".join(f"# {role}\n{body}" for role, body in _messages(request))
-
-
-def parts(request: Request) -> list[tuple[str, str, str]]:
-    """Role, title and text of each section of the prompt."""
-    return [
-        (role, title, body) for role, said in _messages(request) for title, body in sections(said)
-    ]
-
-
-def _messages(request: Request) -> list[tuple[str, str]]:
-    found = []
-    for message in request.messages:
-        content = message.get("content", "")
-        said = content if isinstance(content, str) else "".join(part["text"] for part in content)
-        found.append((str(message["role"]).capitalize(), said))
-    return found
-
-
 @lru_cache(maxsize=1000)
 def sql_in(reply: str) -> str:
     """The query in a reply, "" without one."""
@@ -158,9 +157,9 @@ def sql_in(reply: str) -> str:
 
 
 def cost(client: Client, calls: list[Call], times: int = 0) -> str:
-    """The price of these calls as a button says it: cached, free, or a range of dollars.
+    """The price of calls as a button says it: cached, free, or a range of dollars.
 
-    With `times`, it is the cost of so many calls like each of them, none of which is cached.
+    With `times`, the price of so many new calls like each of them.
     """
     if not times and all(client.cached(call.request) for call in calls):
         return "cached"
@@ -169,7 +168,7 @@ def cost(client: Client, calls: list[Call], times: int = 0) -> str:
         return "free"
     sums = client.preview([call.request for call in asked] if not times else ())
     for one in asked * bool(times):
-        sums += estimate(client.cache, one.request, one.rate * len(text(one.request)), times)
+        sums += estimate(client.cache, one.request, one.rate * len(one.text), times)
     return amount(sums.low, sums.high, sums.unpriced)
 
 

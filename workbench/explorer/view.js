@@ -1,6 +1,6 @@
 // The explorer and the comparison. The kernel records, renders, runs and judges; this page holds what is typed, and draws.
 // Without a list of systems it is the comparison alone, in a cell of its own.
-const { h, div, span, h3, fill, mark, badge, diff, line, align, sqlUnified, sql, table, many, count, keys, kernel, seg, select } = desk;
+const { h, div, span, h3, fill, mark, badge, diff, line, align, sqlUnified, sql, table, many, count, keys, kernel, seg, select, help, entry } = desk;
 const HIGH = 56, NEAR = 3, GROW = 60;  // pixels of a row of the list; equal lines around a change; rows of the grid that are added
 const FILTERS = [['all', 'All'], ['right', 'Right'], ['wrong', 'Wrong'], ['lost', 'Lost', 'a right candidate was there and another was picked']];
 const KEYS = [['/', 'search'], ['↑ ↓', 'question before, next'], ['1 2 3', 'template, rendered, diff'], ['Ctrl ↵', 'run'], ['p c', 'prompt, compare'],
@@ -13,9 +13,9 @@ const gist = text => text.replace(/ AS T\d+/g, '').replace(/ ON \S+ = \S+/g, '')
 function render({ model, el }) {
   const alone = !model.get('setup').systems;
   const state = { view: alone ? 'compare' : 'prompt', id: '', filter: 'all', find: '', tab: 'template', edits: {}, call: null, rendered: null, fault: '',
-    ran: null, busy: '', error: '', against: 'gold', pop: null, reply: false, folded: new Set(), open: null, opened: {}, disputed: false, most: GROW, said: '' };
+    ran: null, busy: '', error: '', against: 'gold', pop: null, reply: false, open: null, opened: {}, disputed: false, most: GROW, said: '' };
   let all = model.get('rows'), hits = all, detail = model.get('detail'), timer = 0, picking = 0;
-  const { ask, stop } = kernel(model);
+  const { ask, on, stop } = kernel(model);
 
   // ---- what is edited: by prompt, so that it stays when another question is shown
   const call = () => state.call;
@@ -37,13 +37,15 @@ function render({ model, el }) {
     if (!call()) return;
     timer = setTimeout(() => {
       const what = JSON.stringify(asked()), fits = () => call() && what === JSON.stringify(asked());
-      ask({ do: 'render', ...asked() }).then(found => { if (fits()) { state.rendered = found; state.fault = ''; drawFoot(); if (state.tab === 'rendered') drawPage(); } })
-        .catch(error => { if (fits()) { state.rendered = null; state.fault = error.message; drawFoot(); if (state.tab === 'rendered') drawPage(); } });
+      ask({ do: 'render', ...asked() }).then(found => [found, ''], error => [null, error.message]).then(([rendered, fault]) => {
+        if (fits()) { Object.assign(state, { rendered, fault }); drawFoot(); if (state.tab === 'rendered') drawPage(); }
+      });
     }, wait);
   }
 
   // ---- messages
-  /** Ask for something that takes long: one thing at a time, and what went wrong stands above the result. */
+  const fail = error => { state.error = error.message; drawResult(); };
+  /** Ask for something that takes long: one thing at a time, and what went wrong stands under the result. */
   function work(what, message, then) {
     if (state.busy) return;
     if (box.pop.contains(document.activeElement)) focus(box.list);
@@ -63,12 +65,11 @@ function render({ model, el }) {
     Object.assign(state, { id, pop: null });
     drawRows(); drawPop();
     clearTimeout(picking);
-    picking = setTimeout(() => { if (detail.id !== id) ask({ do: 'choose', key: id }).catch(error => { state.error = error.message; drawResult(); }); }, 40);
+    picking = setTimeout(() => { if (detail.id !== id) ask({ do: 'choose', key: id }).catch(fail); }, 40);
   }
   function show(n) {
     state.pop = null;
-    ask({ do: 'call', key: detail.id, n }).then(found => { Object.assign(state, { call: found, ran: null, error: '' }); draw(); later(0); })
-      .catch(error => { state.error = error.message; drawResult(); });
+    ask({ do: 'call', key: detail.id, n }).then(found => { Object.assign(state, { call: found, ran: null, error: '' }); draw(); later(0); }).catch(fail);
   }
   function open(key) {
     state.open = state.open === key ? null : key; drawCompare();
@@ -85,7 +86,7 @@ function render({ model, el }) {
     list: h('div', { class: 'list scroll', role: 'listbox', tabindex: '0', 'aria-label': 'questions', onscroll: () => drawRows() }),
     ask: div('ask'), trace: h('div', { class: 'trace', role: 'toolbar', 'aria-label': 'steps' }),
     tabs: div('bar'), page: div('scroll'), foot: div('under'), head: div('bar'),
-    result: h('div', { class: 'scroll', tabindex: '0', 'aria-label': 'result' }), compare: h('div', { class: 'main', style: 'flex:1' }),
+    result: h('div', { class: 'scroll', tabindex: '0', 'aria-label': 'result' }), told: div('told'), compare: h('div', { class: 'main', style: 'flex:1' }),
     pop: h('div', { class: 'pop scroll', hidden: true, role: 'dialog' }), choices: span('choices'), filters: span('choices'), views: span(''),
     find: h('input', { type: 'search', placeholder: 'Search', 'aria-label': 'search questions',
       oninput: event => { state.find = event.target.value; search(); box.list.scrollTop = 0; drawTop(); drawRows(); } }),
@@ -98,7 +99,7 @@ function render({ model, el }) {
   box.finder = span('find', box.find, h('kbd', {}, '/'));
   box.editor = div('edit', box.paint, box.text);
   box.main = div('main', box.ask, box.trace, h('div', { class: 'panes' },
-    h('section', { class: 'pane', 'aria-label': 'prompt' }, box.tabs, box.page, box.foot), h('section', { class: 'pane', 'aria-label': 'reply' }, box.head, box.result)));
+    h('section', { class: 'pane', 'aria-label': 'prompt' }, box.tabs, box.page, box.foot), h('section', { class: 'pane', 'aria-label': 'reply' }, box.head, box.result, box.told)));
   box.list.append(box.space); box.body.append(box.list, box.main); box.compare.append(box.bar, box.grid);
   box.top.append(box.choices, box.finder, box.filters, span('grow'), box.views,
     h('button', { class: 'plain', 'aria-label': 'keys', title: 'Keys (?)', onclick: () => pop('keys') }, '?'));
@@ -201,12 +202,11 @@ function render({ model, el }) {
     if (state.tab === 'rendered') {
       if (state.fault) return fill(box.page, h('div', { class: 'note', role: 'alert' }, mark('wrong'), state.fault));
       let role = '';
-      return fill(box.page, (state.rendered?.parts ?? []).flatMap(([who, title, text, size], n) => {
-        const name = title || who, folded = state.folded.has(name), first = who !== role && div('sec role', h('button', { tabindex: '-1' }, span(''), span('', who)));
+      return fill(box.page, (state.rendered?.parts ?? []).flatMap(([who, title, text, size]) => {
+        const first = who !== role && div('role', who);
         role = who;
-        return [first, h('div', { class: 'sec code', 'data-section': name },
-          title && h('button', { 'aria-expanded': String(!folded), onclick: () => { folded ? state.folded.delete(name) : state.folded.add(name); drawPage(); } },
-          h('span', { title: `${size} tokens` }, number(size)), span('', `${folded ? '▸' : '▾'} ${title}`)), !folded && h('pre', { class: 'code' }, text))];
+        return [first, h('div', { class: 'sec code', 'data-section': title || who },
+          title && h('b', {}, h('span', { title: `${size} tokens` }, number(size)), title), h('pre', { class: 'code' }, text))];
       }), !state.rendered && div('empty', 'Rendering…'));
     }
     const ops = diff(call().source.split('\n'), source().split('\n')), near = ops.map((_, i) => ops.slice(Math.max(0, i - NEAR), i + NEAR + 1).some(op => op[0] !== '='));
@@ -250,7 +250,6 @@ function render({ model, el }) {
       state.ran ? turned ? span('', 'was ', mark(state.ran.was), ` ${state.ran.was.toUpperCase()}`) : span('dim', now.status === 'none' ? 'the new reply' : 'as before')
         : span('dim', own ? changed() ? 'before the edit' : 'this reply' : now.sql ? 'the system’s answer' : 'no answer yet')),
       span('grow'), span('dim ext', state.ran?.paid));
-    const alert = state.error && h('div', { class: 'note', role: 'alert', style: 'overflow-wrap:anywhere' }, mark('wrong'), span('grow', state.error));
     const pair = now.sql && div('block', div('hd', h3('grow', 'SQL'), span('dim', state.ran?.pairBefore.length ? 'against' : 'against gold'),
       state.ran?.pairBefore.length > 0 && seg([['gold', 'gold'], ['before', 'before', 'the reply before the edit']], other, to => { state.against = to; drawResult(); },
         'compared with')),
@@ -266,7 +265,8 @@ function render({ model, el }) {
       `${shown ? '▾' : '▸'} Reply${said.replyTokens ? `, ${number(said.replyTokens)} tokens` : ''}`);
     const reply = said && h('div', { class: 'block', 'data-part': 'reply' }, said.cached ? toggle() : h('p', { class: 'dim' }, 'This call is not in the cache.'),
       shown && said.cached && h('pre', { class: 'code said' }, text));
-    fill(box.result, alert, silent && reply, pair, results, gold, !silent && reply);
+    fill(box.result, silent && reply, pair, results, gold, !silent && reply);
+    fill(box.told, state.error && h('div', { class: 'note', role: 'alert' }, mark('wrong'), span('grow', state.error)));
   }
 
   // ---- what opens above the page
@@ -287,11 +287,9 @@ function render({ model, el }) {
       bottom: at && !below ? `${frame.bottom - at.top + 4}px` : '', maxHeight: `${below ? frame.bottom - at.bottom - 16 : 480}px` });
     const close = h('button', { class: 'plain', 'aria-label': 'close', onclick: () => pop(null) }, '×');
     const head = (title, more) => div('popped', h('b', {}, title), span('dim grow one', more), close);
-    const field = (label, value, done, hint) => [h('form', { class: 'flex', onsubmit: event => { event.preventDefault(); done(event.target.elements[0].value.trim()); } },
-      h('input', { class: 'grow', value, 'aria-label': label }), h('button', { class: 'primary' }, 'OK')),
-    h('p', { class: 'dim', style: 'margin-top:8px' }, hint), state.said && h('p', { class: 'wrong', role: 'alert' }, state.said)];
-    if (what === 'keys') return fill(box.pop, head('Keys', ''),
-      KEYS.map(([key, does]) => div('two-up', span('', key.split(' ').map(one => h('kbd', { style: 'margin-right:4px' }, one))), does)));
+    const field = (label, value, done, hint) => [entry(label, done, { value }),
+      h('p', { class: 'dim', style: 'margin-top:8px' }, hint), state.said && h('p', { class: 'wrong', role: 'alert' }, state.said)];
+    if (what === 'keys') return fill(box.pop, head('Keys', ''), help(KEYS));
     if (what === 'save') return fill(box.pop, head('Save variants', ''),
       field('name', 'mine', save, 'A folder in the workbench’s home: for each variant its prompts, and an experiment that uses them.'));
     if (what === 'model') return fill(box.pop, head('Another model', ''), field('model', edit().model ?? call().model,
@@ -308,16 +306,10 @@ function render({ model, el }) {
       h('button', { style: 'margin-top:8px', 'data-first': true, onclick: pay, disabled: !!state.busy }, h('b', {}, 'Ask what is missing'), span('dim', step.price)));
     const prompts = new Map(), { values, kept } = detail.found, stays = new Set(kept.flatMap(([t, columns]) => columns.filter(one => one[1]).map(one => `${t}.${one[0]}`)));
     detail.calls.forEach(([prompt, label, status], n) => { if (prompt.split('/')[0] === what) prompts.set(prompt, [...prompts.get(prompt) ?? [], [label, status, n]]); });
-    const button = ([label, status, n], text) => h('button', { class: `col ${status === 'right' || stays.has(label) ? 'kept' : status === 'wrong' ? 'lesser' : ''}`,
+    const button = ([label, status, n]) => h('button', { class: `col ${status === 'right' || stays.has(label) ? 'kept' : status === 'wrong' ? 'lesser' : ''}`,
       'aria-pressed': String(n === call()?.n), title: `Open the call ${label}`, onclick: () => show(n) },
-      status !== 'done' ? mark(status) : stays.has(label) && mark('right'), text);
-    const calls = [...prompts].map(([prompt, ones]) => {
-      const tables = new Map(), dotted = ones.every(([label]) => /^[^.]+\.[^.]+$/.test(label)) && ones.length > 1;
-      for (const one of ones) { const name = dotted ? one[0].split('.')[0] : ''; tables.set(name, [...tables.get(name) ?? [], one]); }
-      return h('section', {}, h3('', `${prompt.split('/').pop()}, ${many(ones.length, 'call')}`),
-        [...tables].map(([name, some]) => h('div', { class: dotted ? 'cols' : '' }, dotted && span('dim one code', name),
-        div('chips', some.map(one => button(one, dotted ? one[0].split('.')[1] : one[0]))))));
-    });
+      status !== 'done' ? mark(status) : stays.has(label) && mark('right'), label);
+    const calls = [...prompts].map(([prompt, ones]) => h('section', {}, h3('', `${prompt.split('/').pop()}, ${many(ones.length, 'call')}`), div('chips', ones.map(button))));
     const pruned = what === 'prune' && kept.length > 0 && h('section', {}, h3('', `${stays.size} of ${kept.reduce((sum, one) => sum + one[1].length, 0)} columns stay`),
       kept.map(([name, columns]) => div('cols', span('dim one code', name),
         div('chips', columns.map(([column, stay]) => span(`col ${stay ? 'kept' : ''}`, stay && mark('right'), column))))));
@@ -403,10 +395,9 @@ function render({ model, el }) {
     'Ctrl+Enter': run, p: () => view('prompt'), c: () => view('compare'), r: reset, v: () => { if (call()) pop('variables'); }, '?': () => pop('keys') });
   const listed = () => { all = model.get('rows'); search(); box.list.scrollTop = 0; drawTop(); drawRows(); };
   const gridded = () => { state.opened = {}; state.open = null; state.most = GROW; drawCompare(); };
-  model.on('change:detail', adopt); model.on('change:rows', listed); model.on('change:setup', drawTop); model.on('change:grid', gridded);
+  on('change:detail', adopt); on('change:rows', listed); on('change:setup', drawTop); on('change:grid', gridded);
   if (!alone) { search(); adopt(); reveal(); }
   draw();
-  return () => { stop(); clearTimeout(timer); clearTimeout(picking); model.off('change:detail', adopt); model.off('change:rows', listed); model.off('change:setup', drawTop);
-    model.off('change:grid', gridded); };
+  return () => { stop(); clearTimeout(timer); clearTimeout(picking); };
 }
 export default { render };

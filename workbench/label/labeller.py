@@ -1,4 +1,4 @@
-"""The labelling widget: it sends cases ahead, keeps each label at once, and sums up what annotators say."""
+"""The labelling widget: cases are sent ahead, a label is on disk at once, and a summary follows each label."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -30,8 +30,8 @@ AHEAD = 5  # cases that are sent before they are shown
 def label(study: Study, run: Run, taxonomy: str = "CHASE-SQL", annotator: str = "me") -> "Labeller":
     """A widget in which an annotator sorts the wrong answers of a run, by mouse or by key.
 
-    The taxonomy, a paper's or one's own YAML file, says which answers it sorts. A label is on disk before the page says
-    so, under the benchmark's name in the workbench's home.
+    The taxonomy, a paper's or a YAML file of one's own, says which answers it sorts. Labels lie in the workbench's home,
+    under the benchmark's name.
     """
     kinds = open_taxonomy(taxonomy)
     store = LabelStore.named(study.benchmark.name)
@@ -39,7 +39,7 @@ def label(study: Study, run: Run, taxonomy: str = "CHASE-SQL", annotator: str = 
 
 
 class Labeller(Desk):
-    """The page shows one case after another; `rows` has all of them in brief, `detail` the first ones in full."""
+    """The page shows one case after another: `rows` names all of them, and `detail` has the first ones in full."""
 
     _esm = script(Path(__file__).with_name("labeller.js"))
     taxonomy: Any = traitlets.Dict().tag(sync=True)
@@ -77,7 +77,7 @@ class Labeller(Desk):
     def do_save(
         self, key: str, categories: list[str], note: str = "", settle: bool = False
     ) -> None:
-        """Keep a label. `settle` gives it as the adjudicator, whose label counts."""
+        """Keep a label of the annotator, or with `settle` the adjudicator's, which settles a dispute."""
         self.kinds.check(tuple(categories))
         self._add(key, self.kinds.name, *categories, note=note, settle=settle)
 
@@ -107,7 +107,7 @@ class Labeller(Desk):
         return f"{self.store.write_csv(path)} labels in {path}"
 
     def do_part(self, key: str, name: str) -> dict[str, Any]:
-        """A part of a case that is made when it is first opened: counterexample, values or schema."""
+        """A part of a case, made when it is first opened: counterexample, values or schema."""
         case, lab = self._case(key), self.study.lab
         if name == "schema":
             of = [used(sql, case.schema).tables for sql in (case.gold, case.predicted)]
@@ -126,7 +126,7 @@ class Labeller(Desk):
         return {"tables": tables, "gold": result(found.first), "predicted": result(found.second)}
 
     def _case(self, key: str) -> Case:
-        """The case of a key; a key that the page kept from another run is refused, and nothing is written."""
+        """The case of a key; a key of other cases is refused."""
         if key not in self.cases:
             raise BadInputError("this case is not among the cases of this cell: run the cell again")
         return self.cases[key]
@@ -154,8 +154,10 @@ class Labeller(Desk):
     def _refresh(self) -> None:
         """Read what this and other programs wrote."""
         given = [one for one in self.store.labels() if one.key in self.cases]
-        own = [one for one in given if one.taxonomy == self.kinds.name]
-        labels = [one for one in own if self.kinds.choices().keys() >= {*one.categories}]
+        known = self.kinds.choices().keys()
+        labels = [
+            one for one in given if one.taxonomy == self.kinds.name and known >= {*one.categories}
+        ]
         mine: defaultdict[str, Any] = defaultdict(lambda: {"is": [], "note": "", "gold": ""})
         for one in given:
             if one.annotator == self.annotator and one.taxonomy == GOLD:
@@ -166,14 +168,12 @@ class Labeller(Desk):
         self.mine, self.summary = mine, self._summary(labels)
 
     def _summary(self, labels: Sequence[Label]) -> dict[str, Any]:
-        """Counts, the agreement and a confusion grid with the annotator who labelled most, and the disputes."""
+        """Counts; agreement and confusion grid with the other annotator who labelled most; and disputes."""
         said: defaultdict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
         for one in labels:
             said[one.annotator][one.key] = one.categories
-        others = sorted(
-            said.keys() - {self.annotator, ADJUDICATOR}, key=lambda who: -len(said[who])
-        )
-        other = others[0] if others else ""
+        others = sorted(said.keys() - {self.annotator, ADJUDICATOR})
+        other = max(others, key=lambda who: len(said[who]), default="")
         mine, names = said[self.annotator], [one.name for one in self.kinds.categories]
         tops = {name: name.partition(" / ")[0] for name in self.kinds.choices()}
         given = Counter(n for each in mine.values() for name in each for n in {name, tops[name]})

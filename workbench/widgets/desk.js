@@ -1,7 +1,7 @@
 // Helpers of both widgets. Text reaches the page by textContent only; nothing here parses HTML.
 const desk = (() => {
-  const WORDS = new Set(('select distinct from inner left join on as where and or not in is null like between group by having order limit asc desc case when'
-    + ' then else end cast real union all exists').split(' '));
+  const WORDS = new Set(`select distinct from inner left join on as where and or not in is null like between group by having order limit asc desc
+    case when then else end cast real union all exists`.split(/\s+/));
   const TOKEN = /'(?:[^']|'')*'|"[^"]*"|`[^`]*`|\d+(?:\.\d+)?|\w+(?:\.\w+)?|<>|[<>!|]=?=?|\s+|./gu;
 
   /** An element; `on…` keys become listeners, the other keys attributes, null kids are left out. */
@@ -32,9 +32,9 @@ const desk = (() => {
   /** The mark of a verdict: shape and colour together, named for screen readers. */
   function mark(kind) {
     const [svg, path] = ['svg', 'path'].map(tag => document.createElementNS('http://www.w3.org/2000/svg', tag));
-    const given = [[svg, { viewBox: '0 0 16 16', class: `mark ${kind}`, role: 'img', 'aria-label': MEAN[kind] ?? kind }],
-      [path, { d: PATHS[kind], fill: 'none', stroke: 'currentColor', 'stroke-width': kind === 'lost' ? 1.8 : 2.2, 'stroke-linecap': 'round', 'stroke-linejoin': 'round' }]];
-    for (const [node, attributes] of given) for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    const given = { viewBox: '0 0 16 16', class: `mark ${kind}`, role: 'img', 'aria-label': MEAN[kind] ?? kind };
+    for (const [key, value] of Object.entries(given)) svg.setAttribute(key, value);
+    path.setAttribute('d', PATHS[kind]);
     svg.append(path);
     return svg;
   }
@@ -147,10 +147,7 @@ const desk = (() => {
     });
   }
 
-  /**
-   * Messages to the kernel: `ask({ do: NAME, ... })` is a promise of its answer.
-   * With `within`, in milliseconds, a kernel that says nothing counts as gone: it may have been ending when it was asked.
-   */
+  /** `ask({ do: NAME, ... })` is a promise of the kernel's answer; after `within` milliseconds a silent kernel counts as gone. */
   function kernel(model) {
     const waiting = new Map(), view = Math.random().toString(36).slice(2);
     let sent = 0;
@@ -165,12 +162,18 @@ const desk = (() => {
       waiting.set(ref, [done, fail]);
       try { model.send({ ...message, ref }); } catch { waiting.delete(ref); fail(new Error('the kernel is gone')); }
     });
-    model.on('msg:custom', listen);
-    return { ask, stop: () => model.off('msg:custom', listen) };
+    const heard = [], on = (event, does) => { heard.push([event, does]); model.on(event, does); };
+    on('msg:custom', listen);
+    return { ask, on, stop: () => heard.forEach(one => model.off(...one)) };
   }
   const seg = (options, chosen, pick, label) => h('span', { class: 'seg', role: 'group', 'aria-label': label },
     options.map(([id, text, hint]) => h('button', { 'aria-pressed': String(id === chosen), title: hint, onclick: () => pick(id) }, text)));
   const select = (options, chosen, pick, label, width) => h('select', { style: width && `width:${width}px`, 'aria-label': label, title: label,
     onchange: event => pick(event.target.value) }, options.map(text => h('option', { selected: text === chosen }, text)));
-  return { h, div, span, h3, fill, mark, badge, diff, align, sql, sqlPair, sqlUnified, line, table, many, count, keys, kernel, seg, select };
+  /** The keys of a widget and what they do. */
+  const help = list => list.map(([names, does]) => div('two-up', span('', names.split(' ').map(one => h('kbd', {}, one))), does));
+  /** A form of one line. */
+  const entry = (label, done, props) => h('form', { class: 'flex', onsubmit: event => { event.preventDefault(); done(event.target.elements[0].value.trim()); } },
+    h('input', { class: 'grow', 'aria-label': label, ...props }), h('button', { class: 'primary' }, 'OK'));
+  return { h, div, span, h3, fill, mark, badge, diff, align, sql, sqlPair, sqlUnified, line, table, many, count, keys, kernel, seg, select, help, entry };
 })();
