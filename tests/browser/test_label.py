@@ -135,6 +135,11 @@ def test_cells_filter_and_disputes_are_settled(page, tmp_path, expect, theme, wi
     picture(page, f"dispute_{theme}")
     (settled,) = (one for one in widget.store.labels() if one.annotator == "adjudicator")
     assert settled.categories == ("Joins",)
+    page.get_by_label("more", exact=True).click()
+    page.get_by_text("Jump to a case…").click()
+    page.keyboard.type("8")
+    page.keyboard.press("Enter")
+    expect(page.locator("h2")).to_have_text("How many animals are number 8?")
     sideways = "[...document.querySelectorAll('.wb, .wb > *')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
     assert page.evaluate(sideways) == 0
 

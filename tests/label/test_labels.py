@@ -62,11 +62,9 @@ def test_the_last_label_counts_and_undo_brings_back_the_one_before(store):
     store.undo("ann", "mine")
     store.undo("ann", "mine")
     assert (store.undo("ann", "mine"), len(store.labels())) == (None, 1)
+    counts = "SELECT (SELECT count(*) FROM labels), count(*) FROM retractions"
     with sqlite3.connect(store.path) as database:  # rows are only ever added
-        counts = [
-            *database.execute("SELECT (SELECT count(*) FROM labels), count(*) FROM retractions")
-        ]
-    assert counts == [(4, 3)]
+        assert [*database.execute(counts)] == [(4, 3)]
 
 
 def test_labels_go_to_a_csv_and_come_back_once(store, tmp_path):
@@ -190,9 +188,8 @@ def test_agreement_has_an_interval_around_it_and_the_adjudicator_is_no_annotator
     perfect = agreement(all_of("ab" * 10, "ab" * 10))
     assert (perfect["value"], perfect["high"]) == (1, 1)
     assert 0.4 < perfect["low"] < 0.9
-    assert sentence(agreement(counted([[20, 5], [10, 15]]))).startswith(
-        "35 of 50 agree, κ 0.40 [0.1"
-    )
+    some = agreement(counted([[20, 5], [10, 15]]))
+    assert sentence(some).startswith("35 of 50 agree, κ 0.40 [0.1")
     assert sentence(agreement(all_of("aa", "aa"))) == "2 of 2 agree"
 
 

@@ -28,7 +28,7 @@ from workbench.types import Execution, Question
 from workbench.widgets.data import pair, result, shown
 from workbench.widgets.desk import Desk, script
 
-Variant = System | Run | Prompt | Path | str | None
+Variant = System | Run | Prompt | Path | str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,12 +132,10 @@ class Grid(Desk):
     _esm = script(Path(__file__).with_name("view.js"))
     setup: Any = traitlets.Dict().tag(sync=True)
     grid: Any = traitlets.Dict().tag(sync=True)
-    found: Comparison | None = None
+    found: Comparison  # that `grid` shows
 
     def do_open(self, key: str) -> dict[str, Any]:
         """A row of the comparison in full."""
-        if self.found is None:
-            raise BadInputError("nothing is compared yet")
         return self.found.opened(key)
 
 
@@ -151,22 +149,21 @@ def answer(lab: Lab, question: Question, gold: str, sql: str) -> dict[str, Any]:
 def compare(
     *variants: Variant,
     study: Study | None = None,
-    base: System | None = None,
     benchmark: str = "bundled-dev",
     limit: float | None = None,
     **settings: Any,
 ) -> Comparison:
     """Run variants on the same questions, each against the first.
 
-    A variant is a system, a run, a `Prompt` from a cell, a folder of prompts (a `Path`, or None for the study's own) or
-    a model's name. The last three change `base`: by default the first system given, or else `direct`. If runs are
-    given, all variants answer the runs' questions. Without a `study`, `open_study(benchmark, **settings)` opens one.
-    The price of new calls is printed before they are made.
+    A variant is a system, a run, a `Prompt` from a cell, a `Path` of a folder of prompts, or a model's name. The last
+    three change the first system that is given, or else `direct`. If runs are given, all variants answer the runs'
+    questions. Without a `study`, `open_study(benchmark, **settings)` opens one. The price of new calls is printed before
+    they are made.
     """
     if not variants:
         raise BadInputError("nothing to compare: give systems, runs, prompts or models")
     given = (one.system if isinstance(one, Run) else one for one in variants)
-    base = base or next((one for one in given if isinstance(one, System)), None)
+    base = next((one for one in given if isinstance(one, System)), None)
     if study is None:  # closed when the process ends
         own = model_names(base) if base else {one for one in variants if isinstance(one, str)}
         settings = {"model": min(own, default=""), **settings}
@@ -201,8 +198,6 @@ def _made(variant: Variant, base: System, model: str) -> tuple[str, System, Path
             if system == base:
                 system = replace(base, generate=(Generate(variant, own[0]),))
             return variant.name.rpartition("/")[2], system, None
-        case None:
-            return "packaged prompts", base, None
         case Path():
             check_folder(variant.expanduser())
             return variant.name, base, variant.expanduser()

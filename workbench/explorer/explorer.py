@@ -27,7 +27,6 @@ from workbench.types import Trial
 from workbench.widgets.data import pair, result, shown
 
 COUNTS = (20, 50, 200)  # questions on which variants run, one press after another
-STEPS = ("retrieve", "prune", "generate", "fix", "select")
 _LONG = 200_000  # characters of a part of a prompt that are sent
 
 
@@ -238,7 +237,7 @@ class Explorer(Grid):
     def _steps(self) -> list[dict[str, Any]]:
         """The system's steps with their numbers of calls, and the price of those that are missing."""
         found, reached = [], True
-        for verb in STEPS:
+        for verb in ("retrieve", "prune", "generate", "fix", "select"):
             calls = [call for call in self._recorded.calls if call.verb == verb]
             missing = [call for call in self._recorded.missing if call.verb == verb]
             if calls or getattr(self.system, verb):

@@ -218,9 +218,10 @@ function render({ model, el }) {
   function drawFoot() {
     if (!call()) return fill(box.foot);
     const found = state.rendered, models = [...new Set([...model.get('setup').models, edit().model ?? call().model])], heat = edit().temperature ?? call().temperature;
+    const pick = to => to === 'another model…' ? (pop('model'), drawFoot()) : change('model', to, call().model);
     const price = state.fault || !found ? '' : found.price, dirty = Object.keys(state.edits).length > 0;
     fill(box.foot, state.fault && h('div', { class: 'note', role: 'alert' }, mark('wrong'), h('span', { style: 'white-space:normal' }, state.fault)),
-      div('', select([...models, 'another model…'], edit().model ?? call().model, to => to === 'another model…' ? pop('model') : change('model', to, call().model), 'model'),
+      div('', select([...models, 'another model…'], edit().model ?? call().model, pick, 'model'),
         h('label', { class: 'dim', title: 'temperature' }, 'T ', h('input', { value: heat ?? '', style: 'width:44px;padding:0 6px', 'aria-label': 'temperature',
           onchange: event => {
           const to = event.target.value.trim() === '' ? call().temperature : Number(event.target.value);

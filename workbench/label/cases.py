@@ -36,15 +36,15 @@ class Case:
 
 
 def case_key(db_id: str, question: str, sql: str) -> str:
-    """The key by which labels find a case again: after a rerun, under another id, in another layout of the query."""
+    """The key of a case in the label store: the same after a rerun, under another id, and for another layout of the query."""
     text = "\n".join((db_id, question, normal_form(sql)))
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:20]
 
 
 def cases(study: Study, run: Run, taxonomy: Taxonomy) -> tuple[Case, ...]:
-    """The run's wrong answers that the taxonomy sorts, its share of them, in the benchmark's order.
+    """The run's wrong answers that the taxonomy sorts, or its share of them, in the benchmark's order.
 
-    Whether a question is drawn depends on its id alone, so a rerun that changes a few answers keeps most of the sample.
+    The share is drawn by the questions' ids, so a rerun that changes a few answers keeps most of the sample.
     """
     trials = run.trials
     if trials.empty:
@@ -62,7 +62,7 @@ def cases(study: Study, run: Run, taxonomy: Taxonomy) -> tuple[Case, ...]:
     for row in wrong[wrong["question_id"].isin(drawn)].to_dict("records"):
         question, group = questions[row["question_id"]], row["group"]
         gold = study.benchmark.golds[question.id].sql
-        # In this form, as the verdicts ran them, the queries have cached results.
+        # The verdicts ran the queries in this form, so their results are cached.
         queries = [normalise_text(sql) for sql in (gold, row["sql"])]
         ran = study.lab.run_many(question, queries)
         first, second = (replace(one, rows=one.rows[:_KEPT_ROWS]) for one in ran)

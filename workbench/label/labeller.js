@@ -148,8 +148,7 @@ function render({ model, el }) {
   function drawPop() {
     box.pop.hidden = !state.pop;
     if (!state.pop) return box.pop.replaceChildren();
-    const heading = text => h('h3', { style: 'margin-bottom:6px' }, text);
-    const field = (title, does, placeholder) => [heading(title), entry(title, does, { placeholder })];
+    const heading = text => h('h3', { style: 'margin-bottom:6px' }, text), field = (title, does, placeholder) => [heading(title), entry(title, does, { placeholder })];
     const item = (text, does, always) => h('button', { class: 'plain', disabled: !always && !key(), onclick: does }, text);
     const answer = message => ask(message).then(text => { pop(null); say(text); draw(); }).catch(error => {
       const alert = box.pop.querySelector('[role=alert]');
@@ -301,7 +300,9 @@ function render({ model, el }) {
     n: () => box.note.focus(), c: counterexample, Escape: () => { if (state.pop) pop(null); else box.scroll.focus(); } });
   below.addEventListener('keydown', event => event.stopPropagation());
   // Nothing takes the focus on its own; a click makes the keys live, and the border says so.
-  root.addEventListener('click', event => { if (event.detail && !event.target.closest('input, select, textarea, summary, .pop')) box.scroll.focus({ preventScroll: true }); });
+  root.addEventListener('click', event => {
+    if (event.detail && !state.pop && !event.target.closest('input, select, textarea, summary')) box.scroll.focus({ preventScroll: true });
+  });
   const redraw = () => { drawTop(); drawTiles(); drawFoot(); if (!key()) drawCase(); };
   on('change:mine', redraw); on('change:summary', drawSummary); on('change:annotator', draw);
   begin(); drawSummary();

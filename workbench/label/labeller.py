@@ -24,8 +24,6 @@ from workbench.systems.system import prepare
 from workbench.widgets.data import pair, result, shown
 from workbench.widgets.desk import Desk, script
 
-AHEAD = 5  # cases that are sent before they are shown
-
 
 def label(study: Study, run: Run, taxonomy: str = "CHASE-SQL", annotator: str = "me") -> "Labeller":
     """A widget in which an annotator sorts the wrong answers of a run, by mouse or by key.
@@ -60,7 +58,7 @@ class Labeller(Desk):
         )
         self.do_annotator(annotator)
         left = [key for key in self.cases if key not in self.mine or not self.mine[key]["is"]]
-        self.detail = self.do_need([*left, *self.cases][: AHEAD + 1])
+        self.detail = self.do_need([*left, *self.cases][:6])  # the first case, and five ahead
 
     def do_annotator(self, name: str) -> None:
         """Label under this name."""
@@ -83,8 +81,7 @@ class Labeller(Desk):
 
     def do_undo(self, *, settle: bool = False) -> dict[str, Any]:
         """Take the annotator's last label back, or the adjudicator's."""
-        annotator = ADJUDICATOR if settle else self.annotator
-        taken = self.store.undo(annotator, self.kinds.name, GOLD)
+        taken = self.store.undo(ADJUDICATOR if settle else self.annotator, self.kinds.name, GOLD)
         self._refresh()
         return {"key": taken.key if taken else None}
 

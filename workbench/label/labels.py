@@ -1,6 +1,6 @@
 """`wb.labels`: the errors that figures draw, and the gold queries that annotators correct.
 
-An error is what people say of a case, and else what rules guess.
+An error is a person's label of a case, or where there is none, a rule's guess.
 """
 
 from collections import defaultdict
@@ -33,8 +33,7 @@ _COLUMNS += ["system", "run", "counted"]
 def errors(study: Study, runs: Mapping[str, Run], taxonomy: str) -> pd.DataFrame:
     """A row for each label of the cases of each run: its `error` and `detail`, and why (`note`).
 
-    A person's label counts before a rule's, which is `automatic`. The frame has the errors that the taxonomy sets
-    `apart`; the paper's figure leaves them out.
+    A rule's guess is `automatic`. An error that the taxonomy sets `apart` has a row, too, and no place in the figure.
     """
     kinds = open_taxonomy(taxonomy)
     by_hand = final(LabelStore.named(study.benchmark.name).labels(kinds.name))
@@ -57,7 +56,7 @@ def errors(study: Study, runs: Mapping[str, Run], taxonomy: str) -> pd.DataFrame
 def save(
     study: Study, name: str, labels: pd.DataFrame, draw: Callable[..., Figure], **options: Any
 ) -> Figure | ResultTable:
-    """Draw the labels that are not set `apart`, and save the figure; its stamp says how many labels rules gave."""
+    """Draw and save the labels that are not set `apart`; the stamp says how many of them are automatic."""
     drawn = labels[~labels["apart"].astype(bool)]
     stamp = f"{study.stamp.of(labels)}; {by_rule(drawn)}"
     if drawn.empty:
@@ -73,7 +72,7 @@ def by_rule(labels: pd.DataFrame) -> str:
 def shares(
     study: Study, labels: pd.DataFrame, kinds: "Mapping[str, pd.Series[bool]] | None" = None
 ) -> Table:
-    """The share of each error in percent, a row for each; or of each of `kinds`, a row for each system."""
+    """Shares in percent: a row for each error, or with `kinds` a row for each system and a column for each kind."""
     masks, rows = kinds or {"share": pd.Series(True, labels.index)}, []
     for name, part in labels.groupby("system" if kinds else "error", sort=not kinds):
         n = len(part if kinds else labels)
@@ -87,8 +86,8 @@ def shares(
 def write_golds(study: Study) -> str:
     """Write the benchmark's gold with the annotators' corrections beside the labels, and say what changed.
 
-    `workbench evaluate --gold NAME=FILE` judges by the file. Where annotators correct a gold query differently it stays
-    as it is, until the adjudicator corrects it.
+    `workbench evaluate --gold NAME=FILE` judges by the file. A gold query that annotators correct in different ways is
+    left as it is until the adjudicator corrects it.
     """
     store, golds = LabelStore.named(study.benchmark.name), study.benchmark.golds
     said: defaultdict[tuple[str, str], list[Label]] = defaultdict(list)

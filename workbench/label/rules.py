@@ -1,6 +1,6 @@
-"""Differences of an answer from gold, in words, and the causes that they speak for.
+"""How a prediction differs from gold, in words, and the causes that the differences suggest.
 
-Rules compare both queries clause by clause and both results. What they guess is drawn apart from what people say.
+Rules compare the two queries clause by clause, and the two results. Figures draw their guesses apart from people's labels.
 """
 
 import re
@@ -25,7 +25,7 @@ _ERRORS: dict[str, str] = {  # messages of SQLite
     "no such table": "missing table or join",
     "no such function": "function",
 }
-# What one query alone has, and how it is said; of some things, each query must have its own.
+# Cause, kind of difference, and reason; "both": gold alone has one and the prediction alone has one.
 _SIGNS: tuple[tuple[str, str, str], ...] = (
     ("missing table or join", "FROM", "gold reads {}, the prediction {}"),
     ("missing table or join", "both JOIN ON", "gold joins by {}, the prediction by {}"),
@@ -49,7 +49,7 @@ def suggested(case: Case, taxonomy: Taxonomy, flaw: Flaw | None = None) -> tuple
 
 
 def suggest(case: Case) -> Iterator[tuple[str, str]]:
-    """The causes that something speaks for, each with a reason, the likeliest first."""
+    """The possible causes of the wrong answer, each with a reason, the likeliest first."""
     gold, ran, only = case.gold_execution, case.execution, _only(case)
     for sign, cause in _ERRORS.items():
         if sign in ran.error:
@@ -92,7 +92,7 @@ def _only(case: Case) -> Mapping[str, tuple[list[str], list[str]]]:
 
 
 def difference(case: Case) -> str:
-    """One sentence on the differences: first the results, then the two likeliest reasons."""
+    """One sentence: how the results differ, then the two likeliest reasons."""
     reasons = dict.fromkeys(why for _, why in suggest(case) if not why.startswith(_FAILS))
     results = _of_results(case.gold_execution, case.execution)
     text = ": ".join(filter(None, (results, "; ".join([*reasons][:2]))))
@@ -106,7 +106,9 @@ def _of_results(gold: Execution, ran: Execution) -> str:
     if (width, high) == ((1, 1), (1, 1)):
         cells = (ran.rows[0][0], gold.rows[0][0])
         return " in place of ".join("NULL" if cell is None else str(cell)[:60] for cell in cells)
-    shared = f"{len({*gold.rows} & {*ran.rows})} of {len({*gold.rows})} rows are shared"
+    if not gold.is_complete:
+        return ""
     sizes = (("column", *width), ("row", *high))
     said = [f"{a:,} {noun}{'s' * (a != 1)} in place of {b:,}" for noun, a, b in sizes if a != b]
-    return "; ".join(said) or shared if gold.is_complete else ""
+    own, first = {*gold.rows}, "first " * (gold.row_count > len(gold.rows))
+    return "; ".join(said) or f"{len(own & {*ran.rows})} of {len(own)} {first}rows are shared"

@@ -1,7 +1,6 @@
 """Labels in an SQLite file, to which rows are only added: undo adds a row to `retractions`.
 
-A label names its question and its query by their texts, so it is found again after a rerun, under new question ids,
-and for another layout of the query. Several programs may write to one file.
+A label has the texts of its question and query, from which its case's key is made. Several programs may write at once.
 """
 
 import csv
@@ -82,7 +81,7 @@ class LabelStore:
         return cls(home() / "labels" / f"{name}.sqlite")
 
     def add(self, labels: Iterable[Label]) -> int:
-        """Commit the labels that the store does not have to disk, and return their number."""
+        """Write the labels that are new to the store, and return their number."""
         with self._database() as database:
             table = database.table("labels")
             before = table.count
@@ -100,7 +99,7 @@ class LabelStore:
             return _label(database.table("labels").get(taken[0]["label"])) if taken else None
 
     def labels(self, taxonomy: str = "") -> tuple[Label, ...]:
-        """The labels that count: an annotator's last one of each case, in the order of the first ones."""
+        """The labels that count: each annotator's last one of each case and taxonomy."""
         if not self.path.exists():
             return ()
         with self._database() as database:

@@ -1,7 +1,6 @@
-"""Taxonomies of errors in YAML: those of the three papers, and the user's own.
+"""Taxonomies of errors in YAML: the three papers' in `taxonomies/`, and the user's own.
 
-A taxonomy names the cases that it sorts and its categories; a category lists the causes (see `rules`) that suggest it.
-The papers' taxonomies lie in `taxonomies/`, to be copied and changed.
+A category lists the causes (see `rules`) that suggest it.
 """
 
 from fractions import Fraction
@@ -50,7 +49,7 @@ class Category(Part, frozen=True):
 
 
 class Taxonomy(BaseModel, extra="forbid", frozen=True):
-    """The categories by which a paper, or a user, sorts cases."""
+    """The categories into which a paper or a user sorts cases, and which cases those are."""
 
     name: _Name
     categories: Annotated[
