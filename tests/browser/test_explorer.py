@@ -195,13 +195,8 @@ def test_hostile_text_stays_text(page, tmp_path, monkeypatch):
             for step in ("generate", "select"):
                 other.locator(f"[data-step={step}]").click()
                 seen[text] += other.evaluate(shapes)
-            widget.do_keep(
-                {
-                    "generate/direct": {
-                        "source": f"# User\n{{% raw %}}{text.replace('{%', '')}{{% endraw %}}"
-                    }
-                }
-            )
+            source = f"# User\n{{% raw %}}{text.replace('{%', '')}{{% endraw %}}"
+            widget.do_keep({"generate/direct": {"source": source}})
             other.locator(".list").press("c")
             part(other, "more").click()
             other.locator("tr.line").first.click()
