@@ -99,7 +99,7 @@ def test_records_show_what_they_hold():
     assert "2: direct 0, score 3 ★ chosen" in selection
     zoo, direct = "<td>0: zoo 0, score 1</td>", "<td>2: direct 0, score 3</td>"
     assert zoo + direct + direct in selection
-    assert direct + zoo + "<td></td>" in selection
+    assert direct + zoo + "<td>none</td>" in selection
 
 
 def test_a_wide_or_long_result_says_what_is_left_out():

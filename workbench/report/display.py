@@ -71,18 +71,17 @@ def pool_html(selection: Selection) -> Html:
     made = [f"{trial.candidate.generator} {trial.candidate.sample}" for trial in trials]
     scores = [f", score {score:g}" for score in selection.scores] or [""] * len(trials)
     names = [f"{n}: {one}{score}" for n, (one, score) in enumerate(zip(made, scores, strict=True))]
+    named: dict[int | None, str] = {None: "none", **dict(enumerate(names))}
     groups = group_numbers([t.execution.fingerprint if t.execution else "" for t in trials])
-    chosen = "none" if selection.chosen is None else names[selection.chosen]
     found = f"Candidates: {len(trials)}; results: {len({*groups} - {-1})}."
     parts = [_line(f"Question {selection.question_id}. {found}")]
-    parts.append(_line(f"{selection.selector} chose {chosen}."))
+    parts.append(_line(f"{selection.selector} chose {named[selection.chosen]}."))
     # The group -1, without a complete result, comes last.
     for index in sorted(range(len(trials)), key=lambda index: groups[index] % (len(groups) + 1)):
         result = f"Result {groups[index] + 1}" if groups[index] >= 0 else "No complete result"
         star = " ★ chosen" * (index == selection.chosen)
         parts.append(_details(f"{result}. {names[index]}{star}", *_history(trials[index])))
-    rows = [(names[one.first], names[one.second], "" if one.winner is None else names[one.winner])
-            for one in selection.comparisons]  # fmt: skip
+    rows = [[named[n] for n in (c.first, c.second, c.winner)] for c in selection.comparisons]
     return _view(_join(parts) + (_table(("first", "second", "winner"), rows) if rows else ""))
 
 

@@ -99,7 +99,7 @@ def differences(questions: DataFrame, against: str | None = None) -> DataFrame:
         )
     clusters = dict(zip(questions["question_id"], questions["db_id"], strict=True))
     rows = []
-    for name in (name for name in verdicts if name != base):
+    for name in [name for name in verdicts if name != base]:
         found = stats.compare(verdicts[name], verdicts[base], clusters)
         row: dict[str, Any] = {"system": name, "against": base}
         row |= {one: 100 * getattr(found, one) for one in ("difference", "low", "high")}
@@ -340,7 +340,7 @@ def unique_solves(trials: DataFrame, by: str = "db_id", *, stamp: object) -> Pic
     data = solved_alone(trials, by)
     wide = data.pivot_table("n", by, "generator", "sum", sort=False)
     about: Any = {"label": "questions it alone solves", "data": data, "stamp": stamp}
-    return style.bars(ONE, wide, style.looks(wide), form=",.0f", **about)
+    return style.bars(ONE, wide, style.looks(wide), counts=True, **about)
 
 
 _TITLES = {"same verdict": "both right or both wrong", "row alone": "row right, column wrong"}
@@ -461,9 +461,8 @@ def columns_left(stages: DataFrame, *, stamp: object) -> Picture:
     Columns `db_id`, `stage` and `columns`: a row for each question and stage, stages in their order.
     """
     style.need(stages, "db_id", "stage", "columns")
-    sums = {"columns": ("columns", "mean"), "n": ("columns", "size")}
-    data = stages.groupby(["db_id", "stage"], sort=False).agg(**sums).reset_index()
-    data = data.assign(run=runs(stages))
+    each = stages.groupby(["db_id", "stage"], sort=False)["columns"]
+    data = each.agg(columns="mean", n="size").reset_index().assign(run=runs(stages))
     rows, parts = list(dict.fromkeys(data["db_id"])), series(data, "stage")
     figure, (axes,) = style.panels(0.5 + 0.2 * len(rows))
     ends = data.groupby("db_id", sort=False)["columns"].agg(["min", "max"])
@@ -567,13 +566,9 @@ def feature_distribution(queries: DataFrame, *, stamp: object) -> Picture:
         shares.insert(0, "source", str(name))
         rows.append(shares.assign(n=len(counts), run=runs(group)))
     data = pd.concat(rows, ignore_index=True)
-    most = data.groupby("feature", sort=False)["percent"].transform("max")
-    wide = data[most > 0].pivot_table("percent", "feature", "source", sort=False).fillna(0)
+    wide = data.pivot_table("percent", "feature", "source", sort=False)
     looks = style.looks(wide, data.groupby("source")["n"].first())
-    without = ", ".join(dict.fromkeys(data["feature"][most == 0]))
-    note = f"No query has: {without}." if without else ""
-    about: Any = {"label": "queries that have it", "data": data, "stamp": stamp, "note": note}
-    return style.bars(ONE, wide, looks, form=".0f", **about)
+    return style.bars(ONE, wide, looks, "queries that have it", data=data, stamp=stamp)
 
 
 @style.settings
@@ -595,11 +590,11 @@ def error_bars(labels: DataFrame, panel: str | None = None, *, stamp: object) ->
     for key in keys[1:]:
         often = rows.groupby(key).size().sort_values(ascending=False, kind="stable")
         rows[key] = pd.Categorical(rows[key], often.index)
+    wide = pd.crosstab([rows["error"], rows["detail"]], rows[by])
+    looks, shares = style.looks(wide, wide.sum()), 100 * wide / wide.sum()
+    shares.index = [": ".join(filter(None, kind)) for kind in wide.index]
     data = rows.groupby(keys, observed=True).size().reset_index(name="count")
     data = data.astype(dict.fromkeys(keys, str))
-    data["percent"] = 100 * data["count"] / data.groupby(by)["count"].transform("sum")
-    wide = pd.crosstab([rows["error"], rows["detail"]], rows[by])
-    names = [": ".join(filter(None, kind)) for kind in wide.index]
-    shares = (100 * wide / wide.sum()).set_axis(names)
-    about: Any = {"label": "errors", "data": data.assign(run=runs(labels)), "stamp": stamp}
-    return style.bars(TWO, shares, style.looks(wide, wide.sum()), **about)
+    of_all = data.groupby(by)["count"].transform("sum")
+    data = data.assign(percent=100 * data["count"] / of_all, run=runs(labels))
+    return style.bars(TWO, shares, looks, "errors", data=data, stamp=stamp)

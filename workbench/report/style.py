@@ -168,9 +168,9 @@ def panels(high: float, number: int = 1, wide: float = ONE) -> tuple[Picture, li
     return figure, list(grid[:number])
 
 
-def bars(wide: float, values: DataFrame, looks: dict[str, Look], label: str, *, form: str = ".1f",
+def bars(wide: float, values: DataFrame, looks: dict[str, Look], label: str, *, counts: bool = False,
          stacked: bool = False, **finishing: Any) -> Picture:  # fmt: skip
-    """A figure of horizontal bars with their numbers: percentages, or counts if `form` is ",.0f".
+    """A figure of horizontal bars with their numbers: percentages, or counts.
 
     A row of `values` is a group or a stack of bars, a column one bar of each. `finishing` has the arguments of `finish`.
     """
@@ -185,11 +185,12 @@ def bars(wide: float, values: DataFrame, looks: dict[str, Look], label: str, *, 
     for look, drawn in zip(looks.values(), containers, strict=True):
         drawn.set_label(look.label)
         # A number does not fit into a piece of a stack under 4 %.
-        numbers = [format(x, form) if not stacked or x >= 4 else "" for x in drawn.datavalues]
+        form = "{:,.0f}" if counts else "{:.1f}"
+        numbers = [form.format(x) if not stacked or x >= 4 else "" for x in drawn.datavalues]
         axes.bar_label(drawn, numbers, fontsize=SMALL, **place)
     name_rows(axes, [*values.index], 25 if wide == ONE else 40)
     percent(axes.xaxis, label)
-    if form == ",.0f":
+    if counts:
         axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_xlim(0, 100 if stacked else 1.12 * max(1, values.to_numpy().max()))
     return finish(figure, **finishing)

@@ -23,20 +23,23 @@ from workbench.terminal import visible
 _BEHIND = {"run", "question_ids", "counted"}  # columns for `trace`, which only the CSV has
 _PAIRED = {"difference", "change"}  # columns whose intervals are over pairs of verdicts
 _LEFT = {"props": "text-align: left; white-space: pre-wrap"}
-_STYLE: Any = [{"selector": place, "props": props} for place, props in {
-    "caption": "font-weight: 600; text-align: left; white-space: normal",
-    "th, td": "text-align: right; vertical-align: baseline; padding: .2em .6em",
-    "thead th": "vertical-align: bottom; max-width: 11em",
-    "td": "font-variant-numeric: tabular-nums; max-width: 32em",
-}.items()]  # fmt: skip
+_STYLE: Any = [
+    {"selector": "caption", "props": "font-weight: 600; text-align: left; white-space: normal"},
+    {"selector": "th, td", "props": "text-align: right; padding: .2em .6em"},
+    {"selector": "thead th", "props": "max-width: 11em"},
+    {"selector": "td", "props": "font-variant-numeric: tabular-nums; max-width: 32em"},
+]
 
 
-def _intervals(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:
+def _intervals(frame: pd.DataFrame) -> dict[str, list[str]]:
     """The columns that have an interval, with the two columns right after them that have its ends."""
     names = list(map(str, frame))
     trios = zip(names, names[1:], names[2:], strict=False)
-    return {n: (low, high) for n, low, high in trios
-            if (low, high) in {("low", "high"), (f"{n} low", f"{n} high")}}  # fmt: skip
+    found = {}
+    for name, *ends in trios:
+        if ends in (["low", "high"], [f"{name} low", f"{name} high"]):
+            found[name] = ends
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
