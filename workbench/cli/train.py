@@ -33,28 +33,28 @@ def train() -> None:
     """Export chats to fine-tune a model, and tune one."""
 
 
-def _exports(*more: Any) -> Callable[[Callable[..., _Made]], Any]:
-    """A command of `train` that writes the chats of a benchmark to a file; `more` are its own options."""
+def _exports(make: Callable[..., _Made]) -> Any:
+    """A command of `train` that writes the chats of a benchmark to a file."""
 
-    def add(make: Callable[..., _Made]) -> Any:
-        @wraps(make)
-        def command(benchmark: str, out: Path, form: Format, root: Path | None, limit: int | None,
-                    dollars: float | None, prompts: Path | None, **given: Any) -> None:  # fmt: skip
-            options.check_writable(out, *given.get("files", ()), benchmark)
-            opened = open_benchmark(benchmark, root).limited(limit)
-            with options.open_lab(opened.database, dollars, prompts=prompts) as lab:
-                made, what = make(opened, lab, **given)
-                print(f"{out}: {write(made, out, form):,} {what}\n{lab.client.ledger}")
+    @wraps(make)  # which keeps its own options
+    def command(benchmark: str, out: Path, form: Format, root: Path | None, limit: int | None,
+                dollars: float | None, prompts: Path | None, **given: Any) -> None:  # fmt: skip
+        options.check_writable(out, *given.get("files", ()), benchmark)
+        opened = open_benchmark(benchmark, root).limited(limit)
+        with options.open_lab(opened.database, dollars, prompts=prompts) as lab:
+            made, what = make(opened, lab, **given)
+            print(f"{out}: {write(made, out, form):,} {what}\n{lab.client.ledger}")
 
-        added: Any = command
-        for option in (*more, *_SHARED):
-            added = option(added)
-        return train.command()(added)
-
-    return add
+    added: Any = command
+    for option in _SHARED:
+        added = option(added)
+    return train.command()(added)
 
 
-@_exports(options.settings(Pairs), options.system(default="chase"), options.predictions)
+@_exports
+@options.predictions
+@options.system(default="chase")
+@options.settings(Pairs)
 def pairs(benchmark: Benchmark, lab: Lab, files: tuple[str, ...], system: str, model: str, **given: Any) -> _Made:  # fmt: skip
     """Export chats to fine-tune a selection model.
 
@@ -66,7 +66,8 @@ def pairs(benchmark: Benchmark, lab: Lab, files: tuple[str, ...], system: str, m
     return Pairs(options.make_system(system, model), **given)(lab, benchmark, found), "pairs"
 
 
-@_exports(options.settings(NoisySchema))
+@_exports
+@options.settings(NoisySchema)
 def generator(benchmark: Benchmark, lab: Lab, model: str, wrong: int) -> _Made:
     """Export chats to fine-tune a generator (CHESS, appendix B).
 
@@ -76,7 +77,8 @@ def generator(benchmark: Benchmark, lab: Lab, model: str, wrong: int) -> _Made:
     return NoisySchema(chess_ir_ss_cg(model).retrieve, wrong)(lab, benchmark), "questions"
 
 
-@_exports(options.system(default="mac"))
+@_exports
+@options.system(default="mac")
 def instructions(benchmark: Benchmark, lab: Lab, system: str, model: str) -> _Made:
     """Export chats to fine-tune a system's agents.
 

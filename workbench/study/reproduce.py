@@ -287,6 +287,7 @@ class _Progress:
                 print(f"{job.name}: {job.state}{job.error and f': {job.error}'}", file=sys.stderr)
         if now - self._shown_at > (1 if live else 30):
             self._shown_at, done = now, len(self._ended)
-            left = (now - self._start) / max(1, done) * (len(jobs) - done) / 60
+            ran = done - sum(job.state == "unchanged" for job in jobs)
+            left = (now - self._start) / max(1, ran) * (len(jobs) - done) / 60
             line = f"{done} of {len(jobs)} notebooks, {self.spent()}, {left:.0f} minutes left"
             print(line, end="\r" if live else "\n", file=bar_stream(), flush=True)
