@@ -108,6 +108,19 @@ def test_a_caption_tells_paired_intervals_from_clustered_ones(columns, paired, c
     assert ("over questions" in caption, "clustered" in caption) == (paired, clustered)
 
 
+def test_a_table_of_the_parsers_names_the_parts_that_change_no_verdict():
+    """Two parts change nothing in the mean; only one changes no verdict (the interval of the other is wider)."""
+    paired = {
+        "change": [0.0, 0.0, -5.0],
+        "change low": [-6.0, -12.0, -15.0],
+        "change high": [6.0, 12.0, 4.0],
+    }
+    frame = pd.DataFrame({"system": ["w/o fixer", "w/o plan", "w/o values"], "n": 60, **paired})
+    (caption,) = alone(frame, STAMP, "t").caption
+    assert caption.endswith("No effect with the parser (no verdict differs): w/o fixer.")
+    assert "No effect" not in alone(frame, Stamp("openai/gpt-4o", "bundled", 60), "t").caption[0]
+
+
 def test_numbers_are_rounded_for_the_reader_and_kept_for_the_file():
     columns = {"step": ["a", "b"], "calls": [1200, 3], "tokens": [12345.678, 7.1]}
     columns |= {"share": [0.98765, 1.0], "printed": [63.62, 73.0], "dollars": [0.00123, 0.0]}

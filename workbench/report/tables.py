@@ -211,4 +211,9 @@ def _our_caption(ours: pd.DataFrame, stamp: Stamp) -> str:
         said.append("Intervals: 95%, clustered by database.")
     if paired := ", ".join(name for name in known if name in _PAIRED):
         said.append(f"Intervals of {paired}: 95%, over questions, paired.")
+    if {"n", "change", "change high"} <= set(ours) and stamp.models.startswith("embedded/"):
+        # Tango's interval of a change of 0 is shortest, z^2 / (n + z^2), where no verdict differs.
+        shortest = ours["change high"] < 100.1 * 3.8415 / (ours["n"] + 3.8415)
+        if same := ", ".join(map(str, ours.iloc[:, 0][shortest & (ours["change"] == 0)])):
+            said.append(f"No effect with the parser (no verdict differs): {same}.")
     return " ".join(said)
