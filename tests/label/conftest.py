@@ -18,16 +18,15 @@ from workbench.types import Column, Execution, ForeignKey, Question, Schema, Tab
 IMO = Column("imo", "INTEGER")
 VNAME = Column("vname", "TEXT", "vessel name")
 VTYPE = Column("vtype", "TEXT", "", "GC: general cargo", ("GC", "FV"))
-IDATE = Column("idate", "TEXT", "", "DD/MM/YYYY", ("08/05/2021", "31/12/2023"))
 OF_VESSEL = ForeignKey(("imo",), "vessel", ("imo",))
 VESSEL = Table("vessel", (IMO, VNAME, VTYPE), ("imo",))
-INSPECTION = Table("inspection", (IMO, IDATE, Column("n_def", "INTEGER")), (), (OF_VESSEL,))
+INSPECTION = Table("inspection", (IMO, Column("n_def", "INTEGER")), (), (OF_VESSEL,))
 HARBOUR = Schema("harbour", (VESSEL, INSPECTION))
 
 
-def result(*rows, error="", columns=("a",)):
+def result(*rows, error=""):
     status = "error" if error else "ok" if rows else "empty"
-    return Execution(status, columns, rows, len(rows), "f", error)
+    return Execution(status, ("a",), rows, len(rows), "f", error)
 
 
 def case(
@@ -59,14 +58,11 @@ def store(tmp_path, monkeypatch):
 
 ANSWERS = {  # by question: candidates as (query, result group, right); the last one is chosen
     "0": [("SELECT count(*) FROM animal", 0, True)],
-    "1": [
-        ("SELECT name FROM animal ORDER BY name", 0, True),
-        ("SELECT legs FROM animal", 1, False),
-    ],
+    "1": [("SELECT name FROM animal ORDER BY name", 0, True), ("SELECT legs FROM animal", 1, False)],
     "2": [("SELECT name FROM animal", 0, False), ("SELECT a.name FROM animal AS a", 0, False)],
     "3": [("SELECT wings FROM animal", -1, False)],
     "4": [("SELECT 3 FROM item WHERE label = 'x'", 0, False)],
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -81,12 +77,8 @@ def opened(tmp_path_factory, tiny):
     ]
     oracle = {key: any(right for *_, right in own) for key, own in ANSWERS.items()}
     questions = pd.DataFrame({"question_id": oracle.keys(), "oracle": oracle.values()})
-    run = SimpleNamespace(
-        id="r", trials=pd.DataFrame(trials), questions=questions, system=direct("m/x")
-    )
-    with (
-        Cache(tmp_path_factory.mktemp("store") / "lab.sqlite") as cache,
-        Executor(cache, workers=1) as executor,
-    ):
+    run = SimpleNamespace(id="r", trials=pd.DataFrame(trials), questions=questions, system=direct("m/x"))  # fmt: skip
+    path = tmp_path_factory.mktemp("store") / "lab.sqlite"
+    with Cache(path) as cache, Executor(cache, workers=1) as executor:
         lab = Lab(Client(cache), executor, benchmark.database)
         yield SimpleNamespace(benchmark=benchmark, lab=lab), run

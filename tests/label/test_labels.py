@@ -3,7 +3,6 @@
 import math
 import sqlite3
 from fractions import Fraction
-from itertools import starmap
 
 import pytest
 
@@ -36,9 +35,6 @@ def counted(table):
     """Two annotators, from the table of how often they gave which."""
     pairs = [(r, c) for r, row in enumerate(table) for c, n in enumerate(row) for _ in range(n)]
     return all_of("".join(str(r) for r, _ in pairs), "".join(str(c) for _, c in pairs))
-
-
-# ---- the store
 
 
 def test_a_label_is_on_disk_at_once_and_found_after_a_rerun(store, make_case):
@@ -93,9 +89,6 @@ def test_a_name_of_labels_stays_in_its_folder(name):
         LabelStore.named(name)
 
 
-# ---- taxonomies
-
-
 def test_the_papers_taxonomies_are_there_and_each_cause_leads_to_one_label():
     known = {name: open_taxonomy(name) for name in sorted(PUBLISHED)}
     assert {name: [len(c.parts) for c in one.categories] for name, one in known.items()} == {
@@ -114,20 +107,15 @@ def test_the_papers_taxonomies_are_there_and_each_cause_leads_to_one_label():
 
 def test_a_taxonomy_of_ones_own_can_be_a_list_of_names(tmp_path):
     path = tmp_path / "mine.yaml"
-    path.write_text(
-        "name: mine\nseveral: true\ncategories: [wrong, {name: right, parts: [nearly]}]\n"
-    )
+    path.write_text("name: mine\nseveral: true\ncategories: [a, {name: b, parts: [nearly]}]")
     found = open_taxonomy(str(path))
-    assert [*found.choices()] == ["wrong", "right", "right / nearly"]
-    found.check(("wrong", "right / nearly"))
-    for names in ((), ("nearly",), ("wrong", "x")):
+    assert [*found.choices()] == ["a", "b", "b / nearly"]
+    found.check(("a", "b / nearly"))
+    for names in ((), ("nearly",), ("a", "x")):
         with pytest.raises(BadInputError):
             found.check(names)
     with pytest.raises(BadInputError):
         open_taxonomy("CHESS").check(("Vague Question", "Vague Question / Column"))
-    path.write_text("name: Chess\ncategories: [a]")
-    with pytest.raises(BadInputError):
-        open_taxonomy(str(path))
 
 
 REFUSED = {  # what the file has, and the field that the error names
@@ -135,19 +123,14 @@ REFUSED = {  # what the file has, and the field that the error names
     "- a": "the file",
     "name: mine": "categories",
     "name: mine\ncategories: []": "categories",
-    "name: mine\ncategories: a": "categories",
-    "name: mine\ncategories: [3]": r"categories\.0",
-    "name: 3\ncategories: [a]": "name",
     "name: mine\ncategories: [a, ' a ']": "categories",
     "name: mine\ncategories: [a / b]": "categories",
-    "name: mine\ncategories: ['  ']": r"categories\.0\.name",
     "name: mine\ncategories: [{name: a, color: red}]": r"categories\.0\.color",
     "name: mine\ncategories: [{name: a, suggested_by: [luck]}]": r"categories\.0\.suggested_by\.0",
-    "name: mine\ncategories: [{name: a, parts: [{name: b, parts: [c]}]}]": r"parts\.0\.parts",
     "name: mine\ncategories: [a]\ncases: some": "cases",
     "name: mine\ncategories: [a]\nshare: 1/0": "share",
-    "name: mine\ncategories: [a]\nshare: 2": "share",
     "name: mine\ncategories: [a]\nseveral: 1": "several",
+    "name: Chess\ncategories: [a]": "a paper's taxonomy",
 }
 
 
@@ -157,9 +140,6 @@ def test_an_error_names_the_field(tmp_path, text, field):
     path.write_text(text)
     with pytest.raises(BadInputError, match=f"{path}: .*{field}"):
         open_taxonomy(str(path))
-
-
-# ---- agreement
 
 
 @pytest.mark.parametrize(
@@ -181,16 +161,13 @@ def test_published_coefficients(labels, value):
 
 def test_agreement_has_an_interval_around_it_and_the_adjudicator_is_no_annotator():
     labels = all_of("aabbc" * 8, "aabbb" * 8, "abbbc" * 8)
-    for some in (labels, [one for one in labels if one.annotator != "annotator 0"]):
-        found = agreement([*some, said(ADJUDICATOR, "a", key="0")])
-        assert found["low"] < found["value"] < found["high"] <= 1
-        assert agreement(some) == found
+    found = agreement([*labels, said(ADJUDICATOR, "a", key="0")])
+    assert found["low"] < found["value"] < found["high"] <= 1
+    assert agreement(labels) == found
     perfect = agreement(all_of("ab" * 10, "ab" * 10))
-    assert (perfect["value"], perfect["high"]) == (1, 1)
-    assert 0.4 < perfect["low"] < 0.9
+    assert 0.4 < perfect["low"] < 0.9 < perfect["value"] == perfect["high"] == 1
     some = agreement(counted([[20, 5], [10, 15]]))
     assert sentence(some).startswith("35 of 50 agree, κ 0.40 [0.1")
-    assert sentence(agreement(all_of("aa", "aa"))) == "2 of 2 agree"
 
 
 def test_the_same_set_of_labels_agrees_and_the_adjudicator_settles_the_rest():
@@ -202,9 +179,6 @@ def test_the_same_set_of_labels_agrees_and_the_adjudicator_settles_the_rest():
     assert final([judge, ann, ben]) == {ann.key: judge}
 
 
-# ---- cases, errors and golds of a run
-
-
 def test_cases_are_those_that_the_taxonomy_sorts(opened):
     def ids(name):
         return [case.question.id for case in cases(*opened, open_taxonomy(name))]
@@ -213,20 +187,17 @@ def test_cases_are_those_that_the_taxonomy_sorts(opened):
     assert ids("CHASE-SQL selection") == ["1"]
     assert ids("CHASE-SQL") in (["2"], ["3"], ["4"])  # a third, drawn by the id
     assert ids("CHASE-SQL") == ids("CHASE-SQL")
-    two = cases(*opened, open_taxonomy("CHESS"))[1]
-    assert (two.agreeing, two.candidates, two.execution.row_count) == (2, 2, 4)
 
 
 def test_people_say_what_figures_draw_and_else_the_rules(opened, store):
     study, run = opened
-    first, second, third, _ = cases(study, run, open_taxonomy("MAC-SQL"))
-    store.add(starmap(lambda case, who, *names: Label.of(case, "MAC-SQL", *names, annotator=who), [(first, "ann", "Other", "Gold Error"), (second, "ann", "Other"), (second, "ben", "Gold Error")]))  # fmt: skip
-    store.add([Label.of(third, "CHESS", "Vague Question", annotator="ann")])
+    first, second, *_ = cases(study, run, open_taxonomy("MAC-SQL"))
+    for case, who, *names in ((first, "ann", "Other", "Gold Error"), (second, "ann", "Other"), (second, "ben", "Gold Error")):  # fmt: skip
+        store.add([Label.of(case, "MAC-SQL", *names, annotator=who)])
     found = errors(study, {"it": run}, "MAC-SQL")
     rows = found[["question_id", "error", "automatic"]].values.tolist()
     assert rows[:3] == [["1", "Other", False], ["1", "Gold Error", False], ["2", "disputed", False]]
     assert rows[3] == ["3", "Schema Linking Error", True]
-    assert "no such column" in found["note"][3]
 
 
 def test_corrected_golds_are_a_revision_of_the_benchmark(opened, store):
@@ -245,12 +216,8 @@ def test_corrected_golds_are_a_revision_of_the_benchmark(opened, store):
     store.undo("ann", GOLD)
     judge(fourth, "ben", CORRECTED, "SELECT 8")
     judge(fourth, ADJUDICATOR, CORRECTED, "SELECT 9")
-    text = write_golds(study)
-    assert "2 gold queries corrected" in text
-    assert text.endswith("left: 2")
+    assert "2 gold queries corrected" in write_golds(study)
     revised = with_golds(study.benchmark, store.path.with_suffix(".golds.json"))
     own = study.benchmark.golds
-    assert {key: gold.sql for key, gold in revised.golds.items() if gold != own[key]} == {
-        "1": right,
-        "4": "SELECT 9",
-    }
+    found = {key: gold.sql for key, gold in revised.golds.items() if gold != own[key]}
+    assert found == {"1": right, "4": "SELECT 9"}
