@@ -1,12 +1,17 @@
 """A widget on a page of its own, without JupyterLab: its module, its traits, and the kernel's part in this process."""
 
 import json
+import os
+from pathlib import Path
 
+PICTURES = Path(os.environ.get("WORKBENCH_SCREENSHOTS") or Path(__file__).parent / "screenshots")
 THEMES = {
     "light": ("#fff", "#000", "rgba(0,0,0,.87)", "#e0e0e0", "#1976d2"),
     "dark": ("#212121", "#fff", "rgba(255,255,255,.87)", "#424242", "#2196f3"),
 }
 NAMES = ("layout-color1", "ui-font-color0", "ui-font-color1", "border-color2", "brand-color1")
+SCREENS = [("light", 1280, 800), ("dark", 1600, 1000)]
+SIDEWAYS = "[...document.querySelectorAll('.wb, .wb > *')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
 MODEL = """
 const heard = {}, traits = JSON.parse(TRAITS);
 const fire = (name, ...given) => (heard[name] ?? []).forEach(one => one(...given));
@@ -17,7 +22,7 @@ const take = text => {
     traits[name] = value;
     if (JSON.stringify(value) !== was) fire(`change:${name}`);
   }
-  said.forEach(message => fire("msg:custom", message));
+  fire("msg:custom", said);
 };
 const model = {
   get: name => traits[name],
@@ -25,28 +30,20 @@ const model = {
   off: (name, does) => { heard[name] = heard[name].filter(one => one !== does); },
   send: message => { if (window.dead) throw new Error("closed"); toKernel(JSON.stringify(message)).then(take); },
 };
-window.fromKernel = take;
 """
 
 
-def mount(page, widget, theme="light", width=None):
+def mount(page, widget, theme="light"):
     """Show the widget; messages of the page are answered by it, and what it says and sets goes to the page."""
-    said = []
-    widget.send = lambda message, *_: said.append(message)
     names = [name for name in widget.trait_names(sync=True) if not name.startswith("_")]
     traits = [name for name in names if name not in {"layout", "comm", "tooltip", "tabbable"}]
 
     def state():
         return {name: getattr(widget, name) for name in traits}
 
-    def news():
-        text = json.dumps({"changed": state(), "said": list(said)})
-        said.clear()
-        return text
-
     def hear(text):
-        said.append(widget.answer(json.loads(text)))
-        return news()
+        said = widget.answer(json.loads(text))
+        return json.dumps({"changed": state(), "said": said})
 
     page.expose_function("toKernel", hear)
     colours = "".join(
@@ -54,7 +51,7 @@ def mount(page, widget, theme="light", width=None):
     )
     page.set_content(
         f"<!doctype html><html style='{colours}background:var(--jp-layout-color1)'><body style='margin:12px'>"
-        f"<div id='widget' style='width:{width or 'auto'}'></div></body></html>"
+        "<div id='widget'></div></body></html>"
     )
     page.add_style_tag(content=widget._css)
     model = MODEL.replace("TRAITS", json.dumps(json.dumps(state())))
@@ -62,4 +59,12 @@ def mount(page, widget, theme="light", width=None):
     start = "render({ model, el: document.getElementById('widget') }); window.ready = true;"
     page.add_script_tag(type="module", content=f"{model}\n{script}\n{start}")
     page.wait_for_function("window.ready === true")
-    return news
+
+
+def picture(page, name):
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=PICTURES / f"{name}.png")
+
+
+def part(page, name):
+    return page.locator(f"[data-part={name}]")
