@@ -16,17 +16,8 @@ from tests.browser.desk import ROOT, Desk
 
 PATIENCE = 90_000  # milliseconds: bounds a hang, and is longer than any wait on a busy machine
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-sync",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # nothing else is ever reached
-)
+# Nothing else is ever reached.
+QUIET = ("--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
 
 
 @pytest.fixture(scope="session")
@@ -69,7 +60,10 @@ LAB = (
 def lab_url(desk_folder, desk_home):
     """The address of JupyterLab with its token."""
     jupyter = desk_home / "jupyter"
-    news = jupyter / "settings/@jupyterlab/apputils-extension/notification.jupyterlab-settings"
+    news = (
+        jupyter
+        / "lab/user-settings/@jupyterlab/apputils-extension/notification.jupyterlab-settings"
+    )
     news.parent.mkdir(parents=True)
     news.write_text(json.dumps(NO_NEWS))
     with closing(socket.create_server(("127.0.0.1", 0))) as free:  # a free port
@@ -85,9 +79,6 @@ def lab_url(desk_folder, desk_home):
             "JUPYTER_TOKEN": token,
             "JUPYTER_CONFIG_DIR": str(jupyter),
             "JUPYTER_DATA_DIR": str(jupyter / "data"),
-            "JUPYTER_RUNTIME_DIR": str(jupyter / "runtime"),
-            "JUPYTERLAB_SETTINGS_DIR": str(jupyter / "settings"),
-            "JUPYTERLAB_WORKSPACES_DIR": str(jupyter / "workspaces"),
         },
     )
     try:
@@ -157,12 +148,12 @@ def desk(request, sit_down):
 
 @pytest.fixture
 def page(chromium):
-    """A page that asks no server, and on which no script fails."""
+    """A page that asks no server, and on which no script fails; the same holds for others of its context."""
     with chromium.new_context(viewport={"width": 1280, "height": 800}) as context:
-        page, wrong = context.new_page(), []
-        page.on("pageerror", lambda error: wrong.append(error.message))
-        page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)  # fmt: skip
-        page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
-        page.on("request", lambda request: wrong.append(request.url))
-        yield page
+        wrong = []
+        context.on("weberror", lambda said: wrong.append(said.error.message))
+        context.on("console", lambda said: said.type == "error" and wrong.append(said.text))
+        context.on("dialog", lambda said: (wrong.append(said.message), said.dismiss()))
+        context.on("request", lambda request: wrong.append(request.url))
+        yield context.new_page()
         assert wrong == []

@@ -8,10 +8,10 @@ window.desk = {
     return Promise.race([promise, new Promise(over)]);
   },
 
-  async open(path, kernel) {
+  async open(path) {
     const app = window.jupyterapp;
     await app.restored;
-    const panel = await app.commands.execute("docmanager:open", { path, factory: "Notebook", kernel });
+    const panel = await app.commands.execute("docmanager:open", { path, factory: "Notebook" });
     await panel.context.ready;
     await desk.within(300, "no kernel", panel.sessionContext.ready);
     await panel.sessionContext.session.kernel.info;
@@ -37,6 +37,11 @@ window.desk = {
     await notebook.scrollToItem(at, "start");
     notebook.activate();
     notebook.activeCell.node.focus();
+  },
+
+  async darken() {
+    await window.jupyterapp.commands.execute("apputils:change-theme", { theme: "JupyterLab Dark" });
+    while (document.body.dataset.jpThemeLight !== "false") await new Promise(requestAnimationFrame);
   },
 
   cells: () => [...desk.panel().content.model.cells].map((cell) => cell.id),

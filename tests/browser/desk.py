@@ -1,15 +1,15 @@
 """Driving JupyterLab: open a notebook, run it, go through it by keyboard, take a picture."""
 
-import os
 import re
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 import nbformat
 
+from tests.browser.page import picture
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-PICTURES = Path(os.environ.get("WORKBENCH_SCREENSHOTS") or HERE / "screenshots")
 # anywidget's message when a widget takes over two seconds to appear, as many do on a busy machine.
 SLOW = "[anywidget] Failed to initialize model."
 # Not an async function: it would return a promise, which is truthy, and end the wait at once.
@@ -25,15 +25,13 @@ class Desk:
         self.strangers = []
         self.alarms = []
         self.console_errors = []  # those of JupyterLab itself, too, as when a kernel ends
-        parts = urlsplit(url)
-        self._server = f"{parts.scheme}://{parts.netloc}"
-        self._token = parse_qs(parts.query)["token"][0]
+        self._url = url
         page.add_init_script(path=HERE / "desk.js")
         page.on("request", lambda request: self._note(request.url))
         page.on("websocket", lambda socket: self._note(socket.url))
-        page.on("dialog", self._dismiss)
+        page.on("dialog", lambda said: (self.alarms.append(said.message), said.dismiss()))
         page.on("pageerror", lambda error: self._heed(error.message, self.alarms))
-        page.on("console", self._read_console)
+        page.on("console", lambda said: said.type == "error" and self._heed(said.text, self.console_errors))  # fmt: skip
 
     def _note(self, url):
         parts = urlsplit(url)
@@ -44,22 +42,9 @@ class Desk:
         if error != SLOW:
             errors.append(error)
 
-    def _read_console(self, message):
-        if message.type == "error":
-            self._heed(message.text, self.console_errors)
-
-    def _dismiss(self, dialog):
-        self.alarms.append(f"{dialog.type}: {dialog.message}")
-        dialog.dismiss()
-
     def _come_up(self):
         self.page.wait_for_function(THERE)
         self.page.evaluate("window.jupyterapp.restored.then(() => null)")
-
-    def enter(self):
-        """Open JupyterLab without any notebook."""
-        self.page.goto(f"{self._server}/lab?token={self._token}&reset")
-        self._come_up()
 
     def leave(self):
         """End all kernels, and with them the workers that they started."""
@@ -67,8 +52,9 @@ class Desk:
 
     def open(self, notebook):
         """Open a notebook, given by its path in the folder, and wait for its kernel."""
-        if not self.page.url.startswith(self._server):
-            self.enter()
+        if self.page.url == "about:blank":
+            self.page.goto(f"{self._url}&reset")
+            self._come_up()
         self.page.evaluate("path => desk.open(path).then(() => null)", notebook)
 
     def run_all(self):
@@ -118,6 +104,4 @@ class Desk:
         return name
 
     def picture(self, name):
-        PICTURES.mkdir(parents=True, exist_ok=True)
-        name = re.sub(r"[^\w.-]+", "_", name)
-        self.page.screenshot(path=PICTURES / f"{name}.png")
+        picture(self.page, re.sub(r"[^\w.-]+", "_", name))

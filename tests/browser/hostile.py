@@ -9,18 +9,7 @@ from workbench.label.cases import Case
 from workbench.llm.client import Client
 from workbench.llm.scripted import scripted
 from workbench.sql.schema_text import quote
-from workbench.types import (
-    Candidate,
-    Column,
-    Context,
-    Execution,
-    Question,
-    Schema,
-    Selection,
-    Table,
-    Trial,
-    ValueMatch,
-)
+from workbench.types import Column, Execution, Question, Schema, Table
 
 HOSTILE = (
     "<script>alert(1); fetch('http://example.org/a')</script>",
@@ -39,23 +28,13 @@ HOSTILE = (
 )
 
 
-def pieces(text):
-    """Records as they stand in memory."""
+def case(text):
     column = Column(text, text, text, text, (text,))
     schema = Schema("zoo", (Table(text, (column,), (text,)),), (text,))
-    context = Context(
-        Question(text, "zoo", text, text), schema, (ValueMatch(text, text, text, text, 0.5, 0.5),)
-    )
     right = Execution("ok", (text, text), ((text, 1), (text.encode(), None)), 2, "f")
-    failed = Trial(Candidate(text, text, 0, text), Execution("error", error=text))
-    trial = Trial(Candidate(text, text, 1, text), right, failed)
-    return context, Selection(text, (trial, failed), 0, text, (1.0, 0.0))
-
-
-def case(text):
-    context, selection = pieces(text)
-    right, failed = (trial.execution for trial in selection.trials)
-    return Case(context.question, text, text, text, text, right, failed, context.schema)
+    failed = Execution("error", error=text)
+    question = Question(text, "zoo", text, text)
+    return Case(question, text, text, text, text, right, failed, schema)
 
 
 def explorer(text, folder, patch):

@@ -6,14 +6,11 @@ import time
 import pytest
 
 import workbench as wb
-from tests.browser.desk import PICTURES
 from tests.browser.hostile import HOSTILE, case, explorer
-from tests.browser.page import mount
+from tests.browser.page import SCREENS, SIDEWAYS, mount, part, picture
 from tests.browser.test_label import labeller
-from workbench.label.store import Label
+from workbench.label.store import Label, LabelStore
 
-SCREENS = [("light", 1280, 800), ("dark", 1600, 1000)]
-SIDEWAYS = "[...document.querySelectorAll('.wb, .wb > *')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
 NAMELESS = """[...document.querySelectorAll('.wb :is(input, select, textarea, button, [tabindex="0"])')]
     .filter(one => !(one.labels?.length || one.ariaLabel || one.textContent.trim() || one.title)).map(one => one.outerHTML)"""
 IN_SIGHT = """() => { const one = document.activeElement, parts = [one, one.parentElement, one.closest('.scroll')].filter(Boolean);
@@ -32,16 +29,7 @@ def study(tmp_path_factory):
 
 @pytest.fixture
 def widget(study):
-    return wb.explore(study, wb.zero_shot(study.model), wb.direct(study.model))  # fmt: skip
-
-
-def picture(page, name):
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=PICTURES / f"explorer_{name}.png")
-
-
-def part(page, name):
-    return page.locator(f"[data-part={name}]")
+    return wb.explore(study, wb.zero_shot(study.model), wb.direct(study.model))
 
 
 @pytest.mark.parametrize(("theme", "wide", "high"), SCREENS)
@@ -56,7 +44,7 @@ def test_an_edited_prompt_turns_right_into_wrong_and_comes_to_the_grid(
     expect(part(page, "verdict")).to_contain_text("RIGHT")
     assert part(page, "many").is_disabled()
     question = part(page, "question").text_content()
-    picture(page, f"{theme}_right")
+    picture(page, f"explorer_{theme}_right")
 
     keys.press("2")
     expect(page.locator("[data-section=Question] pre")).to_have_text(question)
@@ -70,24 +58,22 @@ def test_an_edited_prompt_turns_right_into_wrong_and_comes_to_the_grid(
     expect(part(page, "verdict")).to_contain_text("was  RIGHT")
     expect(part(page, "reply")).to_contain_text("no schema")
     keys.press("3")
-    picture(page, f"{theme}_wrong")
+    picture(page, f"explorer_{theme}_wrong")
     part(page, "many").click()
     heads = part(page, "head")
     expect(heads).to_have_count(2)
-    expect(heads.nth(1)).to_contain_text(
-        re.compile(r"v1.*.*won 0, lost \d+, p 0.*generate/zero_shot")
-    )
+    expect(heads.nth(1)).to_contain_text(re.compile(r"v1.*won 0, lost \d+, p 0"))
     lines = page.locator("tr.line")
     expect(lines).to_have_count(20)
     assert lines.first.get_by_label("differs").count() == 1
     lines.first.focus()
     keys.press("Enter")
     expect(page.locator("tr.open")).to_contain_text("Gold")
-    picture(page, f"{theme}_compare")
+    picture(page, f"explorer_{theme}_compare")
     page.get_by_label("add a system").select_option("direct, chain of thought")
     expect(heads).to_have_count(3)
     page.get_by_role("button", name="Save variants").click()
-    keys.type(f"{theme}")
+    keys.type(theme)
     keys.press("Enter")
     expect(page.locator(".wb")).to_contain_text(f"variants/mine{theme}: v1")
     assert page.evaluate(SIDEWAYS) == 0
@@ -104,14 +90,14 @@ def test_a_missing_call_is_a_dashed_chip_with_its_price_and_is_asked(page, widge
     expect(part(page, "verdict")).to_contain_text("no answer yet")
     chip.focus()
     keys.press("Enter")
-    picture(page, "missing")
+    picture(page, "explorer_missing")
     keys.press("Enter")
     expect(page.locator(".chip.missing")).to_have_count(0)
     expect(part(page, "verdict")).to_contain_text(re.compile("RIGHT|WRONG"))
     page.get_by_label("template").fill("# User\n{{ question")
     expect(page.get_by_role("alert")).to_contain_text("zero_shot.md:2")
     assert part(page, "run").is_disabled()
-    picture(page, "fault")
+    picture(page, "explorer_fault")
 
 
 def test_it_goes_by_keyboard_with_the_focus_in_sight(page, widget, expect):
@@ -121,11 +107,7 @@ def test_it_goes_by_keyboard_with_the_focus_in_sight(page, widget, expect):
         keys.press("Tab")
         if page.evaluate("document.activeElement === document.body"):
             break
-        seen.add(
-            page.evaluate(
-                "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
-            )
-        )
+        seen.add(page.evaluate("document.activeElement.ariaLabel ?? document.activeElement.textContent"))  # fmt: skip
         assert page.evaluate(IN_SIGHT), page.evaluate("document.activeElement.outerHTML")
     assert {"system", "search questions", "questions", "template", "model", "result"} <= seen
     page.locator(".list").focus()
@@ -178,43 +160,35 @@ def test_questions_and_comparisons_come_at_once(page, study, widget):
 def test_hostile_text_stays_text(page, tmp_path, monkeypatch):
     shapes = """() => { const shape = e => [e.tagName, [...e.getAttributeNames()].sort(), [...e.children].map(shape)];
         return JSON.stringify([...document.querySelectorAll('.wb')].map(shape)); }"""
-    seen = {}
+    tags = {}
     for n, text in enumerate(["plain", *HOSTILE]):
-        widget = explorer(text, tmp_path / str(n), monkeypatch)
+        folder, seen = tmp_path / str(n), []
+        widget = explorer(text, folder, monkeypatch)
         with page.context.new_page() as other:
-            alarms = []
-            other.on(
-                "dialog", lambda dialog, a=alarms: (a.append(dialog.message), dialog.dismiss())
-            )
-            other.on("request", lambda request, a=alarms: a.append(request.url))
             mount(other, widget)
             other.get_by_text("▸ Reply").click()
-            seen[text] = other.evaluate(shapes)
+            seen.append(other.evaluate(shapes))
             for key in ("2", "v", "Escape"):
                 other.locator(".list").press(key)
             for step in ("generate", "select"):
                 other.locator(f"[data-step={step}]").click()
-                seen[text] += other.evaluate(shapes)
+                seen.append(other.evaluate(shapes))
             source = f"# User\n{{% raw %}}{text.replace('{%', '')}{{% endraw %}}"
             widget.do_keep({"generate/direct": {"source": source}})
             other.locator(".list").press("c")
             part(other, "more").click()
             other.locator("tr.line").first.click()
             other.locator("tr.open table").first.wait_for()
-            seen[text] += other.evaluate(shapes)
-            who = f"{text} ann"
-            for name, title in ((who, "Other"), (f"{text} ben", "Gold Error")):
-                labels = labeller(tmp_path / str(n), [case(text)], "MAC-SQL", who)
-                labels.store.add(
-                    [Label.of(case(text), "MAC-SQL", title, annotator=name, note=text)]
-                )
-            with other.context.new_page() as another:
-                mount(another, labeller(tmp_path / str(n), [case(text)], "MAC-SQL", who))
-                another.locator("details").last.evaluate("e => { e.open = true; }")
-                another.locator("details pre").first.wait_for()
-                seen[text] += another.evaluate(shapes)
-            assert alarms == []
-    tags = {text: set(re.findall(r'"([A-Z0-9]+)"', shape)) for text, shape in seen.items()}
+            seen.append(other.evaluate(shapes))
+        labels = LabelStore(folder / "labels.sqlite")
+        for name, title in ((f"{text} ann", "Other"), (f"{text} ben", "Gold Error")):
+            labels.add([Label.of(case(text), "MAC-SQL", title, annotator=name, note=text)])
+        with page.context.new_page() as other:
+            mount(other, labeller(folder, [case(text)], "MAC-SQL", f"{text} ann"))
+            other.locator("details").last.evaluate("e => { e.open = true; }")
+            other.locator("details pre").first.wait_for()
+            seen.append(other.evaluate(shapes))
+        tags[text] = set(re.findall(r'"([A-Z0-9]+)"', "".join(seen)))
     allowed = tags["plain"] | {"SPAN", "MARK"}  # a text of several words has tokens of its own
     assert [text for text, own in tags.items() if own - allowed] == []
 
@@ -244,10 +218,7 @@ def test_it_works_in_jupyterlab_in_both_themes(desk, expect):
     grid = desk.page.locator(".jp-OutputArea-output .wb:not(:has(.list))")
     expect(grid.locator("[data-part=head]")).to_have_count(2)
     desk.page.set_viewport_size({"width": 1600, "height": 1000})
-    desk.page.evaluate(
-        "window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' }).then(() => null)"
-    )
-    desk.page.wait_for_function("document.body.dataset.jpThemeLight === 'false'")
+    desk.page.evaluate("desk.darken()")
     desk.top(grid)
     desk.picture("explorer_lab_grid")
     desk.top(root)

@@ -1,14 +1,13 @@
 """The labeller: by keyboard alone in JupyterLab, and on a page of its own in both themes and with hostile texts."""
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from tests.browser.desk import PICTURES
-from tests.browser.hostile import case, pieces
-from tests.browser.page import mount
-from workbench.label.cases import Case
+from tests.browser.hostile import case
+from tests.browser.page import SCREENS, SIDEWAYS, mount, part, picture
 from workbench.label.labeller import Labeller
 from workbench.label.store import Label, LabelStore
 from workbench.label.taxonomy import open_taxonomy
@@ -17,13 +16,11 @@ from workbench.types import Question
 
 def cases(count):
     """Cases that differ in the question, over one table."""
-    _, selection = pieces("plain")
-    results = [trial.execution for trial in selection.trials]
-    schema = case("plain").schema
+    plain = replace(case("plain"), predicted="SELECT plain FROM plain")
     return [
-        Case(Question(str(n), "zoo", f"How many animals are number {n}?", "a hint"), "simple", f"SELECT plain FROM plain WHERE plain = {n}", "SELECT plain FROM plain", "direct", *results, schema)
+        replace(plain, question=Question(str(n), "zoo", f"How many animals are number {n}?"))
         for n in range(count)
-    ]  # fmt: skip
+    ]
 
 
 def labeller(folder, shown, taxonomy="CHASE-SQL", annotator="ann"):
@@ -32,27 +29,19 @@ def labeller(folder, shown, taxonomy="CHASE-SQL", annotator="ann"):
     return Labeller(study, None, shown, open_taxonomy(taxonomy), store, annotator)
 
 
-def picture(page, name):
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=PICTURES / f"labeller_{name}.png")
-
-
 def test_a_key_is_answered_in_thirty_milliseconds(page, tmp_path):
     widget = labeller(tmp_path, cases(60))
     mount(page, widget)
     page.locator(".case").focus()
+    press = """() => { const start = performance.now(), before = document.querySelector('.case h2').textContent;
+        document.querySelector('.case').dispatchEvent(new KeyboardEvent('keydown', { key: '1', bubbles: true }));
+        document.body.getBoundingClientRect();
+        if (document.querySelector('.case h2').textContent === before) throw new Error('still the same case');
+        return performance.now() - start; }"""
     took = []
     for _ in range(25):
         page.wait_for_timeout(60)  # as fast as anybody reads
-        took.append(
-            page.evaluate(
-                """() => { const start = performance.now(), before = document.querySelector('.case h2').textContent;
-                document.querySelector('.case').dispatchEvent(new KeyboardEvent('keydown', { key: '1', bubbles: true }));
-                document.body.getBoundingClientRect();
-                if (document.querySelector('.case h2').textContent === before) throw new Error('still the same case');
-                return performance.now() - start; }"""
-            )
-        )
+        took.append(page.evaluate(press))
     assert sorted(took)[len(took) // 2] < 30
     page.wait_for_function("!document.querySelector('.toast').hidden")
     assert len(widget.mine) == 25
@@ -71,7 +60,7 @@ def test_a_write_that_fails_brings_the_case_back(page, tmp_path, expect):
     keys.press("2")
     expect(alert).to_contain_text("“Wrong Logic” was not written: OSError: disk is full.")
     expect(page.locator("h2")).to_have_text("How many animals are number 0?")
-    picture(page, "failed")
+    picture(page, "labeller_failed")
     widget.store.add = add
     alert.get_by_role("button").click()
     expect(page.locator("h2")).to_have_text("How many animals are number 1?")
@@ -97,21 +86,18 @@ def test_several_labels_two_levels_and_a_key_held_down(page, tmp_path, expect):
         mount(other, chess, "dark")
         other.locator(".case").focus()
         other.keyboard.press("1")
-        picture(other, "two_levels")
+        picture(other, "labeller_two_levels")
         other.keyboard.press("4")
-        other.keyboard.down("2")
-        for _ in range(5):
+        for _ in range(6):
             other.keyboard.down("2")  # repeats, as a key that is held down does
         other.keyboard.press("1")
         other.keyboard.press("ArrowLeft")
         expect(other.locator(".foot")).to_contain_text("labelled Vague Question / Column")
-        assert [one.categories for one in chess.store.labels("CHESS")] == [
-            ("Incorrectly Predicted SQL / Revision",),
-            ("Vague Question / Column",),
-        ]
+    kept = [one.categories for one in chess.store.labels("CHESS")]
+    assert kept == [("Incorrectly Predicted SQL / Revision",), ("Vague Question / Column",)]
 
 
-@pytest.mark.parametrize(("theme", "wide", "high"), [("light", 1280, 800), ("dark", 1600, 1000)])
+@pytest.mark.parametrize(("theme", "wide", "high"), SCREENS)
 def test_cells_filter_and_disputes_are_settled(page, tmp_path, expect, theme, wide, high):
     page.set_viewport_size({"width": wide, "height": high})
     shown = cases(9)
@@ -120,19 +106,17 @@ def test_cells_filter_and_disputes_are_settled(page, tmp_path, expect, theme, wi
         widget.store.add([Label.of(one, "CHASE-SQL", name, annotator="ben")])
     mount(page, widget, theme)
     page.locator(".case").focus()
-    for key in "4242424":
-        page.keyboard.press(key)
-    part = lambda name: page.locator(f"[data-part={name}]")  # noqa: E731
-    expect(part("agreement")).to_contain_text("4 of 7 agree, κ")
-    picture(page, f"summary_{theme}")
+    page.keyboard.type("4242424")
+    expect(part(page, "agreement")).to_contain_text("4 of 7 agree, κ")
+    picture(page, f"labeller_summary_{theme}")
     page.get_by_label("ann Wrong Logic, ben Joins: 2").click()
     expect(page.locator("h2")).to_have_text("How many animals are number 1?")
     page.locator(".case").focus()
     page.keyboard.press("d")
-    expect(part("opinions")).to_contain_text("ben: Joins · ann: Wrong Logic")
+    expect(part(page, "opinions")).to_contain_text("ben: Joins · ann: Wrong Logic")
     page.keyboard.press("4")
-    expect(part("agreement")).to_contain_text("To settle, 2")
-    picture(page, f"dispute_{theme}")
+    expect(part(page, "agreement")).to_contain_text("To settle, 2")
+    picture(page, f"labeller_dispute_{theme}")
     (settled,) = (one for one in widget.store.labels() if one.annotator == "adjudicator")
     assert settled.categories == ("Joins",)
     page.get_by_label("more", exact=True).click()
@@ -140,17 +124,15 @@ def test_cells_filter_and_disputes_are_settled(page, tmp_path, expect, theme, wi
     page.keyboard.type("8")
     page.keyboard.press("Enter")
     expect(page.locator("h2")).to_have_text("How many animals are number 8?")
-    sideways = "[...document.querySelectorAll('.wb, .wb > *')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
-    assert page.evaluate(sideways) == 0
+    assert page.evaluate(SIDEWAYS) == 0
 
 
 @pytest.mark.usefixtures("no_labels")
 def test_twenty_labels_by_keyboard_alone_in_jupyterlab(desk, expect):
     """Two annotators, agreement, a settled dispute, a page loaded anew, and a kernel that is gone."""
     direct = {"wb.chase_sql(study.model)": "wb.direct(study.model)"}  # one call a question
-    notebook = desk.small(
-        "notebooks/label_errors.ipynb", direct, limit=30, annotator="ann", taxonomy="CHESS"
-    )
+    given = {"limit": 30, "annotator": "ann", "taxonomy": "CHESS"}
+    notebook = desk.small("notebooks/label_errors.ipynb", direct, **given)
     desk.open(notebook)
     assert desk.run_all() == []
     cells, keys = desk.cells(), desk.page.keyboard
@@ -166,16 +148,14 @@ def test_twenty_labels_by_keyboard_alone_in_jupyterlab(desk, expect):
     desk.picture("label_first")
     for number in range(1, 21):
         expect(root.locator("h2")).to_be_visible()
-        for key in "11" if number % 3 else "21":
-            keys.press(key)
+        keys.type("11" if number % 3 else "21")
         expect(done).to_contain_text(f"{number} of ")
     keys.press("u")
     expect(done).to_contain_text("19 of ")
     keys.press("n")
     keys.type("dd <b>two</b>")  # `d d` deletes a cell, had JupyterLab seen it
     keys.press("Enter")
-    keys.press("3")
-    keys.press("1")
+    keys.type("31")
     expect(done).to_contain_text("20 of ")
     desk.picture("label_twenty")
     assert desk.cells() == cells
@@ -186,15 +166,13 @@ def test_twenty_labels_by_keyboard_alone_in_jupyterlab(desk, expect):
     expect(done).to_have_text(re.compile("^0 of "))
     for number in range(1, 7):
         expect(root.locator("h2")).to_be_visible()
-        keys.press("1")
-        keys.press("1")
+        keys.type("11")
         expect(done).to_contain_text(f"{number} of ")
     expect(agreement).to_contain_text("4 of 6 agree")
     expect(agreement).to_contain_text("To settle, 2")
     keys.press("d")
     expect(root.locator("[data-part=opinions]")).to_contain_text("ann: Vague Question / Column")
-    keys.press("2")
-    keys.press("1")
+    keys.type("21")
     expect(agreement).to_contain_text("To settle, 1")
     desk.picture("label_settled")
     assert desk.sideways() == []
@@ -206,8 +184,7 @@ def test_twenty_labels_by_keyboard_alone_in_jupyterlab(desk, expect):
     assert desk.console_errors == []
     desk.leave()
     expect(desk.page.get_by_role("button", name="No Kernel", exact=True)).to_be_visible()
-    keys.press("1")
-    keys.press("1")
+    keys.type("11")
     expect(root.get_by_role("alert")).to_contain_text("not written")
     desk.picture("label_kernel_gone")
     desk.console_errors.clear()
