@@ -1,6 +1,5 @@
 """JupyterLab in a copy of the notebooks, which asks no other server, and headless Chromium."""
 
-import json
 import os
 import secrets
 import shutil
@@ -8,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing
 
 import pytest
 
@@ -29,19 +28,6 @@ def desk_folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="session")
-def desk_home(tmp_path_factory):
-    """The folder in which JupyterLab's kernels keep their cache and labels."""
-    return tmp_path_factory.mktemp("own")
-
-
-@pytest.fixture
-def no_labels(desk_home):
-    """Nobody has labelled a case yet, whatever the tests before did."""
-    shutil.rmtree(desk_home / "labels", ignore_errors=True)
-
-
-NO_NEWS = {"fetchNews": "false", "checkForUpdates": False}
 LAB = (
     "--no-browser",
     "--ip=127.0.0.1",
@@ -57,15 +43,16 @@ LAB = (
 
 
 @pytest.fixture(scope="session")
-def lab_url(desk_folder, desk_home):
-    """The address of JupyterLab with its token."""
-    jupyter = desk_home / "jupyter"
+def lab_url(desk_folder, tmp_path_factory):
+    """The address of JupyterLab with its token; its kernels have a home of their own."""
+    own = tmp_path_factory.mktemp("own")
+    jupyter = own / "jupyter"
     news = (
         jupyter
         / "lab/user-settings/@jupyterlab/apputils-extension/notification.jupyterlab-settings"
     )
     news.parent.mkdir(parents=True)
-    news.write_text(json.dumps(NO_NEWS))
+    news.write_text('{"fetchNews": "false", "checkForUpdates": false}')
     with closing(socket.create_server(("127.0.0.1", 0))) as free:  # a free port
         port = free.getsockname()[1]
     token = secrets.token_hex(24)
@@ -74,8 +61,8 @@ def lab_url(desk_folder, desk_home):
         cwd=desk_folder,
         env=os.environ
         | {
-            "WORKBENCH_HOME": str(desk_home),
-            "IPYTHONDIR": str(desk_home / "ipython"),
+            "WORKBENCH_HOME": str(own),
+            "IPYTHONDIR": str(own / "ipython"),
             "JUPYTER_TOKEN": token,
             "JUPYTER_CONFIG_DIR": str(jupyter),
             "JUPYTER_DATA_DIR": str(jupyter / "data"),
@@ -97,17 +84,12 @@ def lab_url(desk_folder, desk_home):
 # One browser for each module: Playwright keeps an event loop running, and other tests start their own.
 @pytest.fixture(scope="module")
 def chromium():
-    try:
-        from playwright.sync_api import sync_playwright
-    except ModuleNotFoundError:
-        pytest.skip("needs Playwright: pip install playwright")
-    named = os.environ.get("WORKBENCH_CHROMIUM")
-    program = named or next(filter(None, map(shutil.which, CHROMIUM)), None)
+    api = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")  # fmt: skip
+    found = filter(None, map(shutil.which, CHROMIUM))
+    program = os.environ.get("WORKBENCH_CHROMIUM") or next(found, None)
     if not program:
-        pytest.skip(
-            f"needs Chromium: make browser (looked for WORKBENCH_CHROMIUM, {', '.join(CHROMIUM)})"
-        )
-    with sync_playwright() as playwright:
+        pytest.skip(f"needs Chromium: make browser (or WORKBENCH_CHROMIUM, {', '.join(CHROMIUM)})")
+    with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=QUIET)
         yield browser
         browser.close()
@@ -122,28 +104,17 @@ def expect(chromium):
     return expect
 
 
-@pytest.fixture(scope="module")
-def sit_down(chromium, lab_url, desk_folder):
-    """`with sit_down(name) as desk`: a page on a laptop's screen, in a new profile; a screenshot at the end."""
-
-    @contextmanager
-    def sit_down(name):
-        with chromium.new_context(viewport={"width": 1280, "height": 800}) as context:
-            context.set_default_timeout(PATIENCE)
-            desk = Desk(context.new_page(), lab_url, desk_folder)
-            yield desk
-            desk.picture(name)
-            desk.leave()
-        assert desk.strangers == [], "a page sends requests to its own server only"
-        assert desk.alarms == [], "a page shows no dialog and no script fails"
-
-    return sit_down
-
-
 @pytest.fixture
-def desk(request, sit_down):
-    with sit_down(request.node.name) as desk:
+def desk(request, chromium, lab_url, desk_folder):
+    """JupyterLab on a laptop's screen, in a new profile; a screenshot at the end."""
+    with chromium.new_context(viewport={"width": 1280, "height": 800}) as context:
+        context.set_default_timeout(PATIENCE)
+        desk = Desk(context.new_page(), lab_url, desk_folder)
         yield desk
+        desk.picture(request.node.name)
+        desk.leave()
+    assert desk.strangers == [], "a page sends requests to its own server only"
+    assert desk.alarms == [], "a page shows no dialog and no script fails"
 
 
 @pytest.fixture

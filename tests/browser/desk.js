@@ -9,6 +9,7 @@ window.desk = {
   },
 
   async open(path) {
+    while (!window.jupyterapp) await new Promise(requestAnimationFrame);
     const app = window.jupyterapp;
     await app.restored;
     const panel = await app.commands.execute("docmanager:open", { path, factory: "Notebook" });

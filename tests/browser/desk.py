@@ -12,8 +12,6 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 # anywidget's message when a widget takes over two seconds to appear, as many do on a busy machine.
 SLOW = "[anywidget] Failed to initialize model."
-# Not an async function: it would return a promise, which is truthy, and end the wait at once.
-THERE = "() => Boolean(window.jupyterapp)"
 
 
 class Desk:
@@ -42,10 +40,6 @@ class Desk:
         if error != SLOW:
             errors.append(error)
 
-    def _come_up(self):
-        self.page.wait_for_function(THERE)
-        self.page.evaluate("window.jupyterapp.restored.then(() => null)")
-
     def leave(self):
         """End all kernels, and with them the workers that they started."""
         self.page.evaluate("window.jupyterapp?.serviceManager.sessions.shutdownAll()")
@@ -54,7 +48,6 @@ class Desk:
         """Open a notebook, given by its path in the folder, and wait for its kernel."""
         if self.page.url == "about:blank":
             self.page.goto(f"{self._url}&reset")
-            self._come_up()
         self.page.evaluate("path => desk.open(path).then(() => null)", notebook)
 
     def run_all(self):
@@ -65,7 +58,6 @@ class Desk:
         """Save the notebook, reload the page, and open the notebook again."""
         self.page.evaluate("desk.panel().context.save()")
         self.page.reload()
-        self._come_up()
         self.open(notebook)
 
     def cells(self):

@@ -42,10 +42,9 @@ def explorer(text, folder, patch):
     plain = text.replace("\x00", "0")
     name, value = quote(plain), plain.replace("'", "''")
     (folder / "dev_databases/zoo").mkdir(parents=True)
-    with closing(sqlite3.connect(folder / "dev_databases/zoo/zoo.sqlite")) as database:
+    with closing(sqlite3.connect(folder / "dev_databases/zoo/zoo.sqlite")) as database, database:
         database.execute(f"CREATE TABLE {name}({name} TEXT)")
         database.execute(f"INSERT INTO {name} VALUES ('{value}')")
-        database.commit()
     sql = f"SELECT {name} FROM {name}"
     item = {"question_id": 0, "db_id": "zoo", "question": text, "evidence": text}
     item |= {"SQL": f"{sql} WHERE {name} <> '{value}'", "difficulty": text}

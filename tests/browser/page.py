@@ -46,9 +46,8 @@ def mount(page, widget, theme="light"):
         return json.dumps({"changed": state(), "said": said})
 
     page.expose_function("toKernel", hear)
-    colours = "".join(
-        f"--jp-{name}:{value};" for name, value in zip(NAMES, THEMES[theme], strict=True)
-    )
+    given = zip(NAMES, THEMES[theme], strict=True)
+    colours = "".join(f"--jp-{name}:{value};" for name, value in given)
     page.set_content(
         f"<!doctype html><html style='{colours}background:var(--jp-layout-color1)'><body style='margin:12px'>"
         "<div id='widget'></div></body></html>"

@@ -33,9 +33,7 @@ def widget(study):
 
 
 @pytest.mark.parametrize(("theme", "wide", "high"), SCREENS)
-def test_an_edited_prompt_turns_right_into_wrong_and_comes_to_the_grid(
-    page, widget, expect, theme, wide, high
-):
+def test_an_edit_turns_right_into_wrong_in_the_grid(page, widget, expect, theme, wide, high):
     page.set_viewport_size({"width": wide, "height": high})
     mount(page, widget, theme)
     keys, template = page.keyboard, page.get_by_label("template")

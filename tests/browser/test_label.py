@@ -17,10 +17,8 @@ from workbench.types import Question
 def cases(count):
     """Cases that differ in the question, over one table."""
     plain = replace(case("plain"), predicted="SELECT plain FROM plain")
-    return [
-        replace(plain, question=Question(str(n), "zoo", f"How many animals are number {n}?"))
-        for n in range(count)
-    ]
+    asked = (Question(str(n), "zoo", f"How many animals are number {n}?") for n in range(count))
+    return [replace(plain, question=one) for one in asked]
 
 
 def labeller(folder, shown, taxonomy="CHASE-SQL", annotator="ann"):
@@ -127,7 +125,6 @@ def test_cells_filter_and_disputes_are_settled(page, tmp_path, expect, theme, wi
     assert page.evaluate(SIDEWAYS) == 0
 
 
-@pytest.mark.usefixtures("no_labels")
 def test_twenty_labels_by_keyboard_alone_in_jupyterlab(desk, expect):
     """Two annotators, agreement, a settled dispute, a page loaded anew, and a kernel that is gone."""
     direct = {"wb.chase_sql(study.model)": "wb.direct(study.model)"}  # one call a question

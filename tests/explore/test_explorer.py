@@ -17,20 +17,15 @@ def ask(explorer, do, **given):
     return answer
 
 
-def test_a_missing_call_has_a_price_and_is_made_when_asked(zoo, explorer):
+def test_a_missing_call_and_an_edited_prompt_are_priced_and_run_when_asked(zoo, explorer):
     steps = {step["name"]: step for step in explorer.detail["steps"]}
     assert (steps["generate"]["missing"], steps["select"]["reached"]) == (1, False)
     assert steps["generate"]["price"].startswith("$0.0")
     assert zoo.asked == []
     ask(explorer, "choose", key="0", pay=True)
-    assert len(zoo.asked) == 1
     assert explorer.detail["answer"]["status"] == explorer.detail["call"]["status"] == "right"
     (group,) = explorer.detail["pool"]
     assert (group["chosen"], group["queries"]) == (True, ["SELECT count(*) FROM animal"])
-
-
-def test_an_edited_prompt_is_rendered_priced_and_run(zoo, explorer):
-    ask(explorer, "choose", key="0", pay=True)
     edit = {"key": "0", "n": 0, "edit": BRIEF}
     found = ask(explorer, "render", **edit)["answer"]
     assert found["parts"] == [["User", "", "Be brief. zoo, question 0?", 2]]

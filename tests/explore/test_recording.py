@@ -36,18 +36,15 @@ def test_what_was_paid_for_is_recorded_as_it_was_sent_and_not_counted_again(zoo)
 
 
 @pytest.fixture
-def call(zoo):
-    return record(zoo.system, zoo.questions[3], zoo.lab).calls[0]
-
-
-@pytest.fixture
-def change(zoo, call):
+def change(zoo):
+    (call,) = record(zoo.system, zoo.questions[3], zoo.lab).calls
     prompt = template(zoo.system, call.request.prompt, zoo.lab)
-    return lambda **edit: edited(call, prompt, edit)
+    return lambda **edit: edited(call, prompt, edit) if edit else call
 
 
-def test_source_data_model_and_temperature_are_edited(call, change):
-    assert change().request == call.request
+def test_source_data_model_and_temperature_are_edited(zoo, change):
+    call, prompt = change(), template(zoo.system, "generate/direct", zoo.lab)
+    assert change(source=prompt.source).request == call.request
     page = "# System\nBe kind.\n# User\n## Question\n{{ question }}\n"
     assert change(source=page).parts == [("System", "", "Be kind."), ("User", "Question", "zoo, question 3?")]  # fmt: skip
     assert "legs are feet" in change(data={"hint": "legs are feet"}).text
@@ -55,7 +52,8 @@ def test_source_data_model_and_temperature_are_edited(call, change):
     assert (edit.model, edit.parameters) == ("m/y", {**call.request.parameters, "temperature": 0.7})
 
 
-def test_gold_is_no_part_of_what_a_prompt_can_show(zoo, call, change):
+def test_gold_is_no_part_of_what_a_prompt_can_show(zoo, change):
+    call = change()
     with pytest.raises(BadInputError, match="gold"):
         change(source="# User\n{{ gold }}")
     gold = zoo.benchmark.golds[zoo.questions[3].id].sql

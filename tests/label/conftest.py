@@ -29,24 +29,15 @@ def result(*rows, error=""):
     return Execution(status, ("a",), rows, len(rows), "f", error)
 
 
+TWO, ULVA = result((1,), (2,)), result(("Ulva",))
+
+
 def case(
     predicted="SELECT vname FROM vessel", gold="SELECT imo FROM vessel", *, text="Which vessels?", hint="",
-    gold_rows=((1,), (2,)), rows=(("Ulva",),), number="7", gold_execution=None, execution=None,
+    number="7", gold_ran=TWO, ran=ULVA,
 ):  # fmt: skip
-    ran = (gold_execution or result(*gold_rows), execution or result(*rows))
     question = Question(number, "harbour", text, hint)
-    return Case(question, "simple", gold, predicted, "direct", *ran, HARBOUR)
-
-
-@pytest.fixture
-def make_case():
-    return case
-
-
-@pytest.fixture
-def failed():
-    """An execution that ended with an error."""
-    return lambda error: result(error=error)
+    return Case(question, "simple", gold, predicted, "direct", gold_ran, ran, HARBOUR)
 
 
 @pytest.fixture

@@ -56,9 +56,7 @@ def test_what_cannot_be_done_is_an_answer_and_writes_nothing(widget, store, mess
     assert store.labels() == ()
 
 
-def test_labels_of_another_program_are_seen_and_a_settled_dispute_comes_back_with_undo(
-    widget, opened
-):
+def test_a_dispute_with_another_program_is_settled_and_comes_back_with_undo(widget, opened):
     save(label(*opened, "MAC-SQL", "ben"), 0, WRONG)
     save(widget, 0, SCHEMA)
     dispute = {"key": widget.rows[0]["key"], "said": {"ann": [SCHEMA], "ben": [WRONG]}}

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.label.conftest import case, result
 from workbench.benchmarks.load import Flaw, open_benchmark
 from workbench.label.labels import known_flaws
 from workbench.label.rules import difference, suggest, suggested
@@ -25,26 +26,28 @@ FIRST = [  # the cause, gold, the prediction, and the hint
 
 
 @pytest.mark.parametrize(("cause", "gold", "predicted", "hint"), FIRST)
-def test_a_cause_comes_first_where_only_it_fits(make_case, cause, gold, predicted, hint):
-    assert next(suggest(make_case(predicted, gold, hint=hint)))[0] == cause
+def test_a_cause_comes_first_where_only_it_fits(cause, gold, predicted, hint):
+    assert next(suggest(case(predicted, gold, hint=hint)))[0] == cause
 
 
-def test_results_speak_for_a_cause_and_differ_in_words(make_case, failed):
-    broken = make_case(gold_execution=failed("no such column: x"))
+def test_results_speak_for_a_cause_and_differ_in_words():
+    broken = case(gold_ran=result(error="no such column: x"))
     assert "no such column: x" in dict(suggest(broken))["wrong gold"]
-    unknown = make_case("SELECT tonnes FROM vessel", execution=failed("no such column: tonnes"))
+    unknown = case("SELECT tonnes FROM vessel", ran=result(error="no such column: tonnes"))
     assert next(suggest(unknown))[0] == "other column"
-    assert [*suggest(make_case("no query", "neither"))] == []
-    assert difference(make_case(gold_rows=((12,),), rows=((3,),))).startswith("3 in place of 12: ")
-    assert difference(make_case()).startswith("1 row in place of 2: gold returns vessel.imo, ")
+    assert [*suggest(case("no query", "neither"))] == []
+    assert difference(case(gold_ran=result((12,)), ran=result((3,)))).startswith(
+        "3 in place of 12: "
+    )
+    assert difference(case()).startswith("1 row in place of 2: gold returns vessel.imo, ")
 
 
-def test_a_suggestion_is_a_label_of_the_taxonomy_and_a_known_flaw_counts_first(make_case):
-    names = [suggested(make_case(), open_taxonomy(n))[0] for n in ("CHASE-SQL", "CHESS", "MAC-SQL")]
+def test_a_suggestion_is_a_label_of_the_taxonomy_and_a_known_flaw_counts_first():
+    names = [suggested(case(), open_taxonomy(n))[0] for n in ("CHASE-SQL", "CHESS", "MAC-SQL")]
     assert names == ["Schema Linking", "Incorrectly Predicted SQL / Column", "Schema Linking Error"]
     vague = Flaw("7", "vague question", "which name?")
-    assert suggested(make_case(), open_taxonomy("CHESS"), vague)[0] == "Vague Question"
-    assert suggested(make_case(), open_taxonomy("CHASE-SQL"), vague)[0] == "Schema Linking"
+    assert suggested(case(), open_taxonomy("CHESS"), vague)[0] == "Vague Question"
+    assert suggested(case(), open_taxonomy("CHASE-SQL"), vague)[0] == "Schema Linking"
     assert len(known_flaws(open_benchmark("bundled-dev"))) == 8
 
 
@@ -58,7 +61,7 @@ ALIGNED = [  # two queries, and the parts that only one of them has
 
 
 @pytest.mark.parametrize(("one", "other", "apart"), ALIGNED)
-def test_equal_parts_of_two_queries_stand_in_equal_rows(make_case, one, other, apart):
-    rows = aligned(one, other, make_case().schema)
+def test_equal_parts_of_two_queries_stand_in_equal_rows(one, other, apart):
+    rows = aligned(one, other, case().schema)
     assert [(a and a.text, b and b.text) for a, b, same in rows if not same] == apart
     assert any(same for *_, same in rows)
