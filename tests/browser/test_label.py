@@ -160,6 +160,7 @@ def test_twenty_labels_by_keyboard_alone_in_jupyterlab(desk, expect):
     keys.press("a")
     keys.type("ben")
     keys.press("Enter")
+    expect(root.locator(".pop")).to_be_hidden()  # the kernel has answered
     expect(done).to_have_text(re.compile("^0 of "))
     for number in range(1, 7):
         expect(root.locator("h2")).to_be_visible()
