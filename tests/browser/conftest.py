@@ -47,12 +47,10 @@ def lab_url(desk_folder, tmp_path_factory):
     """The address of JupyterLab with its token; its kernels have a home of their own."""
     own = tmp_path_factory.mktemp("own")
     jupyter = own / "jupyter"
-    news = (
-        jupyter
-        / "lab/user-settings/@jupyterlab/apputils-extension/notification.jupyterlab-settings"
-    )
-    news.parent.mkdir(parents=True)
-    news.write_text('{"fetchNews": "false", "checkForUpdates": false}')
+    news = jupyter / "lab/user-settings/@jupyterlab/apputils-extension"
+    news.mkdir(parents=True)
+    no = '{"fetchNews": "false", "checkForUpdates": false}'
+    (news / "notification.jupyterlab-settings").write_text(no)
     with closing(socket.create_server(("127.0.0.1", 0))) as free:  # a free port
         port = free.getsockname()[1]
     token = secrets.token_hex(24)

@@ -40,10 +40,7 @@ window.desk = {
     notebook.activeCell.node.focus();
   },
 
-  async darken() {
-    await window.jupyterapp.commands.execute("apputils:change-theme", { theme: "JupyterLab Dark" });
-    while (document.body.dataset.jpThemeLight !== "false") await new Promise(requestAnimationFrame);
-  },
+  darken: () => window.jupyterapp.commands.execute("apputils:change-theme", { theme: "JupyterLab Dark" }).then(() => null),
 
   cells: () => [...desk.panel().content.model.cells].map((cell) => cell.id),
 

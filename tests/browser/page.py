@@ -5,11 +5,11 @@ import os
 from pathlib import Path
 
 PICTURES = Path(os.environ.get("WORKBENCH_SCREENSHOTS") or Path(__file__).parent / "screenshots")
+NAMES = ("layout-color1", "ui-font-color0", "ui-font-color1", "border-color2", "brand-color1")
 THEMES = {
     "light": ("#fff", "#000", "rgba(0,0,0,.87)", "#e0e0e0", "#1976d2"),
     "dark": ("#212121", "#fff", "rgba(255,255,255,.87)", "#424242", "#2196f3"),
 }
-NAMES = ("layout-color1", "ui-font-color0", "ui-font-color1", "border-color2", "brand-color1")
 SCREENS = [("light", 1280, 800), ("dark", 1600, 1000)]
 SIDEWAYS = "[...document.querySelectorAll('.wb, .wb > *')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
 MODEL = """
@@ -42,8 +42,7 @@ def mount(page, widget, theme="light"):
         return {name: getattr(widget, name) for name in traits}
 
     def hear(text):
-        said = widget.answer(json.loads(text))
-        return json.dumps({"changed": state(), "said": said})
+        return json.dumps({"said": widget.answer(json.loads(text)), "changed": state()})
 
     page.expose_function("toKernel", hear)
     given = zip(NAMES, THEMES[theme], strict=True)

@@ -217,6 +217,7 @@ def test_it_works_in_jupyterlab_in_both_themes(desk, expect):
     expect(grid.locator("[data-part=head]")).to_have_count(2)
     desk.page.set_viewport_size({"width": 1600, "height": 1000})
     desk.page.evaluate("desk.darken()")
+    desk.page.wait_for_function("document.body.dataset.jpThemeLight === 'false'")
     desk.top(grid)
     desk.picture("explorer_lab_grid")
     desk.top(root)
