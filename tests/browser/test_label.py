@@ -104,7 +104,8 @@ def test_cells_filter_and_disputes_are_settled(page, tmp_path, expect, theme, wi
         widget.store.add([Label.of(one, "CHASE-SQL", name, annotator="ben")])
     mount(page, widget, theme)
     page.locator(".case").focus()
-    page.keyboard.type("4242424")
+    for key in "4242424":
+        page.keyboard.press(key)
     expect(part(page, "agreement")).to_contain_text("4 of 7 agree, κ")
     picture(page, f"labeller_summary_{theme}")
     page.get_by_label("ann Wrong Logic, ben Joins: 2").click()
