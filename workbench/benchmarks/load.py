@@ -24,7 +24,7 @@ _DATA = Path(__file__).with_name("bundled_data")
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What is known of a benchmark before its files are read; one without `url` comes with the workbench.
+    """A benchmark as it is known before its files are read; one without `url` comes with the workbench.
 
     `questions` is their published number; `train` names the benchmark whose questions may serve as examples.
     """
@@ -188,7 +188,7 @@ def _tables(entry: dict[str, Any]) -> Iterator[Table]:
 
 
 def lacking(name: str, folder: Path) -> str:
-    """What the folder lacks of the benchmark, as the error of `open_benchmark` says it; "" if nothing."""
+    """The error with which `open_benchmark` refuses the folder, which names what is missing; "" if it is complete."""
     with warnings.catch_warnings(record=True, action="always") as told:
         try:
             benchmark = open_benchmark(name, folder)

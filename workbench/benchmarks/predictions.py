@@ -26,7 +26,7 @@ from workbench.types import Candidate, Question, lower_name
 
 COLUMNS = ["question_id", "generator", "sample", "sql"]
 ANSWERS = ".answers.jsonl"
-"""How the name of a file with a run's answers ends."""
+"""The end of the name of a file with a run's answers."""
 _SUFFIXES = {".json", ".jsonl", ".sql", ".txt", ".csv"}
 _BIRD = "\t----- bird -----\t"
 _MARK = re.compile(r"\s*-{3,} ?bird ?-{3,}\s*")  # with or without its tabs

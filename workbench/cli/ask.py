@@ -54,7 +54,7 @@ def ask(database: str, question: str, hint: str, system: str, model: str, judge:
 
 
 def _told(selection: Selection, *, parser: bool) -> str:
-    """What the parser did not understand, the answer, its SQL, and why it was chosen."""
+    """The text to print: words that the parser did not understand, the answer, its SQL, and why it was chosen."""
     trial, trials = selection.trial, selection.trials
     if trial is None or not trial.candidate.sql.strip():
         first = trials[0].candidate if trials else Candidate("", "")

@@ -129,7 +129,7 @@ def _lists(reading: Reading) -> list[Head]:
 
 
 def _pair(reading: Reading, one: Head, two: Head) -> Features:
-    """How well an output goes with the one before it."""
+    """The score of an output after the one before it."""
     between = [token.low for token in reading.text[one.mask.bit_length() : two.first]]
     return {
         "pair": 1.0,

@@ -64,7 +64,7 @@ class PairedComparison:
 
     @property
     def note(self) -> str:
-        """One sentence on other databases: the clustered interval, or that too few were asked."""
+        """A sentence on other databases: the clustered interval, or that too few were asked."""
         if self.clustered is None:
             return too_few(self.clusters)
         low, high = (100 * end for end in self.clustered)

@@ -1,4 +1,4 @@
-"""How a prediction differs from gold, in words, and the causes that the differences suggest.
+"""Differences between a prediction and gold, in words, and the causes that they suggest.
 
 Rules compare the two queries clause by clause, and the two results. Figures draw their guesses apart from people's labels.
 """
@@ -70,7 +70,7 @@ def suggest(case: Case) -> Iterator[tuple[str, str]]:
 
 
 def _only(case: Case) -> Mapping[str, tuple[list[str], list[str]]]:
-    """What gold alone has, and what the prediction alone has, by clause and by kind of fact."""
+    """The parts that only gold has, and those that only the prediction has, by clause and by kind of fact."""
     found: dict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
     queries = [(sql, resolved(sql, case.schema)) for sql in (case.gold, case.predicted)]
     for n, (sql, tree) in enumerate(queries):
@@ -92,7 +92,7 @@ def _only(case: Case) -> Mapping[str, tuple[list[str], list[str]]]:
 
 
 def difference(case: Case) -> str:
-    """One sentence: how the results differ, then the two likeliest reasons."""
+    """A sentence: the difference of the results, then its two likeliest reasons."""
     reasons = dict.fromkeys(why for _, why in suggest(case) if not why.startswith(_FAILS))
     results = _of_results(case.gold_execution, case.execution)
     text = ": ".join(filter(None, (results, "; ".join([*reasons][:2]))))

@@ -14,7 +14,7 @@ from workbench.errors import BadInputError, read_yaml
 
 PUBLISHED = {file.stem: file for file in Path(__file__).with_name("taxonomies").glob("*.yaml")}
 
-# What `rules` finds; only a known flaw of a question has one of the last two.
+# The causes that `rules` finds; only a known flaw of a question has one of the last two.
 _Cause = Literal[
     "wrong gold", "hint ignored", "missing table or join", "other column", "other literal", "aggregation", "function",
     "DISTINCT or NULL handling", "order and limit", "vague question", "inconsistent columns",

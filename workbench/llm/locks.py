@@ -1,4 +1,4 @@
-"""Of all processes that want the same call one makes it: it locks the call's byte of a file.
+"""Locks on calls: of all processes that want the same call, the one that locks its byte of a file makes it.
 
 The system ends such a lock with its process, or when the process closes any descriptor of the file:
 so there is one descriptor, which is never closed.

@@ -442,7 +442,7 @@ def regret(questions: DataFrame, *, stamp: object) -> Picture:
     return style.bars(TWO, wide, looks, "questions", data=data, stamp=stamp, stacked=True)
 
 
-# How pruning narrows a schema: CHESS's figures 5, 16 and 17; and what queries are made of: CHASE-SQL's figure 25.
+# Figures of pruned schemas (CHESS, figures 5, 16 and 17) and of the features of queries (CHASE-SQL, figure 25).
 
 _ACROSS = 4  # blocks side by side
 _SURVIVAL = "table column stage place stages used primary_key foreign_key".split()  # noqa: SIM905

@@ -112,7 +112,7 @@ def markdown(text: str) -> str:
 
 
 def _decimals(column: "pd.Series[Any]") -> int:
-    """How many decimals a column shows: none for counts, one or two if these are exact, else by the largest value."""
+    """The number of decimals of a column: none for counts, one or two if these are exact, else by the largest value."""
     values = column.dropna().abs()
     if pd.api.types.is_integer_dtype(column) or values.empty:
         return 0

@@ -65,7 +65,7 @@ class Executor:
         fields: Sequence[str],
         read: Callable[[Answer], T],
     ) -> list[T]:
-        """What `read` makes of every job's answer; a cached answer has these fields alone."""
+        """The value that `read` makes of each job's answer; a cached answer has these fields alone."""
         states = {path: file_state(path) for path in dict(jobs)}
         # Without a store, keys are used in this call only, so a path can stand for the database's content.
         contents = self.fingerprints(states) if self.store else {path: str(path) for path in states}

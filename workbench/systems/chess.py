@@ -179,7 +179,7 @@ class SelectColumns:
 
 
 def result_and_missing(context: Context, trial: Trial) -> Mapping[str, Any]:
-    """What revise shows beside the query: its result, and the values of keywords of which the query holds none."""
+    """The variables of revise beside the query: its result, and the values of keywords of which the query holds none."""
     by_keyword: dict[str, dict[str, str]] = {}
     for match in context.values:
         place = f"{quote(match.table)}.{quote(match.column)}: {literal(match.value)}"

@@ -132,7 +132,7 @@ class Selector:
 
 
 def error_and_class(context: Context, trial: Trial) -> Mapping[str, Any]:
-    """What the Refiner's prompt shows: SQLite's message, or the empty result, and the class of the exception."""
+    """The variables of the Refiner's prompt: SQLite's message, or the empty result, and the class of the exception."""
     del context
     execution = trial.execution or Execution("error", error="not run")
     if execution.is_complete:
