@@ -285,9 +285,9 @@ class Budget:
                     "name = ?2 AND spent + reserved + ?1 <= ?3 AND made + under_way < ?4",
                     [amount, self.name, *self._limits],
                 ).rowcount
+                spent, _, reserved = self._row
             if not fits and not self._own.total():
-                spent, made, reserved = self._row
-                if made >= self._limits[1]:
+                if spent + reserved + amount <= self._limits[0]:  # other processes' calls count too
                     told = "calls is used up: allow more (--calls)"
                     raise BudgetError(f"the budget of {self.calls:,} {told}")
                 raise BudgetError(
