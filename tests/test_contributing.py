@@ -137,7 +137,7 @@ def test_a_notebook_is_added(project):
 
 
 def test_a_taxonomy_is_added(tmp_path):
-    from workbench.label.taxonomy import open_taxonomy
+    from workbench.label.cases import open_taxonomy
 
     source = (CHECKOUT / "workbench/label/taxonomies/chase-sql.yaml").read_text()
     mine = tmp_path / "my_taxonomy.yaml"

@@ -11,8 +11,8 @@ from workbench.evaluate.linking import AroundGold as AroundGold
 from workbench.evaluate.linking import linking_by_stage as linking_by_stage
 from workbench.evaluate.linking import literals as literals
 from workbench.evaluate.stats import holm as holm
+from workbench.explorer import explore as explore
 from workbench.explorer.compare import compare as compare
-from workbench.explorer.explorer import explore as explore
 from workbench.lab import Lab as Lab
 from workbench.label import labels as labels
 from workbench.llm.cache import Cache as Cache
@@ -23,7 +23,7 @@ from workbench.llm.scripted import scripted as scripted
 from workbench.prompts.prompt import Prompt as Prompt
 from workbench.report import figures as figures
 from workbench.report import tables as tables
-from workbench.report.papers import published as published
+from workbench.report.tables import published as published
 from workbench.retrieve.retrieval import Descriptions as Descriptions
 from workbench.retrieve.retrieval import Keywords as Keywords
 from workbench.retrieve.retrieval import Matching as Matching

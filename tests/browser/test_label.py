@@ -8,9 +8,9 @@ import pytest
 
 from tests.browser.hostile import case
 from tests.browser.page import SCREENS, SIDEWAYS, mount, part, picture
+from workbench.label.cases import open_taxonomy
 from workbench.label.labeller import Labeller
 from workbench.label.store import Label, LabelStore
-from workbench.label.taxonomy import open_taxonomy
 from workbench.types import Question
 
 

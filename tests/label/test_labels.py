@@ -9,11 +9,18 @@ import pytest
 from tests.label.conftest import case
 from workbench.benchmarks.benchmark import with_golds
 from workbench.errors import BadInputError
-from workbench.label.agreement import agreement, final, sentence
-from workbench.label.cases import cases
+from workbench.label.cases import PUBLISHED, cases, open_taxonomy
 from workbench.label.labels import errors, write_golds
-from workbench.label.store import ADJUDICATOR, CORRECTED, GOLD, Label, LabelStore
-from workbench.label.taxonomy import PUBLISHED, open_taxonomy
+from workbench.label.store import (
+    ADJUDICATOR,
+    CORRECTED,
+    GOLD,
+    Label,
+    LabelStore,
+    agreement,
+    final,
+    sentence,
+)
 
 HOSTILE = "=1+1\t'\"\r\n<b>\x00\u202e, \ud800"
 

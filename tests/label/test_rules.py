@@ -4,9 +4,8 @@ import pytest
 
 from tests.label.conftest import case, result
 from workbench.benchmarks.load import Flaw, open_benchmark
+from workbench.label.cases import difference, open_taxonomy, suggest, suggested
 from workbench.label.labels import known_flaws
-from workbench.label.rules import difference, suggest, suggested
-from workbench.label.taxonomy import open_taxonomy
 from workbench.sql.aligned import aligned
 
 JOINED = "FROM inspection AS T1 JOIN vessel AS T2 ON T1.imo = T2.imo"

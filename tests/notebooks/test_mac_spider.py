@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from workbench.report.papers import published
+from workbench.report.tables import published
 from workbench.study.experiment import load_experiment
 from workbench.study.reproduce import plan, run
 from workbench.study.saved import read_index

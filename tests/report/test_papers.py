@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import BadInputError
-from workbench.label.taxonomy import open_taxonomy
-from workbench.report.papers import all_published, published, read_paper
+from workbench.label.cases import open_taxonomy
+from workbench.report.tables import all_published, published, read_paper
 
 ALL = all_published()
 SNAPSHOT = Path(__file__).with_name("published_numbers.jsonl")  # as checked against the PDFs

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 from workbench.errors import BadInputError
-from workbench.report.papers import Published, published
-from workbench.report.stamp import Stamp, stamped
-from workbench.report.tables import ResultTable, alone, beside
+from workbench.report.style import Stamp, stamped
+from workbench.report.tables import Published, ResultTable, alone, beside, published
 
 PARSER = "embedded/parser"
 STAMP = Stamp(PARSER, "bundled", 1234)

@@ -25,8 +25,7 @@ from workbench.systems.baselines import direct
 from workbench.systems.generate import Generate
 from workbench.systems.system import System, rebuilt, with_model
 from workbench.types import Execution, Question
-from workbench.widgets.data import pair, result, shown
-from workbench.widgets.desk import Desk, script
+from workbench.widgets import Desk, pair, result, script, shown
 
 Variant = System | Run | Prompt | Path | str
 

@@ -10,19 +10,25 @@ from typing import Any
 import traitlets
 
 from workbench.errors import BadInputError
-from workbench.label.agreement import agreement, final, sentence
-from workbench.label.cases import Case, cases
-from workbench.label.rules import difference, suggested
-from workbench.label.store import ADJUDICATOR, BOTH_RIGHT, CORRECTED, GOLD, Label, LabelStore
-from workbench.label.taxonomy import Taxonomy, open_taxonomy
+from workbench.label.cases import Case, Taxonomy, cases, difference, open_taxonomy, suggested
+from workbench.label.store import (
+    ADJUDICATOR,
+    BOTH_RIGHT,
+    CORRECTED,
+    GOLD,
+    Label,
+    LabelStore,
+    agreement,
+    final,
+    sentence,
+)
 from workbench.sql.counterexample import counterexample
 from workbench.sql.reading import used
 from workbench.sql.schema_text import create_table_text
 from workbench.study.run import Run
 from workbench.study.study import Study
 from workbench.systems.system import prepare
-from workbench.widgets.data import pair, result, shown
-from workbench.widgets.desk import Desk, script
+from workbench.widgets import Desk, pair, result, script, shown
 
 
 def label(study: Study, run: Run, taxonomy: str = "CHASE-SQL", annotator: str = "me") -> "Labeller":

@@ -13,14 +13,12 @@ from matplotlib.figure import Figure
 
 from workbench.benchmarks.load import known_flaws as known_flaws  # noqa: PLC0414  exported
 from workbench.errors import naming
-from workbench.label.agreement import final
-from workbench.label.cases import cases
+from workbench.label.cases import cases, suggested
+from workbench.label.cases import open_taxonomy as open_taxonomy  # noqa: PLC0414
 from workbench.label.labeller import label as label  # noqa: PLC0414
-from workbench.label.rules import suggested
-from workbench.label.store import ADJUDICATOR, BOTH_RIGHT, CORRECTED, GOLD, Label
+from workbench.label.store import ADJUDICATOR, BOTH_RIGHT, CORRECTED, GOLD, Label, final
 from workbench.label.store import LabelStore as LabelStore  # noqa: PLC0414
-from workbench.label.taxonomy import open_taxonomy as open_taxonomy  # noqa: PLC0414
-from workbench.report.stamp import question_ids
+from workbench.report.style import question_ids
 from workbench.report.tables import ResultTable
 from workbench.sql.reading import normal_form
 from workbench.study.run import Run, Table

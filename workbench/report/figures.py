@@ -19,8 +19,7 @@ from pandas import DataFrame
 from workbench.errors import BadInputError, one_of
 from workbench.evaluate import stats
 from workbench.report import style
-from workbench.report.stamp import question_ids, runs
-from workbench.report.style import ONE, TWO, Look, Picture, series
+from workbench.report.style import ONE, TWO, Look, Picture, question_ids, runs, series
 from workbench.report.style import shown as shown  # noqa: PLC0414  exported
 from workbench.sql.facts import features
 from workbench.types import Schema, lower_name

@@ -3,13 +3,14 @@
 A generator or system has one colour and marker in every figure, and bars stand in the order of the legend, so that
 colour is never the only sign. The colours are Okabe and Ito's (2008), which colour-blind readers can tell apart. Text
 may be anything that databases and models write: `$` starts no formula, and a character that the font lacks is written
-as its number.
+as its number. The stamp, in the footer of a figure and the caption of a table, says which model answered, on which
+questions, by which metric.
 """
 
 import re
 import textwrap
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from io import BytesIO
 from itertools import count
@@ -30,7 +31,6 @@ from pandas import DataFrame
 from PIL import Image
 
 from workbench.errors import BadInputError
-from workbench.report.stamp import stamped
 from workbench.store import home
 from workbench.terminal import visible
 
@@ -134,6 +134,68 @@ class Picture(Figure):
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         wide, high = (round(110 * inches) for inches in self.get_size_inches())
         return rendered(self, "png"), {"width": wide, "height": high}
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Which models answered, on how many questions of which benchmark, and the sense of EX."""
+
+    model: str
+    benchmark: str
+    n: int
+    ex: str = "EX (BIRD)"
+    others: tuple[str, ...] = ()  # further models that were asked
+    similarity: str = ""  # "letters" where retrieval compares texts by them
+    dropped: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False, hash=False)
+    """The parameters that a model refuses, so that its calls were sent without them."""
+    models_by_run: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    similarity_by_run: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def models(self) -> str:
+        return ", ".join((self.model, *self.others))
+
+    def of(self, frame: DataFrame) -> "Stamp":
+        """The stamp of these rows: it names the models and similarities of their runs, if known."""
+        ids = runs(frame).split()
+        asked = [name for run in ids for name in self.models_by_run.get(run, ())]
+        alike = dict.fromkeys(filter(None, (self.similarity_by_run.get(run) for run in ids)))
+        first, *others = dict.fromkeys(asked or [self.model, *self.others])
+        similarity = ", ".join(alike) or self.similarity
+        return replace(self, model=first, others=tuple(others), similarity=similarity)
+
+    def __str__(self) -> str:
+        said = []
+        for model in (self.model, *self.others):
+            refused = ", ".join(self.dropped.get(model, ()))
+            note = f" (takes no {refused})" if refused else ""
+            parser = " (a small statistical parser, no language model)"
+            said.append(model + (parser if model.startswith("embedded/") else note))
+        similarity = f"similarity by {self.similarity}" if self.similarity else ""
+        return measured(f"{', '.join(said)} on {self.benchmark}", self.n, self.ex, similarity)
+
+
+def runs(frame: DataFrame) -> str:
+    """The ids of the runs that a table's rows came from, each once."""
+    named = frame["run"].dropna().astype(str) if "run" in frame else ()
+    return " ".join(dict.fromkeys(" ".join(named).split()))
+
+
+def question_ids(frame: DataFrame) -> str:
+    """The ids of the questions of a table's rows, each once."""
+    return " ".join(dict.fromkeys(frame["question_id"].astype(str)))
+
+
+def stamped(stamp: object, frame: DataFrame) -> str:
+    """The stamp as text; a `Stamp` names the models that the frame's runs asked."""
+    return str(stamp.of(frame) if isinstance(stamp, Stamp) else stamp)
+
+
+def measured(what: str, n: int | None, *metric: str) -> str:
+    """The model, benchmark, number of questions and metric of a number; empty parts are left out."""
+    return ", ".join(filter(None, (what, f"N = {n:,}" if n else "", *metric)))
 
 
 def need(frame: DataFrame, *columns: str) -> None:

@@ -7,8 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from workbench.report.papers import all_published
-from workbench.report.tables import markdown
+from workbench.report.tables import all_published, markdown
 from workbench.study.saved import VERDICTS, read_index
 
 _PAPERS = {"chase": "CHASE-SQL", "chess": "CHESS", "mac": "MAC-SQL", "pool": "Any pool of candidates",

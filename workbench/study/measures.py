@@ -11,8 +11,8 @@ from workbench.benchmarks.load import open_benchmark
 from workbench.benchmarks.predictions import candidates, read_predictions
 from workbench.evaluate.efficiency import efficiency
 from workbench.evaluate.stats import mean_interval
-from workbench.report.stamp import question_ids
-from workbench.report.stamp import runs as runs_of
+from workbench.report.style import question_ids
+from workbench.report.style import runs as runs_of
 from workbench.study.run import Run, Table, accuracy, cells
 from workbench.study.study import Study
 from workbench.types import Candidate, Schema

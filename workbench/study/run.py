@@ -16,10 +16,9 @@ from workbench.llm.money import Tally
 from workbench.report import tables
 from workbench.report.display import group_numbers
 from workbench.report.figures import differences, paired_differences
-from workbench.report.papers import published
-from workbench.report.stamp import Stamp
-from workbench.report.stamp import runs as ids_of
-from workbench.report.style import Picture, ordered
+from workbench.report.style import Picture, Stamp, ordered
+from workbench.report.style import runs as ids_of
+from workbench.report.tables import published
 from workbench.sql.executor import Executor
 from workbench.study.solve import QuestionRecords
 from workbench.systems.system import System

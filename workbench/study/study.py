@@ -24,7 +24,7 @@ from workbench.llm.client import Client
 from workbench.llm.money import Budget, cautious
 from workbench.llm.parameters import left_out
 from workbench.prompts.prompt import check_folder
-from workbench.report.stamp import Stamp
+from workbench.report.style import Stamp
 from workbench.report.tables import ResultTable
 from workbench.retrieve.retrieval import by_letters, with_retrieval
 from workbench.sql.executor import Executor
