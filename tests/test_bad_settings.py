@@ -14,7 +14,7 @@ from workbench.systems.chase_sql import Synthetic
 from workbench.systems.chess import FilterColumns, UnitTester
 from workbench.systems.mac_sql import SchemaWithValues, decomposer
 from workbench.systems.repair import Repair
-from workbench.train.noisy_schema import NoisySchema
+from workbench.train.data import NoisySchema
 
 M = "test/model"
 SUSPICIOUS = (wb.Majority, wb.Ranker, wb.Pairwise, partial(Repair, "fix/fixer"))

@@ -17,7 +17,7 @@ from workbench.llm.faults import Refusal
 from workbench.llm.scripted import scripted
 from workbench.prompts.prompt import Prompt
 from workbench.sql.executor import Executor
-from workbench.sql.schema_text import mac_sql_text
+from workbench.sql.texts import mac_sql_text
 from workbench.types import Candidate, Column, Context, Question, Schema, Table
 
 QUESTION = Question("q1", "zoo", "How many animals are there?", "count the rows")

@@ -36,7 +36,7 @@ from workbench.sql.executor import Executor as Executor
 from workbench.sql.reading import used as used
 from workbench.sql.schema import read_schema as read_schema
 from workbench.sql.schema import with_examples as with_examples
-from workbench.sql.schema_text import create_table_text as create_table_text
+from workbench.sql.texts import create_table_text as create_table_text
 from workbench.store import Store as Store
 from workbench.study import measures as measures
 from workbench.study.run import accuracy as accuracy
@@ -71,8 +71,8 @@ from workbench.systems.select import Majority as Majority
 from workbench.systems.select import choose as choose
 from workbench.systems.system import System as System
 from workbench.systems.system import solve as solve
-from workbench.train.examples import examples_of as examples_of
-from workbench.train.examples import training_examples as training_examples
+from workbench.train.data import examples_of as examples_of
+from workbench.train.data import training_examples as training_examples
 from workbench.types import Candidate as Candidate
 from workbench.types import Context as Context
 from workbench.types import Example as Example

@@ -24,11 +24,9 @@ from workbench.llm.client import Client
 from workbench.llm.money import listed
 from workbench.prompts.prompt import Prompt, load
 from workbench.replies import CUT, Unread, answer
-from workbench.sql.catalog import describe
-from workbench.sql.context_text import context_data
 from workbench.sql.executor import Executor
-from workbench.sql.schema import read_schema, with_examples
-from workbench.sql.schema_text import create_table_text
+from workbench.sql.schema import describe, read_schema, with_examples
+from workbench.sql.texts import context_data, create_table_text
 from workbench.types import (
     Candidate,
     Completion,

@@ -8,7 +8,7 @@ import workbench as wb
 from workbench.label.cases import Case
 from workbench.llm.client import Client
 from workbench.llm.scripted import scripted
-from workbench.sql.schema_text import quote
+from workbench.sql.reading import quote
 from workbench.types import Column, Execution, Question, Schema, Table
 
 HOSTILE = (

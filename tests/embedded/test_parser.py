@@ -16,7 +16,7 @@ from workbench.embedded.words import tokens
 from workbench.prompts.prompt import load
 from workbench.sql.schema import read_schema as schema_of
 from workbench.sql.schema import with_examples
-from workbench.sql.schema_text import create_table_text, mac_sql_text
+from workbench.sql.texts import create_table_text, mac_sql_text
 
 HARBOUR = """CREATE TABLE ship (
     ship_id INTEGER PRIMARY KEY, -- ship id; unique id of the ship

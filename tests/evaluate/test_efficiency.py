@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.evaluate.efficiency import efficiency, reward, time_ratio
+from workbench.evaluate.ex import efficiency, reward, time_ratio
 from workbench.sql.executor import Executor
 from workbench.types import Gold, Question
 

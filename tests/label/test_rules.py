@@ -6,7 +6,7 @@ from tests.label.conftest import case, result
 from workbench.benchmarks.load import Flaw, open_benchmark
 from workbench.label.cases import difference, open_taxonomy, suggest, suggested
 from workbench.label.labels import known_flaws
-from workbench.sql.aligned import aligned
+from workbench.sql.facts import aligned
 
 JOINED = "FROM inspection AS T1 JOIN vessel AS T2 ON T1.imo = T2.imo"
 FIRST = [  # the cause, gold, the prediction, and the hint

@@ -17,7 +17,7 @@ from workbench.retrieve.retrieval import (
 )
 from workbench.retrieve.similarity import Embedding, Lexical
 from workbench.retrieve.values import Trigram
-from workbench.sql.context_text import context_data
+from workbench.sql.texts import context_data
 from workbench.study.experiment import Experiment
 from workbench.study.study import open_study
 from workbench.systems.baselines import direct

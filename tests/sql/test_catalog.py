@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench.sql.catalog import describe
-from workbench.sql.schema_text import create_table_text
+from workbench.sql.schema import describe
+from workbench.sql.texts import create_table_text
 from workbench.types import Column, Schema, Table
 
 MEALS = "Free Meal Count (K-12)"

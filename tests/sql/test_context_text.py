@@ -7,14 +7,14 @@ from itertools import starmap
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.sql.context_text import (
+from workbench.sql.texts import (
     context_data,
+    create_table_text,
     examples_text,
     plan_text,
     result_text,
     with_retrieved,
 )
-from workbench.sql.schema_text import create_table_text
 from workbench.types import (
     Column,
     Context,

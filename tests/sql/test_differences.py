@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from workbench.sql.aligned import parts
+from workbench.sql.facts import parts
 from workbench.types import Column, Schema, Table
 
 TABLES = {"vessel": ("imo", "vname", "Ice Class"), "port_call": ("call_id", "imo", "pilot_id")}

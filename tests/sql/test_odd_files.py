@@ -9,7 +9,7 @@ import pytest
 
 from workbench.errors import UnreadableDatabaseError
 from workbench.sql.schema import read_schema, with_examples
-from workbench.sql.schema_text import create_table_text
+from workbench.sql.texts import create_table_text
 from workbench.types import Column, ForeignKey, Schema, Table
 
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from workbench.errors import UnreadableDatabaseError
 from workbench.sql import schema as module
+from workbench.sql.reading import quote
 from workbench.sql.schema import read_schema, union_schema, with_examples
-from workbench.sql.schema_text import create_table_text, one_line, quote
+from workbench.sql.texts import create_table_text, one_line
 from workbench.types import Column, ForeignKey, Schema, Table
 
 

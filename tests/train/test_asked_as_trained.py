@@ -6,8 +6,7 @@ import pytest
 
 import workbench as wb
 from workbench.systems.baselines import Proposed
-from workbench.train.noisy_schema import NoisySchema
-from workbench.train.pairs import Pairs
+from workbench.train.data import NoisySchema, Pairs
 from workbench.types import Candidate
 
 WRONG = "SELECT 'nothing'"

@@ -17,8 +17,7 @@ from workbench.llm.scripted import scripted
 from workbench.sql.executor import Executor
 from workbench.systems.mac_sql import mac_sql
 from workbench.systems.system import solve
-from workbench.train.export import write
-from workbench.train.instructions import instructions
+from workbench.train.data import instructions, write
 
 RIGHT = "Sub question 1: ...\n```sql\nSELECT count(*) FROM {}\n```"
 TABLES = {"zoo": "animal", "shop": "item", "pond": "fish"}
@@ -121,9 +120,9 @@ def test_a_reply_that_was_cut_off_is_left_out(benchmark, lab_of):
 def test_of_the_embedded_models_answers_exactly_the_right_ones_are_kept(lab_of):
     train = open_benchmark("bundled-train")
     few = replace(train, questions=train.questions[4:9])
-    system, calls = mac_sql(), []
+    system = mac_sql()
     with lab_of(None, few) as lab:
-        found = instructions(few, system, lab, progress=lambda *how_far: calls.append(how_far))
+        found = instructions(few, system, lab)
         rows = [(q.id, "mac", 0, solve(system, q, lab).sql) for q in few.questions]
         verdicts = judge(few, pd.DataFrame(rows, columns=COLUMNS), lab.executor)
     right = verdicts.loc[verdicts["ex_bird"] == 1.0, "question_id"].tolist()
@@ -132,4 +131,3 @@ def test_of_the_embedded_models_answers_exactly_the_right_ones_are_kept(lab_of):
     for question_id in right:
         agents = {talk.agent for talk in found if talk.question_id == question_id}
         assert agents >= {"prune/mac_selector", "generate/decomposer"}
-    assert calls[-1] == (5, 5)

@@ -5,7 +5,7 @@ import pytest
 from workbench.benchmarks.load import open_benchmark
 from workbench.lab import Lab
 from workbench.replies import sql_object
-from workbench.train.noisy_schema import NoisySchema
+from workbench.train.data import NoisySchema
 from workbench.types import Column, Context, Gold, Schema, Table
 
 SCHEMA = Schema(

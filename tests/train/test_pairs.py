@@ -14,8 +14,7 @@ from workbench.errors import BadInputError
 from workbench.lab import Lab
 from workbench.sql.executor import Executor
 from workbench.systems.baselines import direct
-from workbench.train.export import write
-from workbench.train.pairs import Pairs
+from workbench.train.data import Pairs, write
 from workbench.types import Candidate
 
 SIMPLE = direct("any/model")  # its context is the whole schema, and no model is asked for it

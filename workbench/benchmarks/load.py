@@ -14,9 +14,8 @@ from typing import Any
 
 from workbench.benchmarks.benchmark import Benchmark, Item, Sense, read_items
 from workbench.errors import BadInputError, fault
-from workbench.sql.catalog import describe
 from workbench.sql.executor import Executor
-from workbench.sql.schema import read_schema
+from workbench.sql.schema import describe, read_schema
 from workbench.types import Column, ForeignKey, Gold, Question, Schema, Table
 
 _DATA = Path(__file__).with_name("bundled_data")

@@ -55,9 +55,6 @@ def read_predictions(benchmark: Benchmark, *paths: str | Path) -> pd.DataFrame:
     whole = pd.concat(frames, ignore_index=True)
     shared = whole.groupby("generator")["file"].transform("nunique") > 1
     whole.loc[shared, "generator"] = whole["file"] + whole["generator"]
-    # Half of a surrogate pair, which no file can hold, becomes a question mark.
-    for name in ("generator", "sql"):
-        whole[name] = whole[name].str.encode("utf-8", "replace").str.decode("utf-8")
     return whole[COLUMNS]
 
 
@@ -161,8 +158,10 @@ def _fields(record: Any) -> dict[str, Any]:
     named = ("question_id", "generator", "question", "db_id")
     own = {name: str("" if fields.get(name) is None else fields[name]).strip() for name in named}
     own |= {"sample": str(fields.get("sample") or 0).removesuffix(".0")}
-    own |= {"db_id": own["db_id"] or "".join(db_id).strip()}
-    return own | {"sql": None if isinstance(stated, dict | list) else sql.strip()}
+    own |= {"db_id": own["db_id"] or "".join(db_id).strip(), "sql": sql.strip()}
+    # Half of a surrogate pair, which no file can hold, becomes a question mark.
+    whole = {name: text.encode("utf-8", "replace").decode() for name, text in own.items()}
+    return whole | {"sql": None} if isinstance(stated, dict | list) else whole
 
 
 def _entries(path: Path, text: str, known: set[str]) -> tuple[list[Any], bool]:

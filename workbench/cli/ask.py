@@ -9,7 +9,7 @@ import click
 from workbench.benchmarks.load import bundled_splits, open_benchmark
 from workbench.cli import options
 from workbench.errors import BadInputError
-from workbench.sql.context_text import result_text
+from workbench.sql.texts import result_text
 from workbench.systems.system import solve
 from workbench.types import Candidate, Question, Selection
 

@@ -10,7 +10,7 @@ from workbench.benchmarks.predictions import read_predictions
 from workbench.canonical import plain
 from workbench.cli import options
 from workbench.evaluate import judge as judging
-from workbench.evaluate.efficiency import efficiency as timed
+from workbench.evaluate.ex import efficiency as timed
 from workbench.evaluate.ex import suite_verdicts
 from workbench.llm.cache import Cache
 from workbench.sql.executor import Executor

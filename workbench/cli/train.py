@@ -13,11 +13,9 @@ from workbench.benchmarks.predictions import candidates, read_predictions
 from workbench.cli import options
 from workbench.lab import Lab
 from workbench.systems.chess import chess_ir_ss_cg
-from workbench.train import instructions as agents
-from workbench.train.export import Conversation, Format, write
+from workbench.train import data as training
+from workbench.train.data import Conversation, Format, NoisySchema, Pairs, write
 from workbench.train.lora import Lora
-from workbench.train.noisy_schema import NoisySchema
-from workbench.train.pairs import Pairs
 
 _SHARED = (
     click.argument("benchmark"), options.model, options.root, options.prompts, options.limit, options.dollars,
@@ -85,7 +83,7 @@ def instructions(benchmark: Benchmark, lab: Lab, system: str, model: str) -> _Ma
     The system answers the questions; the chats are the calls behind each right answer. A stopped run continues from
     the cache. Use a training split.
     """
-    found = agents.instructions(benchmark, options.make_system(system, model), lab)
+    found = training.instructions(benchmark, options.make_system(system, model), lab)
     right, asked = len({talk.question_id for talk in found}), len(benchmark.questions)
     return found, f"calls behind {right:,} right answers to {asked:,} questions"
 

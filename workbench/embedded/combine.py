@@ -19,7 +19,7 @@ from workbench.embedded.heads import OPERATIONS, Head, heads
 from workbench.embedded.index import Index, Pieces, Tree
 from workbench.embedded.link import Features, Part, Reading, added, union
 from workbench.embedded.tests import Tests, sets, tests
-from workbench.sql.schema_text import quote
+from workbench.sql.reading import quote
 from workbench.types import Context
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")  # written by learn

@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from workbench.embedded.index import Index, Pieces, columns_of
 from workbench.embedded.words import Token, said, tokens
-from workbench.sql.schema_text import quote
+from workbench.sql.reading import quote
 
 _CLAUSES = re.compile(
     r"\s*[;\n]\s*|\.\s+(?=[A-Z'\"`])"

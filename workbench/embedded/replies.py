@@ -21,8 +21,8 @@ from sqlglot import exp
 from workbench.embedded.combine import Hypothesis, draw, hypotheses, noisy, shares, spoken
 from workbench.embedded.prompt import Asked, one_column, read
 from workbench.embedded.words import STOPWORDS
-from workbench.sql.reading import normal_form, parse
-from workbench.sql.schema_text import literal, quote
+from workbench.sql.reading import normal_form, parse, quote
+from workbench.sql.texts import literal
 from workbench.types import Context, Message
 
 _Key = TypeVar("_Key")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from workbench.embedded.link import Features, Part, Reading, lowest, union
 from workbench.embedded.words import STOPWORDS, Token, said, tokens
-from workbench.sql.schema_text import quote
+from workbench.sql.reading import quote
 from workbench.types import lower_name
 
 _KEPT = 48  # tests looked at

@@ -23,8 +23,7 @@ from pydantic import StringConstraints as Constraints
 
 from workbench.benchmarks.load import Flaw
 from workbench.errors import BadInputError, read_yaml
-from workbench.sql.aligned import parts
-from workbench.sql.facts import comparisons, functions
+from workbench.sql.facts import comparisons, functions, parts
 from workbench.sql.reading import normal_form, normalise_text, resolved
 from workbench.study.run import Run
 from workbench.study.study import Study

@@ -24,7 +24,7 @@ from workbench.label.store import (
 )
 from workbench.sql.counterexample import counterexample
 from workbench.sql.reading import used
-from workbench.sql.schema_text import create_table_text
+from workbench.sql.texts import create_table_text
 from workbench.study.run import Run
 from workbench.study.study import Study
 from workbench.systems.system import prepare

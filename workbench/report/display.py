@@ -7,8 +7,14 @@ from typing import Any
 
 from markupsafe import Markup
 
-from workbench.sql.context_text import context_data, examples_text, result_text
-from workbench.sql.schema_text import create_table_text, literal, one_line
+from workbench.sql.texts import (
+    context_data,
+    create_table_text,
+    examples_text,
+    literal,
+    one_line,
+    result_text,
+)
 from workbench.terminal import visible
 from workbench.types import Context, Execution, Schema, Selection, Trial
 

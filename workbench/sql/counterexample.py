@@ -12,8 +12,7 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from workbench.sql.executor import Executor, values
-from workbench.sql.reading import parse, used
-from workbench.sql.schema_text import quote
+from workbench.sql.reading import parse, quote, used
 from workbench.types import Execution, Schema
 
 

@@ -12,7 +12,6 @@ from sqlglot.optimizer.scope import traverse_scope
 from sqlglot.schema import MappingSchema
 
 from workbench.sql.sandbox import shared
-from workbench.sql.schema_text import quote
 from workbench.types import Schema, lower_name
 
 ColumnName = tuple[str, str]  # a table and its column, spelt as in the schema
@@ -24,6 +23,30 @@ _QUOTED = re.compile(r"""('[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\])""")
 _SPACE = re.compile(r"[ \t\n\f\r]+")  # to SQLite, other white space is part of a name
 _NAMELESS_JOIN = re.compile(r"(?i)\b(?:USING|NATURAL)\b")
 _CAST = re.compile(r"(?i)\bAS\s+(?:INT|INTEGER|REAL|TEXT)\s*\)")
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_KEYWORDS = frozenset(
+    """ABORT ACTION ADD AFTER ALL ALTER ALWAYS ANALYZE AND AS ASC ATTACH AUTOINCREMENT BEFORE BEGIN BETWEEN BY CASCADE CASE
+    CAST CHECK COLLATE COLUMN COMMIT CONFLICT CONSTRAINT CREATE CROSS CURRENT CURRENT_DATE CURRENT_TIME
+    CURRENT_TIMESTAMP DATABASE DEFAULT DEFERRABLE DEFERRED DELETE DESC DETACH DISTINCT DO DROP EACH ELSE END ESCAPE
+    EXCEPT EXCLUDE EXCLUSIVE EXISTS EXPLAIN FAIL FALSE FILTER FIRST FOLLOWING FOR FOREIGN FROM FULL GENERATED GLOB GROUP
+    GROUPS HAVING IF IGNORE IMMEDIATE IN INDEX INDEXED INITIALLY INNER INSERT INSTEAD INTERSECT INTO IS ISNULL JOIN KEY
+    LAST LEFT LIKE LIMIT MATCH MATERIALIZED NATURAL NO NOT NOTHING NOTNULL NULL NULLS OF OFFSET ON OR ORDER OTHERS OUTER
+    OVER PARTITION PLAN PRAGMA PRECEDING PRIMARY QUERY RAISE RANGE RECURSIVE REFERENCES REGEXP REINDEX RELEASE RENAME
+    REPLACE RESTRICT RETURNING RIGHT ROLLBACK ROW ROWS SAVEPOINT SELECT SET STORED TABLE TEMP TEMPORARY THEN TIES TO
+    TRANSACTION TRIGGER TRUE UNBOUNDED UNION UNIQUE UPDATE USING VACUUM VALUES VIEW VIRTUAL WHEN WHERE WINDOW WITH WITHIN
+    WITHOUT""".split()  # noqa: SIM905
+)
+
+
+def quote(identifier: str) -> str:
+    """The name as SQLite reads it anywhere: plain if possible, else in backticks, as in BIRD's queries.
+
+    A name that contains a backtick gets double quotes.
+    """
+    if _PLAIN.fullmatch(identifier) and identifier.upper() not in _KEYWORDS:
+        return identifier
+    mark = '"' if "`" in identifier else "`"
+    return mark + identifier.replace(mark, mark * 2) + mark
 
 
 @lru_cache(maxsize=1024)

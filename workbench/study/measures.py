@@ -9,7 +9,7 @@ import pandas as pd
 
 from workbench.benchmarks.load import open_benchmark
 from workbench.benchmarks.predictions import candidates, read_predictions
-from workbench.evaluate.efficiency import efficiency
+from workbench.evaluate.ex import efficiency
 from workbench.evaluate.stats import mean_interval
 from workbench.report.style import question_ids
 from workbench.report.style import runs as runs_of

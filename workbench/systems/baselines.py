@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from workbench.canonical import content_hash
 from workbench.lab import Lab
 from workbench.retrieve.retrieval import Retrieval
-from workbench.sql.schema_text import bare_create_table_text
+from workbench.sql.texts import bare_create_table_text
 from workbench.systems.generate import Generate
 from workbench.systems.select import Majority
 from workbench.systems.system import Select, System

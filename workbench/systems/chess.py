@@ -21,8 +21,8 @@ from workbench import replies
 from workbench.errors import at_least, one_of
 from workbench.lab import Lab
 from workbench.retrieve.retrieval import Descriptions, Keywords, Matching, Retrieval
-from workbench.sql.context_text import column_text, with_retrieved
-from workbench.sql.schema_text import literal, quote
+from workbench.sql.reading import quote
+from workbench.sql.texts import column_text, literal, with_retrieved
 from workbench.systems.generate import Generate
 from workbench.systems.repair import Repair, shown_result
 from workbench.systems.select import Majority, choose, drawn, result_of, shown

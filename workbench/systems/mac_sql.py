@@ -17,10 +17,9 @@ from typing import Any, Literal
 from workbench import replies
 from workbench.errors import BadInputError, at_least, one_of
 from workbench.lab import Lab
-from workbench.sql.context_text import result_text
 from workbench.sql.executor import file_state
 from workbench.sql.schema import with_examples
-from workbench.sql.schema_text import mac_sql_text
+from workbench.sql.texts import mac_sql_text, result_text
 from workbench.systems.chess import by_table, keep
 from workbench.systems.generate import Generate
 from workbench.systems.repair import Repair

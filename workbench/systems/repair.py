@@ -14,9 +14,8 @@ from workbench import replies
 from workbench.errors import BadInputError, at_least, one_of
 from workbench.lab import Lab
 from workbench.prompts.prompt import Prompt
-from workbench.sql.context_text import result_text
 from workbench.sql.reading import normal_form
-from workbench.sql.schema_text import create_table_text
+from workbench.sql.texts import create_table_text, result_text
 from workbench.types import SUSPECT, Candidate, Context, Execution, Schema, Suspect, Trial
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from workbench.canonical import content_hash
 from workbench.errors import BadInputError, one_of
 from workbench.lab import Lab
-from workbench.sql.context_text import result_text
 from workbench.sql.reading import normal_form
+from workbench.sql.texts import result_text
 from workbench.types import SUSPECT, Comparison, Context, Execution, Selection, Suspect, Trial
 
 _NOT_RUN = Execution("error", error="not run")

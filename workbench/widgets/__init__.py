@@ -12,7 +12,7 @@ import anywidget
 import traitlets
 
 from workbench.errors import BadInputError, WorkbenchError
-from workbench.sql.aligned import Part, aligned
+from workbench.sql.facts import Part, aligned
 from workbench.terminal import visible
 from workbench.types import Execution, Schema, Value
 

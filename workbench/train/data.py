@@ -1,0 +1,241 @@
+"""What a model learns from: few-shot examples, and conversations to fine-tune it on.
+
+The steps themselves render a conversation's prompt, so a tuned model learns the prompts that it will see. `Pairs` are for
+CHASE-SQL's judge (section 2.5), `NoisySchema` for CHESS's candidate generator (appendix B), `instructions` for the model
+that acts as all agents of MAC-SQL (section 4).
+"""
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import orjson
+from pydantic import BaseModel
+
+from workbench.benchmarks.benchmark import Benchmark, Filled, read_items
+from workbench.errors import BadInputError, at_least, naming
+from workbench.evaluate.ex import ex_verdicts
+from workbench.lab import Lab
+from workbench.retrieve.retrieval import description, spaced
+from workbench.retrieve.similarity import Lexical, Similarity
+from workbench.sql.schema import union_schema
+from workbench.systems.chase_sql import Pairwise, chase_sql
+from workbench.systems.chess import chess_ir_ss_cg, proposing
+from workbench.systems.system import Retrieve, System, prepare, solve
+from workbench.types import Candidate, Example, Gold, Message, Question, Request, Schema, Trial
+
+Format = Literal["gemini", "openai", "huggingface"]
+
+
+def training_examples(benchmark: Benchmark) -> tuple[Example, ...]:
+    """Every question of the split with the query that answers it."""
+    return tuple(
+        Example(question.text, benchmark.golds[question.id].sql, question.evidence)
+        for question in benchmark.questions
+    )
+
+
+class _Example(BaseModel, strict=True):
+    question_id: int | str
+    question: Filled
+    sql: Filled
+
+
+def examples_of(path: str | Path, benchmark: Benchmark) -> dict[str, tuple[Example, ...]]:
+    """The examples that another system wrote for each question, such as those of CodeS in CHASE-SQL's table 9.
+
+    The file is a JSON list or JSON lines: `question_id` is the question for which one was written, `question` and `sql` are
+    its own.
+    """
+    known = {question.id for question in benchmark.questions}
+    found: dict[str, tuple[Example, ...]] = {}
+    for number, item in enumerate(read_items(Path(path), _Example)):
+        key = str(item.question_id)
+        if key not in known:
+            raise BadInputError(f"{path}, item {number}: {benchmark.name} has no question {key}")
+        found[key] = (*found.get(key, ()), Example(item.question, item.sql))
+    return found
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """One agent's prompt about a question, and its answer as the last message; `agent` is the prompt's name."""
+
+    question_id: str
+    db_id: str
+    agent: str
+    messages: tuple[Message, ...]
+
+
+def write(conversations: Iterable[Conversation], path: Path, form: Format) -> int:
+    """Write the conversations as JSON lines, in order; return how many there are.
+
+    OpenAI takes `messages`; Gemini takes `contents` and the system prompt apart. Both refuse other keys, so only Hugging
+    Face's form says which question a conversation is from.
+    """
+    lines = [orjson.dumps(_record(one, form)) + b"\n" for one in conversations]
+    with naming(path):
+        path.write_bytes(b"".join(lines))
+    return len(lines)
+
+
+def _conversation(question: Question, request: Request, reply: str) -> Conversation:
+    messages = (*request.messages, {"role": "assistant", "content": reply})
+    return Conversation(question.id, question.db_id, request.prompt, messages)
+
+
+def _record(one: Conversation, form: Format) -> Any:
+    if form == "huggingface":
+        return one
+    if form == "openai":
+        return {"messages": one.messages}
+    names = {"system": "system", "user": "user", "assistant": "model"}
+    said = [{"role": names[m["role"]], "parts": [{"text": m["content"]}]} for m in one.messages]
+    system, contents = ([], said) if said[0]["role"] == "user" else (said[:1], said[1:])
+    return {**({"systemInstruction": system[0]} if system else {}), "contents": contents}
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """A conversation for each pair of a right and a wrong candidate: the judge's prompt, and the letter of the right one.
+
+    The candidates of a question are grouped by result; the right group meets each wrong one, each represented by the
+    query that most of its members wrote. The seed draws which of the two comes first, so that no position can be learned.
+
+    system: the system whose judge is tuned; its retrieval and pruning make the contexts, and its generators get hints.
+    hinted: whether the generators are asked again, with the gold query as a hint, where no candidate is right.
+    gold: whether the gold query stands for a right candidate where there still is none (ours).
+    """
+
+    system: System = field(default_factory=chase_sql)
+    hinted: bool = True
+    gold: bool = False
+    seed: int = 0
+
+    def __call__(
+        self, lab: Lab, benchmark: Benchmark, candidates: Mapping[str, Sequence[Candidate]]
+    ) -> Iterator[Conversation]:
+        judge = Pairwise(model="")  # the model is no part of the prompt
+        for question in benchmark.questions:
+            gold = benchmark.golds[question.id]
+            judged = partial(_right_and_wrong, lab, benchmark, question)
+            right, wrong = judged(candidates.get(question.id, ()))
+            if not wrong:
+                continue
+            context = prepare(self.system, question, lab)
+            if not right and self.hinted:
+                hint = f"{question.evidence} A query that answers the question: {gold.sql}".strip()
+                told = replace(context, question=replace(question, evidence=hint))
+                right, _ = judged([c for ask in self.system.generate for c in ask(lab, told)])
+            if not right and self.gold:
+                right, _ = judged([Candidate(gold.sql, "gold")])
+            rng = random.Random(f"{self.seed}{question.id}")  # noqa: S311  order, not secrecy
+            for good, bad in product(right, wrong):
+                letter, shown = ("A", (good, bad)) if rng.random() < 0.5 else ("B", (bad, good))
+                yield _conversation(question, judge.request(lab, context, *shown), letter)
+
+
+def _right_and_wrong(
+    lab: Lab, benchmark: Benchmark, question: Question, candidates: Sequence[Candidate]
+) -> tuple[list[Trial], list[Trial]]:
+    """A trial for each right result, and for each wrong one; failed queries have none."""
+    asked = [candidate for candidate in candidates if candidate.sql.strip()]
+    counts = Counter(candidate.sql for candidate in asked)
+    asked.sort(key=lambda candidate: (counts[candidate.sql], candidate.sql))
+    trials = map(Trial, asked, lab.run_many(question, [candidate.sql for candidate in asked]))
+    by_result = {t.execution.fingerprint: t for t in trials if t.execution}  # the most frequent
+    shown = [trial for result, trial in sorted(by_result.items()) if result]
+    queries = [(question.id, trial.candidate.sql) for trial in shown]
+    judged = list(zip(shown, ex_verdicts(benchmark, queries, lab.executor), strict=True))
+    return [t for t, right in judged if right], [t for t, right in judged if not right]
+
+
+@dataclass(frozen=True)
+class NoisySchema:
+    """A conversation for each question: the generator's prompt under a partly wrong schema, and the gold query.
+
+    Earlier steps do not always find the right columns, and so the generator learns to choose. The paper does not give its
+    heuristic: here each right column adds the `wrong` columns of any table that are most like it in name and description.
+    The reply has no reasoning, as gold has none. `retrieve` is that of the system in which the generator will be asked.
+    """
+
+    retrieve: Retrieve = field(default_factory=lambda: chess_ir_ss_cg().retrieve)
+    wrong: int = 2
+    similarity: Similarity = field(default_factory=Lexical)
+
+    def __post_init__(self) -> None:
+        at_least(0, wrong=self.wrong)
+
+    def __call__(self, lab: Lab, benchmark: Benchmark) -> Iterator[Conversation]:
+        generate = proposing(model="")  # the model is no part of the prompt
+        for question in benchmark.questions:
+            gold = benchmark.golds[question.id]
+            context = self.retrieve(lab, question, lab.schema(question.db_id))
+            context = replace(context, schema=self.noisy(lab, context.schema, gold))
+            reply = orjson.dumps({"chain_of_thought_reasoning": "", "SQL": gold.sql}).decode()
+            yield _conversation(question, generate.request(lab, context), reply)
+
+    def noisy(self, lab: Lab, schema: Schema, gold: Gold) -> Schema:
+        """The gold query's tables and columns with their keys, and the wrong ones; the whole schema for unreadable gold."""
+        right = union_schema(schema, [gold.sql]).columns()
+        others = [pair for pair in schema.columns() if pair not in set(right)]
+        if not self.wrong or not others:
+            return schema.only(right)
+        known, texts = ([_shown(schema, *pair) for pair in pairs] for pairs in (right, others))
+        likeness = self.similarity(lab, known, texts)
+        best = np.argsort(-likeness, axis=1, kind="stable")[:, : self.wrong]
+        return schema.only({*right, *(others[n] for n in best.ravel().tolist())})
+
+
+def _shown(schema: Schema, table: str, name: str) -> str:
+    """A column's name and description."""
+    column = schema.column(table, name)
+    return f"{spaced(name)} {description(column) if column else ''}"
+
+
+def instructions(benchmark: Benchmark, system: System, lab: Lab) -> list[Conversation]:
+    """The calls of every agent behind every right answer of the system, in the order of the questions.
+
+    Right is meant in the benchmark's own sense. The paper does not say how it chose; calls that led to other answers, or
+    whose reply was not read at once, are left out. Cached calls are not asked again: after a run of the system this costs
+    nothing, and a stopped export continues when it is called again.
+    """
+    calls = lambda question: list(_calls(benchmark, system, lab, question))  # noqa: E731
+    found = lab.each(calls, benchmark.questions, threads=8)
+    return [one for own in found for one in own]
+
+
+def _calls(
+    benchmark: Benchmark, system: System, lab: Lab, question: Question
+) -> Iterator[Conversation]:
+    """The calls for one question, each once, if its answer is right."""
+    asked: dict[str, Request] = {}
+
+    def watch(request: Request, data: Mapping[str, Any]) -> None:
+        asked[lab.client.key(request)] = request
+        if lab.watch:
+            lab.watch(request, data)
+
+    selection = solve(system, question, replace(lab, watch=watch))
+    answer = (question.id, selection.sql)
+    if not selection.trial or ex_verdicts(benchmark, [answer], lab.executor) != [True]:
+        return
+    chosen = selection.trial.execution
+    led: dict[bool, set[str]] = {True: set(), False: set()}  # to the chosen result, to another
+    for trial in selection.trials:
+        same = trial.execution and chosen and trial.execution.fingerprint == chosen.fingerprint
+        led[bool(same)].update(trial.candidate.call_keys)
+    unread = [request.messages[:-2] for request in asked.values() if request.again]
+    for key, request in asked.items():
+        reply = lab.client.cached(request)
+        read = not request.again and request.messages not in unread
+        if not read or key in led[False] - led[True]:
+            continue
+        if reply and reply.text and not reply.fault and reply.finish_reason != "length":
+            yield _conversation(question, request, reply.text)
