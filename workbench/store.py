@@ -92,7 +92,7 @@ class Store:
 
     def close(self) -> None:
         """Close the file once no thread reads or writes it."""
-        with self._locks[0], self._locks[1]:
+        with self._locks[1], self._locks[0]:  # in the order of a read within a write
             self._reader.close()
             self._writer.close()
 

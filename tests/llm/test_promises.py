@@ -5,6 +5,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -227,3 +228,18 @@ def test_a_process_that_was_killed_leaves_its_reserve_as_spent(cache, ask):
     with pytest.raises(BudgetError):
         wb.Client(cache, send=wb.scripted(otherwise="a"), budget=rest).complete_many(ask(2))
     assert rest.made == 1
+
+
+def test_a_cache_that_is_closed_waits_for_a_write_that_reads(tmp_path):
+    store = wb.Cache(tmp_path / "lab.sqlite")
+    with store.write():
+        closing = threading.Thread(target=store.close, daemon=True)
+        closing.start()
+        closing.join(0.2)
+        reading = threading.Thread(target=store.read, args=["SELECT 1"], daemon=True)
+        reading.start()
+        reading.join(5)
+        assert closing.is_alive()
+        assert not reading.is_alive()
+    closing.join(5)
+    assert not closing.is_alive()
