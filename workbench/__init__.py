@@ -56,7 +56,7 @@ def _html(record: object) -> str:
 _shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
 _formats = getattr(getattr(_shell, "display_formatter", None), "formatters", {})
 if hasattr(_shell, "kernel"):
-    from workbench.study.signals import stop_on_signals
+    from workbench.terminal import stop_on_signals
 
     stop_on_signals()
 if "text/html" in _formats:  # some IPython shells show text only

@@ -1,7 +1,14 @@
-"""Standard output and standard error for a terminal, which would obey control characters in names and replies."""
+"""A terminal: it would obey control characters in names and replies, and signals stop what runs in it.
+
+SIGTERM and SIGHUP, which batch schedulers, containers and closed terminals send, stop a program as Ctrl-C does. The
+program then has a moment to store the replies of its open model calls, in which it ignores further SIGTERM and SIGHUP,
+but not Ctrl-C. A program that ignores a signal from its start, as under `nohup`, goes on ignoring it.
+"""
 
 import re
+import signal
 import sys
+from types import FrameType
 from typing import Any, TextIO
 
 # Characters that no reader sees, that reverse the order of letters, or that HTML cannot hold.
@@ -10,6 +17,8 @@ _INVISIBLE = re.compile(
     "\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\U0001d173-\U0001d17a"
     "\U000e0000-\U000e00ff]"
 )
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+_received: list[int] = []
 
 
 def visible(text: str) -> str:
@@ -38,3 +47,22 @@ def bar_stream() -> TextIO:
     """The stream of a progress bar, which moves the cursor by control characters: unfiltered standard error."""
     stream: TextIO = getattr(sys.stderr, "unfiltered", sys.stderr)
     return stream
+
+
+def stop_on_signals() -> None:
+    """Raise KeyboardInterrupt in the main thread at the first of the signals."""
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        for other in _SIGNALS:
+            signal.signal(other, signal.SIG_IGN)
+        _received.append(number)
+        raise KeyboardInterrupt
+
+    for number in _SIGNALS:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, stop)
+
+
+def exit_code() -> int:
+    """The exit code of a stopped program: 128 and the number of the signal."""
+    return 128 + (_received or [signal.SIGINT])[0]

@@ -78,7 +78,7 @@ def dask():
 @pytest.fixture
 def apart(monkeypatch, dask, tmp_path):
     """At the run's path, workers find no file, or a file of another content."""
-    from workbench.cluster import relay
+    import workbench.cluster as relay
 
     def elsewhere(path, executor):
         _, *found = files_of(path, executor)
@@ -141,7 +141,7 @@ def solved(tmp_path):
             lab = wb.Lab(client, executor, benchmark.database, prompts, system=system.name)
             pool = None
             if cluster:
-                from workbench.cluster.pool import open_pool
+                from workbench.cluster import open_pool
 
                 pool = opened.enter_context(open_pool(str(cluster)))
             questions = some(benchmark.questions, limit)

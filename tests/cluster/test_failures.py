@@ -23,7 +23,7 @@ solving.trials_of = trials_or_end
 """
 OTHER_SQLITE = "import sqlite3; sqlite3.sqlite_version = '3.0.0'"
 PLAIN = """
-import sys, workbench as wb, workbench.cli.run, workbench.cli.reproduce
+import sys, workbench as wb, workbench.cli.run
 with wb.open_study("bundled-dev", limit=1) as study:
     study.run(wb.direct(study.model))
 print(*{"dask", "distributed"} & set(sys.modules))
@@ -101,8 +101,7 @@ def test_a_worker_with_another_sqlite_is_refused(machines, solved):
 def test_a_message_without_the_runs_token_gets_nothing(machines, tmp_path):
     from distributed import rpc
 
-    from workbench.cluster.pool import open_pool
-    from workbench.cluster.relay import Relay
+    from workbench.cluster import Relay, open_pool
 
     with open_pool(str(machines.file)) as client, wb.Cache(tmp_path / "lab.sqlite") as store:
         relay = Relay(client, wb.Lab(wb.Client(store), wb.Executor(store), None))
@@ -129,7 +128,7 @@ def test_encrypted_connections_need_only_dasks_settings(encrypted_machines, solv
 
 @pytest.mark.parametrize("cluster", ["missing.json", "local:", "local:0", "local:two"])
 def test_a_cluster_that_names_none_is_refused(dask, cluster):
-    from workbench.cluster.pool import open_pool
+    from workbench.cluster import open_pool
 
     with pytest.raises(BadInputError, match="local:4"), open_pool(cluster):
         pass
@@ -144,6 +143,6 @@ def test_without_a_cluster_nothing_of_dask_is_imported(tmp_path):
 
 def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    monkeypatch.delitem(sys.modules, "workbench.cluster.pool", raising=False)
+    monkeypatch.delitem(sys.modules, "workbench.cluster", raising=False)
     with pytest.raises(BadInputError, match=r"pip install 'text2sql-workbench\[cluster\]'"):
         wb.open_study("bundled-dev", cluster="local:2")

@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from workbench.study.gallery import write_gallery
+from workbench.study.saved import write_gallery
 
 TABLE = "**A \\<b> title**\n\n| system | EX |\n|:--|--:|\n"
 PARSER = "embedded/parser (a small statistical parser, no language model) on bundled-dev, N = 3"

@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
-from workbench.cli.reproduce import reproduce
-from workbench.cli.run import run
+from workbench.cli.run import reproduce, run
 from workbench.llm.cache import Cache
 from workbench.llm.keys import endpoint, register
 from workbench.prompts.prompt import load

@@ -6,8 +6,8 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 
-from workbench.cli.cache import cache
-from workbench.cli.reproduce import reproduce
+from workbench.cli.data import cache
+from workbench.cli.run import reproduce
 from workbench.errors import BadInputError
 from workbench.label.store import Label, LabelStore
 from workbench.study import reproduce as module

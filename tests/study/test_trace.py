@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from workbench.cli.reproduce import trace as command
+from workbench.cli.run import trace as command
 from workbench.errors import BadInputError
 from workbench.evaluate import stats
 from workbench.evaluate.judge import by_feature

@@ -10,20 +10,19 @@ from typing import Any
 import click
 
 from workbench.errors import WorkbenchError
-from workbench.study.signals import exit_code, stop_on_signals
-from workbench.terminal import VisibleStream
+from workbench.terminal import VisibleStream, exit_code, stop_on_signals
 
 # The module of each command, and its line of help, for which the module is not imported.
 COMMANDS = {
     "ask": ("ask", "Answer a question about a database."),
-    "cache": ("cache", "Count, export and merge cached model calls."),
+    "cache": ("data", "Count, export and merge cached model calls."),
     "data": ("data", "List benchmarks, or check one or a folder of them."),
     "evaluate": ("evaluate", "Judge files of predictions."),
     "init": ("data", "Copy the notebooks and experiments into a folder."),
-    "reproduce": ("reproduce", "Run an experiment's notebooks."),
+    "reproduce": ("run", "Run an experiment's notebooks."),
     "run": ("run", "Run a system over a benchmark."),
-    "trace": ("reproduce", "Show the SQL and calls behind a number."),
-    "train": ("train", "Export chats to fine-tune a model, and tune one."),
+    "trace": ("run", "Show the SQL and calls behind a number."),
+    "train": ("evaluate", "Export chats to fine-tune a model, and tune one."),
 }
 
 

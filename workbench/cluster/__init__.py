@@ -1,1 +1,323 @@
-"""Work on a Dask cluster. Dask is imported where a cluster is asked for, and nowhere else."""
+"""Work on a Dask cluster: chunks go to its workers, and what they compute comes into the cache of the run's process.
+
+    with open_pool("local:4") as client:
+        for name, result in each(client, do, {name: item}, lab): ...
+
+`do(item, lab)` is a function of a module. It runs on a worker with a lab like the run's and an empty cache, whose rows
+are part of the result. Dask runs the chunk of a lost worker again, and its result is the same, since keys of the cache
+are hashes of what results depend on.
+
+A worker runs SQL and the models that run in a process. Only the process of the run asks remote models, so it pays each
+call once, in its budget. Workers connect to it directly, by Dask's connections (TLS if Dask's settings say so). Messages
+are not unpickled, and each has to name the run's token.
+"""
+
+import asyncio
+import hashlib
+import logging
+import secrets
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import orjson
+
+from workbench.canonical import content_hash, folder_hash
+from workbench.errors import BadInputError, ClusterError, UnreadableDatabaseError
+from workbench.lab import Lab
+from workbench.llm.cache import Cache
+from workbench.llm.client import Client
+from workbench.llm.keys import runs_here
+from workbench.sql.executor import Executor
+from workbench.sql.sandbox import Sandbox
+from workbench.store import Store
+from workbench.types import Completion, Request
+
+try:
+    import dask
+    import distributed
+    from distributed.comm import CommClosedError, listen
+    from distributed.scheduler import KilledWorker
+    from distributed.utils import get_ip, sync
+except ModuleNotFoundError as missing:
+    raise BadInputError("install Dask: pip install 'text2sql-workbench[cluster]'") from missing
+
+T = TypeVar("T")
+Files = tuple[str, str, Sequence[str]]  # a database's path, its content, and the names of its files
+_AGAIN = "the results so far are cached: run the same again to go on"
+_SILENT = logging.CRITICAL + 1  # Dask would log each lost connection
+_FIELDS = ("system", "parameters", "structured", "limits", "at_once")
+_TABLES = ("calls", "executions", "attempts", "selections")
+_THREADS = 2048  # messages that may wait for models at the same time
+
+
+@contextmanager
+def open_pool(cluster: "str | distributed.Client") -> Iterator[distributed.Client]:
+    """A client of a scheduler's address or file, or of new workers here: "local:4" starts four."""
+    if isinstance(cluster, distributed.Client):
+        yield cluster
+        return
+    logging.getLogger("distributed").setLevel(_SILENT)
+    kind, _, count = cluster.partition(":")
+    local = int(count) if kind == "local" and count.isdecimal() else 0
+    if not (local or "://" in cluster or Path(cluster).is_file()):
+        raise BadInputError(
+            f"cluster {cluster!r}: give the address of a Dask scheduler, as tcp://HOST:8786, its scheduler file, or"
+            " local: and a number of workers, as local:4"
+        )
+    with ExitStack() as opened:
+        if local:
+            # A worker would spend up to a twentieth of its time on samples of its stack.
+            opened.enter_context(dask.config.set({"distributed.worker.profile.enabled": False}))
+            started = distributed.LocalCluster(
+                n_workers=local, threads_per_worker=1, dashboard_address=":0", silence_logs=_SILENT
+            )
+            cluster = opened.enter_context(started).scheduler_address
+        by = "address" if "://" in cluster else "scheduler_file"
+        try:
+            client = distributed.Client(**{by: cluster}, timeout=20)
+        except (OSError, ValueError) as error:
+            raise ClusterError(
+                f"no Dask scheduler answers at {cluster} ({error}): start one by `dask scheduler`"
+            ) from error
+        yield opened.enter_context(client)
+
+
+def each(
+    client: distributed.Client, do: Callable[[T, Lab], Any], items: Mapping[str, T], lab: Lab
+) -> Iterator[tuple[str, Any]]:
+    """The name and the result of each item, as they come; what was computed for it is in the lab's cache by then.
+
+    After an error or Ctrl-C, models are asked nothing more, and the replies under way are stored.
+    """
+    client.get_versions(check=True)  # warns of workers with other packages
+    relay = Relay(client, lab)
+    files = lab.prompts.rglob("*.md") if lab.prompts else ()
+    texts = {str(file.relative_to(lab.prompts or "")): file.read_text("utf-8") for file in files}
+    settings = {field: getattr(lab, field) for field in _FIELDS}
+    driver = Driver(relay.address, relay.token, versions(), settings, texts)
+    names: dict[Any, str] = {}  # of the chunks under way, by their futures
+
+    def submit(name: str) -> Any:
+        future = client.submit(run_chunk, items[name], do=do, driver=driver, pure=False)
+        names[future] = name
+        return future
+
+    lost: set[str] = set()
+    named = ""
+    try:
+        chunks = distributed.as_completed(map(submit, items))
+        for future in chunks:
+            name = names.pop(future)  # so that Dask forgets its result
+            if future.status == "finished":
+                result, rows = future.result()
+                _merge(rows, lab.client.cache)
+                yield name, result
+            elif future.status != "error":
+                raise relay.failure or ClusterError(f"the scheduler is lost; {_AGAIN}")
+            elif not isinstance(future.exception(), KilledWorker):
+                raise relay.failure or future.exception()
+            elif name in lost:  # the other chunks go on
+                named = name
+            else:  # Dask has tried four workers, each of which may have been killed for another chunk
+                lost.add(name)
+                chunks.add(submit(name))
+        if named:
+            raise ClusterError(f"{named}: every worker that ran this ended; {_AGAIN}")
+        relay.close()
+    except BaseException:
+        with suppress(OSError, RuntimeError, TimeoutError):  # the scheduler may be lost
+            client.cancel(list(names), force=True)
+        with lab.client.stopped():
+            relay.close()
+        raise
+
+
+def _merge(rows: Mapping[str, Sequence[Sequence[Any]]], store: Store) -> None:
+    with store.write(durable=False) as db:
+        for table, new in ((table, new) for table, new in rows.items() if new):
+            marks = ", ".join("?" * len(new[0]))
+            db.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", new)
+
+
+class Relay:
+    """Answers the workers' messages by the lab of a run; `failure` is the first error, which ends the run."""
+
+    def __init__(self, client: distributed.Client, lab: Lab) -> None:
+        self.lab, self.token = lab, secrets.token_hex(16)
+        self.failure: Exception | None = None
+        self._threads = ThreadPoolExecutor(_THREADS, "relay")
+        scheduler = urlsplit(client.scheduler.address)
+        own = get_ip(scheduler.hostname, scheduler.port)  # as the scheduler sees this machine
+        secure = client.security.get_listen_args("client")
+
+        async def start() -> Any:
+            at = f"{scheduler.scheme}://{own}"
+            return await listen(at, self._serve, deserialize=False, **secure)
+
+        self._listener = client.sync(start)
+        self.address: str = self._listener.contact_address
+
+    def close(self) -> None:
+        """Answer nothing more, and wait for the models' replies under way."""
+        self._listener.stop()
+        self._threads.shutdown(cancel_futures=True)
+
+    async def _serve(self, connection: Any) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            with suppress(CommClosedError, RuntimeError):  # the worker ends, or the run
+                while True:
+                    message = await connection.read()
+                    answer = await loop.run_in_executor(self._threads, self._answer, message)
+                    await connection.write(answer)
+        finally:
+            connection.abort()
+
+    def _answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        if not secrets.compare_digest(str(message.get("token")), self.token):
+            return {"error": "the message lacks the token of this run"}
+        answers: dict[str, Callable[..., Any]] = {"ask": self._ask, "files": self._files}
+        answers |= {"copy": self._copy, "endpoint": self.lab.client.endpoint}
+        try:
+            return {"answer": answers[message["op"]](*message["given"])}
+        except Exception as error:  # noqa: BLE001  the run raises it
+            self.failure = self.failure or error
+            return {"error": str(error)}
+
+    def _ask(self, calls: bytes) -> bytes:
+        """Answers by key: to each request, and to keys without one those that are cached."""
+        asked: dict[str, Any] = orjson.loads(calls)
+        requests = {key: Request(**fields) for key, fields in asked.items() if fields}
+        answers = self.lab.client.complete_many(list(requests.values()))
+        cached = self.lab.client.cache.get_many([key for key in asked if key not in requests])
+        return orjson.dumps(cached | dict(zip(requests, answers, strict=True)))
+
+    def _files(self, name: str) -> Files:
+        return files_of(self.lab.database(name), self.lab.executor)
+
+    def _copy(self, name: str) -> dict[str, bytes]:
+        folder = self.lab.database(name).parent
+        return {file: (folder / file).read_bytes() for file in self._files(name)[2]}
+
+
+@dataclass(frozen=True)
+class Driver:
+    """The process of the run, for a worker: address and token, versions, what its lab is made of, and prompts."""
+
+    address: str
+    token: str
+    versions: tuple[str, str]
+    lab: Mapping[str, Any]
+    prompts: Mapping[str, str]
+    worker: Any = None
+
+    def call(self, op: str, *given: Any) -> Any:
+        """The relay's answer to a message."""
+
+        async def send() -> Any:
+            return await getattr(self.worker.rpc(self.address), op)(token=self.token, given=given)
+
+        try:
+            reply = sync(self.worker.loop, send)
+        except OSError as error:
+            who = f"worker {self.worker.address} cannot reach the run at {self.address}"
+            raise ClusterError(f"{who}: {error}") from error
+        if "error" in reply:
+            raise ClusterError(reply["error"])
+        return reply["answer"]
+
+
+class RelayClient(Client):
+    """Asks the run's process for cached answers, and for those of remote models."""
+
+    def __init__(self, store: Cache, driver: Driver) -> None:
+        super().__init__(store)
+        self._driver = driver
+        self.endpoint = cache(partial(driver.call, "endpoint"))  # type: ignore[method-assign]
+
+    def complete_many(self, requests: Sequence[Request]) -> list[Completion]:
+        calls = list(zip(map(self.key, requests), requests, strict=True))
+        own = self.cache.get_many([key for key, _ in calls])
+        ask = {key: None if runs_here(r.model) else r for key, r in calls if key not in own}
+        found = orjson.loads(self._driver.call("ask", orjson.dumps(ask))) if ask else {}
+        computed = iter(super().complete_many([r for key, r in calls if key not in found]))
+        answers = []
+        for key, request in calls:
+            if key in found:
+                answers.append(Completion(**found[key]))
+                self.ledger.add(request, answers[-1])
+            else:
+                answers.append(next(computed))
+        return answers
+
+
+def run_chunk(item: Any, do: Callable[[Any, Lab], Any], driver: Driver) -> tuple[Any, Any]:
+    """The result of `do(item, lab)` on this worker, and the rows that it added to the cache, by table."""
+    driver = replace(driver, worker=(worker := distributed.get_worker()))
+    if versions() != driver.versions:
+        raise ClusterError(
+            f"worker {worker.address} has another workbench or SQLite, {versions()} and not {driver.versions}: install"
+            " the run's there"
+        )
+    shared = Path(worker.local_directory).parent / "workbench"  # by the workers of a machine
+    (shared / "values").mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=worker.local_directory) as name:
+        folder = Path(name)
+        (folder / "values").symlink_to(shared / "values")
+        for file, text in driver.prompts.items():
+            (folder / "prompts" / file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / "prompts" / file).write_text(text, encoding="utf-8")
+        with Cache(folder / "lab.sqlite") as store:
+            executor = Executor(store, sandbox=_sandbox(worker.state.nthreads))
+            database: Callable[[str], Path] = cache(partial(_database, driver, shared, executor))
+            client, prompts = RelayClient(store, driver), folder / "prompts"
+            made = do(item, Lab(client, executor, database, prompts, **driver.lab))
+            return made, {table: store.read(f"SELECT * FROM {table}") for table in _TABLES}
+
+
+def files_of(path: Path, executor: Executor) -> Files:
+    """A database with the descriptions of its columns, whose texts are part of the content."""
+    texts = sorted((path.parent / "database_description").glob("*"))
+    hashes = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in texts}
+    content = content_hash("content", [executor.fingerprints([path])[path], hashes])
+    return str(path.absolute()), content, [str(f.relative_to(path.parent)) for f in (path, *texts)]
+
+
+def _database(driver: Driver, folder: Path, executor: Executor, db_id: str) -> Path:
+    """The database at the run's path if it has the run's content, else one copy for the machine."""
+    place, content, _ = driver.call("files", db_id)
+    path = Path(place)
+    with suppress(OSError, UnreadableDatabaseError):
+        if files_of(path, executor)[1] == content:
+            return path
+    copy: Path = folder / content.removeprefix("content:")[:32] / path.name
+    if not copy.is_file():
+        draft = Path(mkdtemp(dir=folder))
+        for file, data in driver.call("copy", db_id).items():
+            (draft / file).parent.mkdir(exist_ok=True)
+            (draft / file).write_bytes(data)
+        if files_of(draft / path.name, executor)[1] != content:
+            raise ClusterError(f"{path} changed while it was copied: run the same again")
+        with suppress(OSError):  # another worker was faster
+            draft.rename(copy.parent)
+        shutil.rmtree(draft, ignore_errors=True)
+    return copy
+
+
+@cache
+def versions() -> tuple[str, str]:
+    return folder_hash(Path(__file__).parents[1])[:12], sqlite3.sqlite_version
+
+
+@cache
+def _sandbox(size: int) -> Sandbox:
+    return Sandbox(size)

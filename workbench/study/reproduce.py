@@ -39,8 +39,7 @@ from workbench.llm.money import dollars
 from workbench.sql.executor import file_state
 from workbench.store import Store, home
 from workbench.study.experiment import Experiment, shipped
-from workbench.study.gallery import SAVED, write_executed
-from workbench.study.saved import read_index
+from workbench.study.saved import SAVED, read_index, write_executed
 from workbench.study.trace import answered
 from workbench.terminal import bar_stream
 

@@ -8,13 +8,14 @@ Processes may share a run: each locks the question that it solves, whatever the 
 call once. What others have locked is left until they have cached it.
 """
 
+import math
 import os
 import sys
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -83,8 +84,11 @@ def solve_all(system: System, questions: Sequence[Question], lab: Lab,
         progress(len(records), lab.client.ledger.total())
 
     def solve(question: Question) -> None:
-        if solved := solve_once(system, keys, lab, locks, question):
-            records[question.id] = solved
+        if locks.acquire(lock := lock_name(question)):
+            try:
+                records[question.id] = solve_one(system, keys, lab, question)
+            finally:
+                locks.release(lock)
 
     report()
     try:
@@ -93,9 +97,7 @@ def solve_all(system: System, questions: Sequence[Question], lab: Lab,
             start = os.getpid() * 7919 % len(unsolved)  # where no other process starts
             rotated = unsolved[start:] + unsolved[:start]
             if cluster:
-                from workbench.study.on_cluster import solve_on  # noqa: PLC0415  Dask, an extra
-
-                for found in solve_on(cluster, system, keys, rotated, lab):
+                for found in _solve_on(cluster, system, keys, rotated, lab, locks):
                     records |= found
                     report()
             else:
@@ -108,31 +110,56 @@ def solve_all(system: System, questions: Sequence[Question], lab: Lab,
     return {question.id: records[question.id] for question in questions}
 
 
-def solve_once(system: System, keys: Mapping[str, Keys], lab: Lab, locks: Locks,
-               question: Question) -> QuestionRecords | None:  # fmt: skip
-    """The question's records; None while another process solves it."""
+def solve_one(system: System, keys: Mapping[str, Keys], lab: Lab, question: Question) -> QuestionRecords:  # fmt: skip
+    """The question's records, which no other process makes at the same time."""
     store, key = lab.client.cache, keys[question.id]
-    if not locks.acquire(lock := lock_name(question)):
-        return None
+    if known := cached_records(store, {question.id: key}):
+        return known[question.id]
+    contexts, cost = prepared(system, key.context, question, lab)
+    spent = _meter(lab, question)
+    made: Record = read_records(store, "attempts", [key.candidates]).get(key.candidates, {})
+    trials = _trials(made, question, lab) if made else trials_of(system, contexts[-1], lab)
+    if not made:
+        whole = {name: more + cost[name] for name, more in spent().items()}
+        new: Record = {"trials": [*map(_trial_record, trials)], "cost": whole}
+        made = _keep(store, "attempts", key.candidates, new, question.id)
+    spent = _meter(lab, question)
+    choice = select(system, contexts[-1], lab, trials)
+    new = {name: getattr(choice, name) for name in _SELECTION} | {"cost": spent()}
+    named = "" if made["cost"]["failed"] or new["cost"]["failed"] else key.selection
+    chosen = _keep(store, "selections", named, new, question.id, key.candidates)
+    return QuestionRecords(named, made, chosen)
+
+
+def solve_chunk(questions: Sequence[Question], lab: Lab, system: System,
+                keys: Mapping[str, Keys]) -> dict[str, QuestionRecords]:  # fmt: skip
+    """The records of a few questions about one database; it runs on a cluster's worker."""
+    found = lab.each(partial(solve_one, system, keys, lab), questions)
+    return {question.id: records for question, records in zip(questions, found, strict=True)}
+
+
+def _solve_on(client: "distributed.Client", system: System, keys: Mapping[str, Keys], questions: Sequence[Question],
+              lab: Lab, locks: Locks) -> Iterator[dict[str, QuestionRecords]]:  # fmt: skip
+    """The records of the questions that no other process solves, chunk after chunk."""
+    from workbench.cluster import each  # noqa: PLC0415  Dask, an extra
+
+    share = len(questions) / max(1, sum(client.nthreads().values()))
+    # Chunks that compute are small, so that all workers end at about the same time; others wait for models together.
+    size = math.ceil(min(16, share) if lab.at_once else min(4, share / 4))
+    mine = {q.id: q for q in questions if locks.acquire(lock_name(q))}
     try:
-        if known := cached_records(store, {question.id: key}):
-            return known[question.id]
-        contexts, cost = prepared(system, key.context, question, lab)
-        spent = _meter(lab, question)
-        made: Record = read_records(store, "attempts", [key.candidates]).get(key.candidates, {})
-        trials = _trials(made, question, lab) if made else trials_of(system, contexts[-1], lab)
-        if not made:
-            whole = {name: more + cost[name] for name, more in spent().items()}
-            new: Record = {"trials": [*map(_trial_record, trials)], "cost": whole}
-            made = _keep(store, "attempts", key.candidates, new, question.id)
-        spent = _meter(lab, question)
-        choice = select(system, contexts[-1], lab, trials)
-        new = {name: getattr(choice, name) for name in _SELECTION} | {"cost": spent()}
-        named = "" if made["cost"]["failed"] or new["cost"]["failed"] else key.selection
-        chosen = _keep(store, "selections", named, new, question.id, key.candidates)
-        return QuestionRecords(named, made, chosen)
+        chunks: dict[str, list[Question]] = {}
+        for db_id in dict.fromkeys(question.db_id for question in mine.values()):
+            about = [question for question in mine.values() if question.db_id == db_id]
+            for part in (about[n : n + size] for n in range(0, len(about), size)):
+                chunks[f"{system.name}, {db_id} {' '.join(q.id for q in part)}"] = part
+        for _, found in each(client, partial(solve_chunk, system=system, keys=keys), chunks, lab):
+            yield found
+            for id_ in found:
+                locks.release(lock_name(mine.pop(id_)))
     finally:
-        locks.release(lock)
+        for question in mine.values():
+            locks.release(lock_name(question))
 
 
 def lock_name(question: Question) -> str:

@@ -1,6 +1,7 @@
 """An opened experiment: its benchmark and models, the runs of systems, and the folder of its figures."""
 
 import atexit
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 import pandas as pd
 from matplotlib.figure import Figure
+from tqdm import tqdm
 
 from workbench.benchmarks.benchmark import Benchmark, size, some
 from workbench.benchmarks.load import BENCHMARKS, open_benchmark
@@ -21,7 +23,7 @@ from workbench.errors import BudgetError
 from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.money import Budget, cautious
+from workbench.llm.money import Budget, Tally, cautious, dollars
 from workbench.llm.parameters import left_out
 from workbench.prompts.prompt import check_folder
 from workbench.report.style import Stamp
@@ -31,12 +33,12 @@ from workbench.sql.executor import Executor
 from workbench.study import solve
 from workbench.study.experiment import MODEL_ROLES, Experiment, experiment_of, settled
 from workbench.study.preview import client_of
-from workbench.study.progress import Progress, report_failed_calls
 from workbench.study.run import Run, Runs, Table, accuracy, costs, run_tables, table_of
 from workbench.study.saved import Claim, Saved
 from workbench.systems import baselines, chase_sql, chess, mac_sql
 from workbench.systems.cheaper import cheaper
 from workbench.systems.system import System, rebuilt, with_suspect
+from workbench.terminal import bar_stream
 from workbench.types import Context, Limits, Question, Suspect
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ def open_study(experiment: str | Experiment, *, limit: float | None = None,
     with ExitStack() as stack:
         store, pool = stack.enter_context(Cache()), None
         if (cluster := cluster or own.cluster) and not own.preview:
-            from workbench.cluster.pool import open_pool  # noqa: PLC0415  Dask, an extra
+            from workbench.cluster import open_pool  # noqa: PLC0415  Dask, an extra
 
             pool = stack.enter_context(open_pool(cluster))
         budget = cautious(own.dollars, own.calls, own.budget)
@@ -283,3 +285,26 @@ class Study:
         """A client with a ledger of its own."""
         store, asked = self.lab.client.cache, len(self.benchmark.questions)
         return client_of(self.experiment, store, self._budget, asked)
+
+
+class Progress(tqdm):  # type: ignore[misc]
+    """Shows the questions that are done, calls asked and cached, and dollars. `solve_all` calls it."""
+
+    def __init__(self, name: str, total: int) -> None:
+        how: Any = {"file": bar_stream(), "disable": None, "delay": 1, "leave": False}
+        if type(sys.stderr).__module__.startswith("ipykernel"):  # which shows stderr on red
+            how = {"file": sys.stdout, "bar_format": "{desc}: {n:,} of {total:,} questions{postfix}"}  # fmt: skip
+        super().__init__(total=total, desc=name, unit=" questions", **how)
+
+    def __call__(self, done: int, tally: Tally) -> None:
+        spent = f"{tally.calls:,} calls asked, {tally.hits:,} cached, {dollars(tally.cost, tally.unpriced)}"
+        self.set_postfix_str(spent, refresh=False)
+        self.update(done - self.n)
+
+
+def report_failed_calls(system: str, failed: Mapping[str, int]) -> None:
+    """Say on standard error how many calls of a system ended without an answer, by fault."""
+    if failed:
+        faults = ", ".join(f"{fault} {number:,}" for fault, number in sorted(failed.items()))
+        line = f"{sum(failed.values()):,} calls got no answer ({faults}), and the numbers lack them: run it again"
+        print(f"{system}: {line}" if system else line, file=sys.stderr)
