@@ -40,6 +40,10 @@ def read_predictions(benchmark: Benchmark, *paths: str | Path) -> pd.DataFrame:
 
     The generator of a prediction is its field `generator`, or else the name of its file. A question without a prediction
     has no row. Lines of SQL must answer all questions; an empty line is an empty answer.
+
+    >>> pathlib.Path("mine.json").write_text('{"13": "SELECT 7"}') and None
+    >>> wb.read_predictions(wb.open_benchmark("bundled-dev"), "mine.json").to_dict("records")
+    [{'question_id': '13', 'generator': 'mine', 'sample': 0, 'sql': 'SELECT 7'}]
     """
     files: list[Path] = []
     for path in map(Path, paths):

@@ -32,6 +32,13 @@ def judge(benchmark: Benchmark, predictions: pd.DataFrame, executor: Executor) -
 
     The columns are those of the predictions, db_id, difficulty, status (`missing` without an answer), gold_status,
     gold_error, the METRICS as fractions, and error. `em` is None where the benchmark has no `schemas`.
+
+    >>> benchmark = wb.open_benchmark("bundled-dev").limited(2)
+    >>> pathlib.Path("mine.jsonl").write_text('{"question_id": 0, "sql": "SELECT 7"}') and None
+    >>> with wb.Executor() as executor:
+    ...     verdicts = wb.judge(benchmark, wb.read_predictions(benchmark, "mine.jsonl"), executor)
+    >>> verdicts["status"].tolist()
+    ['ok', 'missing']
     """
     asked = {question.id: question for question in benchmark.questions}
     names = ["question_id", "generator"]

@@ -98,7 +98,11 @@ def all_published() -> tuple[Published, ...]:
 
 
 def published(paper: str, source: str) -> Published:
-    """The numbers of a paper's table or figure, such as "CHASE-SQL" and "table 4"."""
+    """The numbers of a paper's table or figure, such as "CHASE-SQL" and "table 4".
+
+    >>> wb.published("CHASE-SQL", "table 4").title
+    'One candidate of each generator, before and after the fixer'
+    """
     one_of(sorted({table.paper for table in all_published()}), paper=paper)
     tables = {table.source: table for table in all_published() if table.paper == paper}
     one_of(tables, source=source)

@@ -39,6 +39,11 @@ class Executor:
     Threads may share it. `workers` is the number of processes, by default one for each CPU; `sandbox` has them, if
     executors share them. A query that fails has a status and an error; a path that is no readable database raises
     `UnreadableDatabaseError`.
+
+    >>> harbour = wb.open_benchmark("bundled-dev").database("harbour")
+    >>> with wb.Executor() as executor:
+    ...     print(executor.execute(harbour, "DROP TABLE tug").error)
+    not authorized: only a SELECT from tables runs here
     """
 
     def __init__(

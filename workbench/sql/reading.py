@@ -134,6 +134,10 @@ def used(sql: str, schema: Schema) -> Used:
     A column counts wherever it is mentioned, in USING and NATURAL JOIN too; `*` counts as all columns that it stands
     for, in a subquery too, and in COUNT(*) as none. SQLite works in a sandboxed worker, as some short queries take it
     hours to prepare.
+
+    >>> schema = wb.read_schema(wb.open_benchmark("bundled-dev").database("harbour"))
+    >>> sorted(wb.used("SELECT tname FROM tug WHERE built > 2000", schema).columns)
+    [('tug', 'built'), ('tug', 'tname')]
     """
     if len(sql) > _LONGEST:
         return Used(error=f"longer than {_LONGEST} characters")

@@ -37,6 +37,9 @@ def read_schema(path: Path) -> Schema:
     Columns are those of `SELECT *`. SQLite's own tables and the shadow tables of virtual tables are left out. A foreign
     key spells the table and columns that it refers to as that table does; if there is no such table, the key stays as
     it is declared, perhaps without `ref_columns`. Raises `UnreadableDatabaseError`.
+
+    >>> wb.read_schema(wb.open_benchmark("bundled-dev").database("harbour")).table("tug").primary_key
+    ('tug_id',)
     """
     executor = Executor(sandbox=shared())
     request = {"do": "schema", "seconds": _SECONDS}

@@ -50,6 +50,13 @@ def create_table_text(schema: Schema) -> str:
 
     SQLite can run the text, and reading the new database gives the same tables, columns and keys. A view or a virtual
     table is written as a table with a comment, since queries use it like one.
+
+    >>> schema = wb.read_schema(wb.open_benchmark("bundled-dev").database("harbour"))
+    >>> print(wb.create_table_text(schema.only([("tug", "tname")])))
+    CREATE TABLE tug (
+        tug_id INTEGER PRIMARY KEY,
+        tname TEXT
+    );
     """
     return "\n\n".join(map(_create_table, schema.tables))
 

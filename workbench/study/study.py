@@ -57,6 +57,10 @@ def open_study(experiment: str | Experiment, *, limit: float | None = None,
 
     Figures are saved to the folder `figures`, else to one named after the experiment and a given `limit`, so that figures
     of a few questions never replace those of all questions.
+
+    >>> with wb.open_study("bundled-dev", limit=4) as study:
+    ...     print(study.run(study.direct()).questions["correct"].tolist())
+    [False, True, True, False]
     """
     own = experiment_of(experiment) if isinstance(experiment, str) else experiment
     given = {name: setting for name, setting in settings.items() if setting or setting == 0}

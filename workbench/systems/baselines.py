@@ -66,5 +66,11 @@ class Proposed:
 
 
 def replayed(name: str, candidates: Mapping[str, tuple[Candidate, ...]], select: Select) -> System:
-    """A system that proposes the candidates and selects one. With the gold queries it is a ceiling."""
+    """A system that proposes the candidates and selects one. With the gold queries it is a ceiling.
+
+    >>> with wb.open_study("bundled-dev", limit=3) as study:
+    ...     ceiling = wb.replayed("ceiling", wb.gold_candidates(study.benchmark), wb.Majority())
+    ...     print(study.run(ceiling).questions["correct"].mean())
+    1.0
+    """
     return System(name, WHOLE_SCHEMA, (), (Proposed(candidates),), (), select)

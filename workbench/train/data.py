@@ -34,7 +34,11 @@ Format = Literal["gemini", "openai", "huggingface"]
 
 
 def training_examples(benchmark: Benchmark) -> tuple[Example, ...]:
-    """Every question of the split with the query that answers it."""
+    """Every question of the split with the query that answers it.
+
+    >>> wb.training_examples(wb.open_benchmark("bundled-train"))[0].question
+    'How many of our present members hold the master certificate?'
+    """
     return tuple(
         Example(question.text, benchmark.golds[question.id].sql, question.evidence)
         for question in benchmark.questions
