@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.prompts.prompt import load
+from workbench.prompts import load
 
 CHECKOUT = Path(__file__).parents[1]
 GUIDE = (CHECKOUT / ".github/CONTRIBUTING.md").read_text()

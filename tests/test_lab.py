@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import pytest
 
 from workbench import replies
-from workbench.forms import response_format
 from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.llm.faults import Refusal
-from workbench.llm.scripted import scripted
-from workbench.prompts.prompt import Prompt
+from workbench.llm.send import scripted
+from workbench.prompts import Prompt
+from workbench.replies import response_format
 from workbench.sql.executor import Executor
 from workbench.sql.texts import mac_sql_text
 from workbench.types import Candidate, Column, Context, Question, Schema, Table

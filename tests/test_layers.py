@@ -15,7 +15,7 @@ LAYERS: list[set[str]] = [  # the lowest first
     {"types", "canonical"},
     {"store", "prompts", "pool", "terminal"},
     {"llm", "sql"},
-    {"replies", "forms"},
+    {"replies"},
     {"benchmarks", "lab"},
     {"retrieve", "evaluate"},
     {"systems", "cluster"},

@@ -16,11 +16,11 @@ from workbench.explorer.compare import compare as compare
 from workbench.lab import Lab as Lab
 from workbench.label import labels as labels
 from workbench.llm.cache import Cache as Cache
+from workbench.llm.calls import register as register
 from workbench.llm.client import Client as Client
-from workbench.llm.keys import register as register
 from workbench.llm.money import Budget as Budget
-from workbench.llm.scripted import scripted as scripted
-from workbench.prompts.prompt import Prompt as Prompt
+from workbench.llm.send import scripted as scripted
+from workbench.prompts import Prompt as Prompt
 from workbench.report import figures as figures
 from workbench.report import tables as tables
 from workbench.report.tables import published as published

@@ -18,12 +18,10 @@ from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from workbench.errors import one_of
-from workbench.forms import response_format
-from workbench.llm import parameters as settings
+from workbench.llm import calls
 from workbench.llm.client import Client
-from workbench.llm.money import listed
-from workbench.prompts.prompt import Prompt, load
-from workbench.replies import CUT, Unread, answer
+from workbench.prompts import Prompt, load
+from workbench.replies import CUT, Unread, answer, response_format
 from workbench.sql.executor import Executor
 from workbench.sql.schema import describe, read_schema, with_examples
 from workbench.sql.texts import context_data, create_table_text
@@ -100,7 +98,7 @@ class Lab:
     unread: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        settings.check_given(self.parameters)
+        calls.check_given(self.parameters)
         one_of(("on", "auto", "off"), structured=self.structured)
 
     def ask(self, step: Step, prompt: str | Prompt, about: Context | Question, read: Reader[T],
@@ -142,11 +140,11 @@ class Lab:
 
     def longer(self, request: Request, reply: Completion) -> Request | None:
         """The request with more room, if its reply was cut off at a limit that no user set."""
-        given = settings.given_for(request.model, request.prompt, self.parameters)
-        ours = "max_tokens" in request.parameters and not settings.LIMITS & given.keys()
+        given = calls.given_for(request.model, request.prompt, self.parameters)
+        ours = "max_tokens" in request.parameters and not calls.LIMITS & given.keys()
         if reply.finish_reason != "length" or not ours:
             return None
-        return settings.with_more_room(request, thought=not answer(reply.text))
+        return calls.with_more_room(request, thought=not answer(reply.text))
 
     def request(self, step: Step, prompt: str | Prompt, about: Context | Question, sample: int = 0, /, *,
                 schema_text: Callable[[Schema], str] = create_table_text, **data: Any) -> Request:  # fmt: skip
@@ -159,9 +157,9 @@ class Lab:
         if isinstance(about, Context):
             data = context_data(about, schema_text) | data
         template, model = load(prompt, self.prompts), step.model
-        given = settings.given_for(model, template.name, self.parameters)
-        sent = settings.call_parameters(model, step.temperature, template.output_limit, given)
-        takes = self.structured == "auto" and listed(model).get("supports_response_schema")
+        given = calls.given_for(model, template.name, self.parameters)
+        sent = calls.call_parameters(model, step.temperature, template.output_limit, given)
+        takes = self.structured == "auto" and calls.listed(model).get("supports_response_schema")
         if (self.structured == "on" or takes) and (form := response_format(template.name)):
             sent = {"response_format": form} | sent
         messages = template.messages(**data)

@@ -2,7 +2,8 @@
 
 A reader takes the reply's text and returns its answer, or raises `Unread`; the lab then asks once more. No reader
 guesses: a reply in another form is unread, and so is one that gives two different answers. The lab marks the end of a
-reply that was cut off with `CUT`, and a query that reaches it is unread.
+reply that was cut off with `CUT`, and a query that reaches it is unread. `response_format` is what a `structured` lab
+sends of a form that is a JSON object.
 """
 
 import ast
@@ -43,6 +44,20 @@ _HINTS = re.compile(r"(?is)\s*\(hints?:\s*(.*?)\)\s*\Z")
 CUT = "…"
 _ALL = ("keep_all", "drop_all")
 _EFFORT = 200_000  # characters of a reply that are tried as JSON, so that any reading ends soon
+
+_TEXT, _LIST = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
+_REASONING = {"chain_of_thought_reasoning": _TEXT}
+_DECISION = {"anyOf": [{"enum": ["keep_all", "drop_all"]}, _LIST]}
+_YES_OR_NO = {"type": "string", "enum": ["Yes", "No"]}
+# By prompt: the members of the JSON object, and the form of further ones, which stand for tables.
+_FORMS: dict[str, tuple[dict[str, Any], Any]] = {
+    "prune/select_tables": ({**_REASONING, "table_names": _LIST}, False),  # CHESS, figures 8 to 12
+    "prune/select_columns": (_REASONING, _LIST),
+    "prune/filter_column": ({**_REASONING, "is_column_information_relevant": _YES_OR_NO}, False),
+    "generate/chess_candidate": ({**_REASONING, "SQL": _TEXT}, False),
+    "fix/reviser": ({**_REASONING, "revised_SQL": _TEXT}, False),
+    "prune/mac_selector": ({}, _DECISION),  # MAC-SQL, appendix A.1
+}
 
 
 class Unread(ValueError):  # noqa: N818  it names what the reply is
@@ -170,6 +185,18 @@ def examples(text: str) -> list[Example]:
             hint = _HINTS.search(question) or ("", str(row.get("hint") or ""))
             found.append(Example(_HINTS.sub("", question), query, hint[1]))
     return _only([found] if found else [], 'a JSON object a line, with "input" and "output"')
+
+
+def response_format(prompt: str) -> dict[str, Any] | None:
+    """The parameter that tells a provider the form of a prompt's answer; None if it is no object."""
+    if prompt not in _FORMS:
+        return None
+    members, others = _FORMS[prompt]
+    schema = {"type": "object", "properties": members, "required": list(members),
+              "additionalProperties": others}  # fmt: skip
+    strict = others is False  # OpenAI's strict mode takes no others
+    named = {"name": prompt.partition("/")[2], "schema": schema, "strict": strict}
+    return {"type": "json_schema", "json_schema": named}
 
 
 def _query(said: str, asked: str) -> str:

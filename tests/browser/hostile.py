@@ -7,7 +7,7 @@ from contextlib import closing
 import workbench as wb
 from workbench.label.cases import Case
 from workbench.llm.client import Client
-from workbench.llm.scripted import scripted
+from workbench.llm.send import scripted
 from workbench.sql.reading import quote
 from workbench.types import Column, Execution, Question, Schema, Table
 

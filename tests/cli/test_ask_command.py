@@ -11,7 +11,7 @@ import workbench as wb
 from workbench.cli.ask import ask as command
 from workbench.errors import BadInputError, BudgetError
 from workbench.llm.client import Client
-from workbench.llm.scripted import scripted as model_of
+from workbench.llm.send import scripted as model_of
 
 COUNT = "How many animals are there?"
 

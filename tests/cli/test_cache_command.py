@@ -5,7 +5,7 @@ import json
 import pytest
 
 import workbench as wb
-from workbench.llm.scripted import scripted
+from workbench.llm.send import scripted
 
 
 @pytest.fixture

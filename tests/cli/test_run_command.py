@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from workbench.benchmarks.load import open_benchmark
-from workbench.prompts.prompt import load
+from workbench.prompts import load
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from workbench.embedded.index import index
 from workbench.embedded.prompt import read_schema
 from workbench.embedded.replies import answer
 from workbench.embedded.words import tokens
-from workbench.prompts.prompt import load
+from workbench.prompts import load
 from workbench.sql.schema import read_schema as schema_of
 from workbench.sql.schema import with_examples
 from workbench.sql.texts import create_table_text, mac_sql_text

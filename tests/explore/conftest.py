@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from workbench.llm.client import Client
-from workbench.llm.scripted import reply_with
+from workbench.llm.send import reply_with
 
 RIGHT, WRONG = "```sql\nSELECT count(*) FROM animal\n```", "```sql\nSELECT legs FROM animal\n```"
 

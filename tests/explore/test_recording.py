@@ -10,7 +10,7 @@ from workbench.errors import BadInputError
 from workbench.explorer.recording import cost, edited, record, template
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.scripted import scripted
+from workbench.llm.send import scripted
 
 OWN = wb.Prompt("# User\n## Question\n{{ question }}")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from workbench import replies
 from workbench.errors import BadInputError
-from workbench.prompts.prompt import check_folder, load, names, sections
+from workbench.prompts import check_folder, load, names, sections
 
 VARIABLES = {
     "question": "How many?",

@@ -8,7 +8,7 @@ import pytest
 from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.scripted import scripted
+from workbench.llm.send import scripted
 from workbench.sql.executor import Executor
 
 

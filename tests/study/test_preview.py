@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 from workbench.cli.run import reproduce, run
 from workbench.llm.cache import Cache
-from workbench.llm.keys import endpoint, register
-from workbench.prompts.prompt import load
+from workbench.llm.calls import endpoint, register
+from workbench.prompts import load
 from workbench.store import Store
 from workbench.study.experiment import experiment_of
 from workbench.study.preview import estimated, preview_home, stand_in

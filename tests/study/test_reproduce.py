@@ -115,7 +115,7 @@ def test_a_notebook_that_fails_is_told_by_its_cell_line_and_message_and_stops_no
 @pytest.mark.slow  # three kernels
 def test_a_notebook_whose_calls_failed_is_run_again(checkout):
     broken = f"""import workbench as wb
-from workbench.llm.scripted import scripted
+from workbench.llm.send import scripted
 from workbench.llm.faults import Refusal
 from workbench.study import study as module
 made = module.client_of

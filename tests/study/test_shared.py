@@ -52,7 +52,7 @@ def test_two_processes_make_each_call_once(other, selections, tmp_path, monkeypa
 
 
 def test_a_question_that_another_process_solves_is_waited_for(tmp_path, monkeypatch):
-    from workbench.llm.locks import Locks
+    from workbench.llm.turns import Locks
     from workbench.study import solve
 
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))

@@ -9,7 +9,7 @@ from workbench.errors import BudgetError
 from workbench.llm.client import Client
 from workbench.llm.faults import Refusal
 from workbench.llm.money import Budget
-from workbench.llm.scripted import scripted
+from workbench.llm.send import scripted
 from workbench.study.study import open_study
 from workbench.study.trace import candidates
 from workbench.systems.baselines import direct

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
-from workbench.prompts.prompt import names
+from workbench.prompts import names
 from workbench.systems.chase_sql import Synthetic
 from workbench.systems.mac_sql import Selector, decomposer
 from workbench.types import Candidate, Context, Trial

@@ -13,7 +13,7 @@ from workbench.evaluate.judge import judge
 from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.scripted import scripted
+from workbench.llm.send import scripted
 from workbench.sql.executor import Executor
 from workbench.systems.mac_sql import mac_sql
 from workbench.systems.system import solve

@@ -13,8 +13,8 @@ import click
 
 import workbench as wb
 from workbench.errors import BadInputError
+from workbench.llm.calls import check_model
 from workbench.llm.money import CAUTIOUS, cautious
-from workbench.llm.parameters import check_model
 
 # The names of systems on the command line, and in `workbench`.
 SYSTEMS = {"chase": "chase_sql", "chess": "chess_ir_cg_ut", "chess-ss": "chess_ir_ss_cg", "mac": "mac_sql",

@@ -34,8 +34,8 @@ from workbench.canonical import content_hash, folder_hash
 from workbench.errors import BadInputError, ClusterError, UnreadableDatabaseError
 from workbench.lab import Lab
 from workbench.llm.cache import Cache
+from workbench.llm.calls import runs_here
 from workbench.llm.client import Client
-from workbench.llm.keys import runs_here
 from workbench.sql.executor import Executor
 from workbench.sql.sandbox import Sandbox
 from workbench.store import Store

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from workbench.errors import BadInputError
-from workbench.llm.keys import Reply
+from workbench.llm.calls import Reply
 from workbench.llm.send import EMBEDDING
 from workbench.types import Request
 

@@ -15,8 +15,8 @@ from workbench.errors import BadInputError
 from workbench.evaluate.ex import ex_verdicts
 from workbench.explorer.compare import Comparison, Grid, answer, changed, unused, with_prompts
 from workbench.explorer.recording import Call, Edit, cost, edited, record, sql_in, template
-from workbench.llm.keys import runs_here
-from workbench.prompts.prompt import Prompt, names
+from workbench.llm.calls import runs_here
+from workbench.prompts import Prompt, names
 from workbench.report.display import group_numbers
 from workbench.store import home
 from workbench.study.run import Run, run_tables

@@ -12,9 +12,8 @@ import traitlets
 from workbench.errors import BadInputError
 from workbench.explorer.recording import amount, cost, record
 from workbench.lab import Lab
-from workbench.llm.keys import runs_here
-from workbench.llm.parameters import check_model
-from workbench.prompts.prompt import Prompt, check_folder
+from workbench.llm.calls import check_model, runs_here
+from workbench.prompts import Prompt, check_folder
 from workbench.report.figures import differences
 from workbench.report.tables import ResultTable, alone
 from workbench.study.measures import notes_on

@@ -14,10 +14,10 @@ from typing import Any
 from workbench import replies
 from workbench.errors import CacheMissError
 from workbench.lab import Lab
+from workbench.llm.calls import runs_here
 from workbench.llm.client import Client
-from workbench.llm.keys import runs_here
 from workbench.llm.money import Ledger, estimate
-from workbench.prompts.prompt import Prompt, load, sections
+from workbench.prompts import Prompt, load, sections
 from workbench.systems.system import System, select, stages, trials_of
 from workbench.types import Completion, Context, Question, Request, Selection
 

@@ -14,8 +14,8 @@ from uuid import uuid4
 
 import orjson
 
+from workbench.llm.calls import Reply
 from workbench.llm.faults import LONGEST, Refusal, pause, refusal, sort
-from workbench.llm.keys import Reply
 from workbench.llm.money import litellm, priced
 from workbench.llm.send import EMBEDDING, hidden
 from workbench.types import Request

@@ -17,7 +17,7 @@ import orjson
 
 from workbench.canonical import canonical
 from workbench.errors import BadInputError, StoreError, fault, kind, naming
-from workbench.llm.keys import request_key
+from workbench.llm.calls import request_key
 from workbench.llm.money import Statement
 from workbench.llm.send import FILTERED, asked, dropped
 from workbench.store import Store
@@ -70,6 +70,13 @@ class Cache(Store):
                 answer = replace(answer, fault="filtered", error=FILTERED)
             found[answer.key] = answer
         return found
+
+    def left_out(self, model: str) -> list[str]:
+        """The parameters that the model does not take: its cached calls were sent without them."""
+        select = "SELECT DISTINCT dropped FROM calls WHERE model = ? AND dropped <> ''"
+        return sorted(
+            {name for (names,) in self.read(select, [model]) for name in names.split(", ")}
+        )
 
     @property
     def waits(self) -> int:

@@ -18,17 +18,21 @@ from dataclasses import replace
 from weakref import WeakSet
 
 from workbench.errors import BudgetError, CacheMissError, ProviderError, StoppedError, StoreError
-from workbench.llm import keys
 from workbench.llm import send as http
 from workbench.llm.batch import Batches, takes
 from workbench.llm.cache import Cache, insert
+from workbench.llm.calls import (
+    address,
+    check_model,
+    check_parameters,
+    endpoint,
+    request_key,
+    runs_here,
+)
 from workbench.llm.faults import Refusal, error_in, pause, refusal
-from workbench.llm.keys import runs_here
-from workbench.llm.limiter import Limiter
-from workbench.llm.locks import Locks
 from workbench.llm.money import LETTERS, Budget, Ledger, Preview, dollars, estimate
-from workbench.llm.parameters import check_model, check_parameters
 from workbench.llm.send import Call, Send, send
+from workbench.llm.turns import Limiter, Locks
 from workbench.types import Completion, Request
 
 _loops: dict[int, asyncio.AbstractEventLoop] = {}  # by process: a forked one has no threads
@@ -89,12 +93,12 @@ class Client:
         if model not in self._endpoints:
             given = self.api_base
             given = given if isinstance(given, str) else given.get(model, "")
-            self._urls[model] = keys.address(model, given)
-            self._endpoints[model] = keys.endpoint(model, self._urls[model])
+            self._urls[model] = address(model, given)
+            self._endpoints[model] = endpoint(model, self._urls[model])
         return self._endpoints[model]
 
     def key(self, request: Request) -> str:
-        return keys.request_key(request, self.endpoint(request.model))
+        return request_key(request, self.endpoint(request.model))
 
     def cached(self, request: Request) -> Completion | None:
         """The cached answer or None; the ledger does not count it."""

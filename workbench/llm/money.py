@@ -13,17 +13,12 @@ import os
 import threading
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 from dataclasses import astuple, dataclass, replace
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-import orjson
-
 from workbench.errors import BudgetError
-from workbench.llm.keys import Reply, runs_here
+from workbench.llm.calls import Reply, longest, runs_here
 from workbench.store import Store
 from workbench.types import Completion, Request
 
@@ -32,7 +27,6 @@ if TYPE_CHECKING:
 
 CAUTIOUS = 5.0  # dollars that may be spent where nobody says how many
 LETTERS = 4  # of a token, about
-_LONGEST = 128_000  # tokens of output assumed for a model whose longest reply is not listed
 _FIRST = 4  # replies of a prompt after which their costs say what to reserve for the next
 _COLUMNS = "prompt, question, system, model, input, output, dollars, cached, again, fault"
 _loading = threading.Lock()
@@ -69,29 +63,6 @@ def priced(request: Request, reply: Reply) -> float | None:
     usage = reply.get("usage") or {}
     read, written = (usage.get(f"{side}_tokens") or 0 for side in ("prompt", "completion"))
     return price(request, read, written)
-
-
-@functools.cache
-def _bundled() -> Mapping[str, Mapping[str, Any]]:
-    package = Path(find_spec("litellm").origin)  # type: ignore[union-attr, arg-type]
-    path = package.with_name("model_prices_and_context_window_backup.json")
-    entries: Mapping[str, Mapping[str, Any]] = orjson.loads(path.read_bytes())
-    return entries
-
-
-def listed(model: str) -> Mapping[str, Any]:
-    """The model's limits and abilities from LiteLLM's list, without importing LiteLLM."""
-    provider, _, name = model.partition("/")
-    entry = _bundled().get(model) or _bundled().get(name, {})
-    return entry if str(entry.get("litellm_provider", "")).startswith(provider) else {}
-
-
-def longest(request: Request) -> int:
-    """The most tokens of a reply: the request's limit, else the model's."""
-    given = (request.parameters.get(name) for name in ("max_completion_tokens", "max_tokens"))
-    entry = listed(request.model)
-    known = (*given, entry.get("max_output_tokens"), entry.get("max_tokens"))
-    return next((int(number) for number in known if number), _LONGEST)
 
 
 def dollars(amount: float, unpriced: int = 0) -> str:

@@ -19,7 +19,7 @@ from pydantic.dataclasses import dataclass
 from workbench.benchmarks.benchmark import check_limit
 from workbench.benchmarks.load import BENCHMARKS, benchmark_name
 from workbench.errors import BadInputError, one_of, read_yaml
-from workbench.llm.parameters import ROLES, check_given, check_model
+from workbench.llm.calls import ROLES, check_given, check_model
 from workbench.types import Limits, Suspect
 
 MODEL_ROLES = (*ROLES, "small", "open", "tuned")  # the last three have rows of their own in tables

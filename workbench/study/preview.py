@@ -21,11 +21,10 @@ import pandas as pd
 
 from workbench.errors import BadInputError
 from workbench.llm.cache import Cache
+from workbench.llm.calls import Reply, longest
 from workbench.llm.client import Client
-from workbench.llm.keys import Reply
-from workbench.llm.money import Budget, Preview, estimate, longest, price
-from workbench.llm.scripted import reply_with
-from workbench.llm.send import EMBEDDING, answer_here
+from workbench.llm.money import Budget, Preview, estimate, price
+from workbench.llm.send import EMBEDDING, answer_here, reply_with
 from workbench.store import Store, home
 from workbench.study.experiment import Experiment
 from workbench.types import Request

@@ -34,7 +34,7 @@ from traitlets.config import Config
 from workbench.benchmarks.load import BENCHMARKS, open_benchmark
 from workbench.canonical import content_hash
 from workbench.errors import BadInputError, StoppedError, naming, one_of, redact
-from workbench.llm.keys import address, endpoint
+from workbench.llm.calls import address, endpoint
 from workbench.llm.money import dollars
 from workbench.sql.executor import file_state
 from workbench.store import Store, home

@@ -24,8 +24,7 @@ from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.llm.money import Budget, Tally, cautious, dollars
-from workbench.llm.parameters import left_out
-from workbench.prompts.prompt import check_folder
+from workbench.prompts import check_folder
 from workbench.report.style import Stamp
 from workbench.report.tables import ResultTable
 from workbench.retrieve.retrieval import by_letters, with_retrieval
@@ -153,7 +152,7 @@ class Study:
         benchmark, store = self.benchmark, self.lab.client.cache
         ex = "EX (Spider)" if benchmark.sense == "spider" else "EX (BIRD)"
         models = {self.model, *chain.from_iterable(self._asked.values())}
-        dropped = {model: given for model in models if (given := left_out(store, model))}
+        dropped = {model: given for model in models if (given := store.left_out(model))}
         return Stamp(self.model, benchmark.name, len(benchmark.questions), ex, dropped=dropped,
                      models_by_run=self._asked, similarity_by_run=self._similarity)  # fmt: skip
 

@@ -15,7 +15,7 @@ from workbench import replies
 from workbench.canonical import content_hash
 from workbench.errors import at_least, one_of
 from workbench.lab import Lab
-from workbench.prompts.prompt import Prompt
+from workbench.prompts import Prompt
 from workbench.sql.texts import create_table_text, examples_text
 from workbench.types import Candidate, Context, Example, Message, Request, Schema
 

@@ -13,7 +13,7 @@ from typing import Any
 from workbench import replies
 from workbench.errors import BadInputError, at_least, one_of
 from workbench.lab import Lab
-from workbench.prompts.prompt import Prompt
+from workbench.prompts import Prompt
 from workbench.sql.reading import normal_form
 from workbench.sql.texts import create_table_text, result_text
 from workbench.types import SUSPECT, Candidate, Context, Execution, Schema, Suspect, Trial

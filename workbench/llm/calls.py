@@ -1,0 +1,197 @@
+"""What a call asks: its key, its model and its parameters.
+
+A key hashes everything that a reply depends on and nothing else: no time-out and no API key. A parameter that
+a model does not take is not sent with the call, but stays in its key.
+"""
+
+import functools
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib import import_module, metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+
+import orjson
+
+from workbench.canonical import content_hash
+from workbench.errors import HIDDEN, BadInputError, redact
+from workbench.types import Request
+
+Reply = dict[str, Any]  # a chat completion in OpenAI's form
+Answer = Callable[[Request, str], Reply]
+Version = str | Callable[[str], str]
+_registered: dict[str, tuple[Answer, Version]] = {}
+
+ROLES = ("generation", "filtering", "judge", "rest")
+LIMITS = {"max_tokens", "max_completion_tokens"}  # two names of the limit on a reply's tokens
+_THOUGHT = 8_192  # tokens of thinking where no parameter limits them
+_KNOWN = {
+    "dimensions", "embedding", "encoding_format", "extra_body", "frequency_penalty", "keep_alive",
+    "logit_bias", "logprobs", "max_completion_tokens", "max_tokens", "min_p", "modalities",
+    "num_ctx", "prediction", "presence_penalty", "prompt_cache_key", "reasoning_effort",
+    "repetition_penalty", "response_format", "safety_settings", "seed", "service_tier", "stop",
+    "store", "temperature", "thinking", "tool_choice", "tools", "top_k", "top_logprobs", "top_p",
+    "user", "verbosity",
+}  # fmt: skip
+_SECRET = ("key", "secret", "password", "credentials", "headers", "_token")
+_LONGEST = 128_000  # tokens of output assumed for a model whose longest reply is not listed
+
+
+def request_key(request: Request, endpoint: str) -> str:
+    """The call's key: equal for two requests exactly when one reply can answer both."""
+    parts = {"version": 1, "endpoint": endpoint, "model": request.model, "sample": request.sample}
+    parts |= {"messages": request.messages, "parameters": request.parameters}
+    return content_hash("call", parts)
+
+
+def seed(request: Request) -> str:
+    """The seed of a model of this process: a hash of messages, temperature and sample."""
+    temperature = request.parameters.get("temperature")
+    return content_hash("seed", [request.messages, temperature, request.sample])
+
+
+def register(provider: str, answer: Answer, version: Version = "") -> None:
+    """Add a provider whose models run in this process: `answer` replies to a request and a seed.
+
+    `version`, or what it returns for a model's name, takes the place of the endpoint in keys.
+
+    >>> reply = {"choices": [{"message": {"content": "SELECT 1"}}]}
+    >>> wb.register("constant", lambda request, seed: reply, "1")
+    >>> wb.Client(wb.Cache()).complete(wb.Request("direct", "constant/any", [])).text
+    'SELECT 1'
+    """
+    _registered[provider] = (answer, version)
+
+
+def runs_here(model: str) -> tuple[Answer, Version] | None:
+    """The answering function and version of a model of this process; None for any other model."""
+    provider = model.partition("/")[0]
+    if provider not in _registered and provider in _installed():
+        module = import_module(_installed()[provider])
+        register(provider, module.answer, module.version)
+    return _registered.get(provider)
+
+
+@functools.cache
+def _installed() -> Mapping[str, str]:
+    """The modules of installed packages that answer for a provider."""
+    return {one.name: one.value for one in metadata.entry_points(group="workbench.models")}
+
+
+def endpoint(model: str, url: str) -> str:
+    """The endpoint in keys: the server's address, or the version of a model of this process.
+
+    A version that a function returns is followed by the address.
+    """
+    here = runs_here(model)
+    version: Version = here[1] if here else lambda _: ""
+    return version if isinstance(version, str) else f"{version(model)} {public(url)}".strip()
+
+
+def address(model: str, given: str = "") -> str:
+    """The model's URL: the given one, else PROVIDER_API_BASE or PROVIDER_BASE_URL, else ""."""
+    provider = model.partition("/")[0].upper().replace("-", "_")
+    named = os.environ.get(f"{provider}_API_BASE") or os.environ.get(f"{provider}_BASE_URL")
+    return given or named or ""
+
+
+def public(url: str) -> str:
+    """The URL without user, query and fragment; texts hide its user, password and query from now on."""
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
+    except ValueError as error:
+        raise BadInputError(
+            f"the address of the model's server is no URL ({redact(str(error))}): "
+            "write it like http://localhost:8000/v1"
+        ) from None
+    given = (parts.username, parts.password, *dict(parse_qsl(parts.query)).values())
+    HIDDEN.update(unquote(part) for part in given if part)
+    return urlunsplit((parts.scheme.lower(), host, parts.path.rstrip("/"), "", ""))
+
+
+def check_model(name: str) -> None:
+    provider, _, model = name.partition("/")
+    if not provider or not model:
+        form = "write PROVIDER/MODEL, like openai/gpt-4o"
+        raise BadInputError(f"model {name!r} names no provider: {form}")
+
+
+def check_parameters(parameters: Mapping[str, Any]) -> None:
+    for name in parameters:
+        if name not in _KNOWN:
+            raise BadInputError(
+                f"there is no parameter {name!r} among {', '.join(sorted(_KNOWN))}; what only "
+                f'one server knows goes into extra_body, as extra_body={{"{name}": ...}}'
+            )
+    if secret := next((n for n in parameters.get("extra_body") or () if n.endswith(_SECRET)), ""):
+        raise BadInputError(f"{secret!r} may be a secret: keys come from the environment")
+
+
+def check_given(given: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise BadInputError for parameters of neither a model nor a role, and for unknown ones."""
+    for owner, parameters in given.items():
+        if "/" not in owner and owner not in ROLES:
+            form = "give them by a model, like openai/gpt-4o, or by a role"
+            raise BadInputError(f"parameters of {owner!r}: {form}: {', '.join(ROLES)}")
+        check_parameters(parameters)
+
+
+@functools.cache
+def _bundled() -> Mapping[str, Mapping[str, Any]]:
+    package = Path(find_spec("litellm").origin)  # type: ignore[union-attr, arg-type]
+    path = package.with_name("model_prices_and_context_window_backup.json")
+    entries: Mapping[str, Mapping[str, Any]] = orjson.loads(path.read_bytes())
+    return entries
+
+
+def listed(model: str) -> Mapping[str, Any]:
+    """The model's limits and abilities from LiteLLM's list, without importing LiteLLM."""
+    provider, _, name = model.partition("/")
+    entry = _bundled().get(model) or _bundled().get(name, {})
+    return entry if str(entry.get("litellm_provider", "")).startswith(provider) else {}
+
+
+def longest(request: Request) -> int:
+    """The most tokens of a reply: the request's limit, else the model's."""
+    given = (request.parameters.get(name) for name in ("max_completion_tokens", "max_tokens"))
+    entry = listed(request.model)
+    known = (*given, entry.get("max_output_tokens"), entry.get("max_tokens"))
+    return next((int(number) for number in known if number), _LONGEST)
+
+
+def given_for(model: str, prompt: str, given: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """A user's parameters of a call: those of its model and its role; the role's win."""
+    roles = {"generate": "generation", "select": "judge"}
+    role = roles.get(prompt.partition("/")[0], "rest")
+    role = "filtering" if prompt.startswith("prune/filter_column") else role
+    return {**given.get(model, {}), **given.get(role, {})}
+
+
+def call_parameters(model: str, temperature: float, answer: int | None,
+                    given: Mapping[str, Any]) -> dict[str, Any]:  # fmt: skip
+    """The parameters of a step's call: its temperature, its output limit, and a user's, which win.
+
+    `answer` is the prompt's output limit in tokens. A user's None leaves a parameter out.
+    """
+    own: dict[str, Any] = {"temperature": temperature}
+    if answer and not LIMITS & given.keys():
+        thinks = "reasoning_effort" in given or listed(model).get("supports_reasoning")
+        thought = (given.get("thinking") or {}).get("budget_tokens") or _THOUGHT * bool(thinks)
+        own["max_tokens"] = _allowed(model, answer + int(thought))
+    return {name: value for name, value in (own | dict(given)).items() if value is not None}
+
+
+def with_more_room(request: Request, *, thought: bool) -> Request:
+    """The request with twice its output limit, and room for the thought that was cut off."""
+    room = 2 * request.parameters["max_tokens"] + _THOUGHT * thought
+    limit = {"max_tokens": _allowed(request.model, room)}
+    return replace(request, parameters={**request.parameters, **limit})
+
+
+def _allowed(model: str, tokens: int) -> int:
+    most = listed(model).get("max_output_tokens")
+    return min(tokens, most) if isinstance(most, int) else tokens
