@@ -11,11 +11,11 @@ import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from statistics import fmean
 
-from workbench.embedded.heads import OPERATIONS, Head, heads
+from workbench.embedded.heads import Head, heads
 from workbench.embedded.index import Index, Pieces, Tree
 from workbench.embedded.link import Features, Part, Reading, added, union
 from workbench.embedded.tests import Tests, sets, tests
@@ -66,19 +66,18 @@ def propose(context: Context, weights: Mapping[str, float], kept: int = 40) -> l
     with the best sets only.
     """
     reading = Reading(context, weights)
-    made, connect = reading.made, cache(reading.made.tree)
-    losses = {i: kind for i in range(len(reading.text)) if (kind := _loss(reading, i))}
-    gains = {i: -weights.get(f"left.{kind}", 0.0) for i, kind in losses.items()}
+    made, connect = reading.made, cache(partial(_joined, reading))
+    gains = {i: -weights.get(kind, 0.0) for i, kind in reading.losses.items()}
     drafts: list[tuple[float, Head, Tests, Tree, Features, list[int]]] = []
     tested_sets = sets(tests(reading), gains)
     for rank, head in enumerate(heads(reading), 1):
         for tested in tested_sets[: _COMBINED // rank]:
-            tree = connect(head.tables | tested.tables)
+            joined = connect(head.tables | tested.tables)
             # A total of the hint may already hold a test.
-            if tree and not any(part.pieces in head.inner_tests for part in tested.parts):
-                whole, left = _whole(reading, head, tested, tree, losses)
+            if joined and not any(part.pieces in head.inner_tests for part in tested.parts):
+                whole, left = _whole(reading, head, tested, joined)
                 score = head.score + tested.worth + reading.score(whole)
-                drafts.append((score, head, tested, tree, whole, left))
+                drafts.append((score, head, tested, joined[0], whole, left))
     found: dict[str, Hypothesis] = {}
     for score, head, tested, tree, whole, left in sorted(drafts, key=lambda d: -d[0]):
         if len(found) == kept:
@@ -97,52 +96,53 @@ def propose(context: Context, weights: Mapping[str, float], kept: int = 40) -> l
     return list(found.values())
 
 
-def _whole(
-    reading: Reading, head: Head, tests: Tests, tree: Tree, losses: Mapping[int, str]
-) -> tuple[Features, list[int]]:
-    """The features of a query beyond those of its parts, and the tokens that nothing explains."""
-    used = len(head.tables | tests.tables)
+def _joined(reading: Reading, tables: frozenset[int]) -> tuple[Tree, Features, int] | None:
+    """The joins that connect these tables, their features, and the tokens that name a table of theirs."""
+    if not (tree := reading.made.tree(tables)):
+        return None
     keys = (reading.fields.get(a) for e in tree.edges for a, _ in e.pairs)
     features: Features = {
-        "overlap": sum(head.mask & tests.mask & 1 << i > 0 for i in losses),
-        "tests.selected": not head.selected.isdisjoint(tests.columns),
-        "tree.used": used - 1.0,
-        "tree.between": len(tree.tables) - used,
+        "tree.used": len(tables) - 1.0,
+        "tree.between": float(len(tree.tables) - len(tables)),
         "tree.key_said": sum(min(1.0, found[0].strength) for found in keys if found),
     }
-    for name, kinds, answers in OPERATIONS:
-        cues = reading.all_cues(*kinds) if answers.isdisjoint(head.operations) else ()
-        features |= {f"{name}.missed": 1.0} if any(c.mask & ~tests.mask for c in cues) else {}
-    hints, fields = head.hints | tests.hints, head.fields | tests.fields
+    mentions = (m for t in tree.tables for m in reading.tables.get(t, ()) if m.strength >= 0.4)
+    return tree, features, union(m.mask for m in mentions)
+
+
+def _whole(
+    reading: Reading, head: Head, tests: Tests, joined: tuple[Tree, Features, int]
+) -> tuple[Features, list[int]]:
+    """The features of a query beyond those of its parts, and the tokens that nothing explains."""
+    (tree, joins, named), losses = joined, reading.losses
+    both = head.mask & tests.mask
+    features: Features = {
+        "overlap": float(sum(both >> i & 1 for i in losses)) if both else 0.0,
+        "tests.selected": float(not head.selected.isdisjoint(tests.columns)),
+        **joins,
+    }
+    for name, cues, answers in reading.asked:
+        if cues & ~tests.mask and answers.isdisjoint(head.operations):
+            features[f"{name}.missed"] = 1.0
+    hints = head.hints | tests.hints
     for clause in reading.definitions:
-        inner = any(f.pieces in head.inner_tests for f in clause.formulas)
-        kind = clause.formulas[0].kind if clause.formulas else ""
-        shown = kind == "row" and fields.intersection(clause.fields)  # if not through the hint
-        if kind and not (hints >> clause.number & 1 or inner or shown):
-            # A total is the whole of what is asked; a test may be about words that mean something else.
-            sure = 1.0 if kind in {"total", "best", "group_test"} else 0.3 + 0.7 * clause.fit
-            features = added(features, {f"unused.{kind}": sure})
+        if clause.formulas and not hints >> clause.number & 1:
+            kind = clause.formulas[0].kind
+            inner = head.inner_tests and any(f.pieces in head.inner_tests for f in clause.formulas)
+            fields = clause.fields if kind == "row" else ()  # shown, if not through the hint
+            if not (inner or any(i in head.fields or i in tests.fields for i in fields)):
+                # A total is the whole of what is asked; a test may be about words that mean something else.
+                sure = 1.0 if kind in {"total", "best", "group_test"} else 0.3 + 0.7 * clause.fit
+                features[f"unused.{kind}"] = features.get(f"unused.{kind}", 0.0) + sure
     if head.group:  # by a key that no joined table refers to: every group holds one row
         sheet = reading.made.sheets[reading.made.fields[head.group[0]].table]
         refers = any(edge.parent == sheet.id for edge in tree.edges)
-        features["group.degenerate"] = head.group == sheet.key and not refers
-    mentions = (m for t in tree.tables for m in reading.tables.get(t, ()) if m.strength >= 0.4)
-    mask = head.mask | tests.mask | union(m.mask for m in mentions)
+        features["group.degenerate"] = float(head.group == sheet.key and not refers)
+    mask = head.mask | tests.mask | named
     left = [i for i in losses if not mask >> i & 1]
-    return added(features, *({f"left.{losses[i]}": 1.0} for i in left)), left
-
-
-def _loss(reading: Reading, place: int) -> str:
-    """The kind of token that would be left unexplained; "" for one that need not be explained."""
-    token = reading.text[place]
-    if token.quoted or token.capital:
-        return "name" if token.low.isalnum() and token.content else ""
-    if token.number is not None:
-        return "number" if token.low != "one" else ""
-    if not token.content:
-        return ""
-    known = "word" if token.stem in reading.made.words else "other"
-    return "column" if reading.named >> place & 1 else known
+    for i in left:
+        features[losses[i]] = features.get(losses[i], 0.0) + 1.0
+    return features, left
 
 
 def render(made: Index, head: Head, tests: Sequence[Part], tree: Tree, *, distinct: bool) -> str:

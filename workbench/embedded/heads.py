@@ -10,21 +10,9 @@ from itertools import product
 from typing import Any
 
 from workbench.embedded.index import Pieces, columns_of
-from workbench.embedded.link import Features, Mention, Reading, added, closest, lowest, union
+from workbench.embedded.link import OPERATIONS, Features, Mention, Reading, added, closest, lowest, union
 from workbench.embedded.words import WORDS
 
-# Operations of a query, the cues that ask for each, and the operations that answer such a cue. Without any
-# of its cues an operation is `unasked`; a cue that no operation answers is `missed`.
-OPERATIONS = (
-    ("count", ("count",), {"count", "most"}),
-    ("sum", ("sum",), {"sum"}),
-    ("avg", ("avg",), {"avg"}),
-    ("extreme", ("max", "min", "most", "fewest"), {"extreme", "most"}),
-    ("group", ("each",), {"group"}),
-    ("distinct", ("distinct",), {"distinct", "list", "group"}),
-    ("percent", ("percent",), {"percent"}),
-    ("differ", ("differ",), {"differ"}),
-)
 _FUNCTIONS = {"avg": "AVG", "sum": "SUM", "max": "MAX", "min": "MIN"}
 _SIGNS = {"more": ">", "less": "<", "atleast": ">=", "atmost": "<="}
 _COUNT: Pieces = ("COUNT(*)",)

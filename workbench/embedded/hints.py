@@ -155,16 +155,20 @@ class _NoFormulaError(Exception):
 
 def _formula(tree: exp.Expr, made: Index, preferred: int = -1) -> Formula | None:
     """The formula of an expression; of several columns of a name, that of the preferred table, or of one met."""
+    meant = []  # by each column of the expression
+    for column in tree.find_all(exp.Column, bfs=False):
+        known = isinstance(column.this, exp.Identifier) and column.this.quoted
+        ids = made.named.get(column.name, []) if known else []
+        if column.table:
+            ids = [i for i in ids if made.where(i)[0].lower() == column.table]
+        if not ids:
+            return None
+        meant.append(ids)
     holder = exp.Tuple(expressions=[tree.copy()])
     tables, tests = [preferred], list[exp.Expr]()
     try:
-        for column in list(holder.find_all(exp.Column, bfs=False)):
-            known = isinstance(column.this, exp.Identifier) and column.this.quoted
-            ids = made.named.get(column.name, []) if known else []
-            if column.table:
-                ids = [i for i in ids if made.where(i)[0].lower() == column.table]
-            if not ids:
-                return None
+        columns = [*holder.find_all(exp.Column, bfs=False)]
+        for column, ids in zip(columns, meant, strict=True):
             order = [*tables, *(made.fields[i].table for i in ids)]  # a table met before goes first
             chosen = min(ids, key=lambda i: order.index(made.fields[i].table))
             tables.append(made.fields[chosen].table)

@@ -5,7 +5,7 @@ A mention is a few neighbouring tokens that fit a column or a table, by the word
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from workbench.embedded.hints import definitions
@@ -17,6 +17,18 @@ _GAP = 3  # tokens that may stand between two words of one mention
 _PLACES = 3  # mentions of one column
 _WEAKEST = 0.12  # the strength of a mention
 Features = dict[str, float]
+# Operations of a query, the cues that ask for each, and the operations that answer such a cue. Without any
+# of its cues an operation is `unasked`; a cue that no operation answers is `missed`.
+OPERATIONS = (
+    ("count", ("count",), {"count", "most"}),
+    ("sum", ("sum",), {"sum"}),
+    ("avg", ("avg",), {"avg"}),
+    ("extreme", ("max", "min", "most", "fewest"), {"extreme", "most"}),
+    ("group", ("each",), {"group"}),
+    ("distinct", ("distinct",), {"distinct", "list", "group"}),
+    ("percent", ("percent",), {"percent"}),
+    ("differ", ("differ",), {"differ"}),
+)
 
 
 class Mention(NamedTuple):
@@ -130,6 +142,29 @@ class Reading:
             what = self.text[cue.first].low in {"what", "how"}
             found |= {cue.end} if what or asks or before in WORDS["openings"] else set()
         return sorted(found) or [0]
+
+    @cached_property
+    def losses(self) -> dict[int, str]:
+        """The feature of each token that must be explained, if nothing explains it."""
+        kinds = {i: self._loss(i) for i in range(len(self.text))}
+        return {i: f"left.{kind}" for i, kind in kinds.items() if kind}
+
+    def _loss(self, place: int) -> str:
+        token = self.text[place]
+        if token.quoted or token.capital:
+            return "name" if token.low.isalnum() and token.content else ""
+        if token.number is not None:
+            return "number" if token.low != "one" else ""
+        if not token.content:
+            return ""
+        known = "word" if token.stem in self.made.words else "other"
+        return "column" if self.named >> place & 1 else known
+
+    @cached_property
+    def asked(self) -> list[tuple[str, int, set[str]]]:
+        """Each operation that is asked for, with the tokens that do and the operations that answer."""
+        masks = [union(cue.mask for cue in self.all_cues(*kinds)) for _, kinds, _ in OPERATIONS]
+        return [(o[0], mask, o[2]) for o, mask in zip(OPERATIONS, masks, strict=True) if mask]
 
     def part(self, pieces: Pieces, mask: int, features: Features, **about: Any) -> Part:
         """A part with its score by the weights and its place in the question."""

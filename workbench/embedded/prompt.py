@@ -55,15 +55,16 @@ def read(messages: Sequence[Message]) -> Asked:
     parts = re.split(r"^## +(.+?) *$", text, flags=re.MULTILINE)
     titled = zip(parts[1::2], (part.strip("\n") for part in parts[2::2]), strict=True)
     sections = {title: body for title, body in titled if title != "Worked example"}
+    if "Question" not in sections:  # it is the last line outside of fences
+        lines = [line for line in _FENCE.sub("", text).splitlines() if line.strip()]
+        sections = {"Question": (lines or [""])[-1], "Database schema": text} | sections
 
     def get(title: str) -> str:
         return sections.get(title, "")
 
-    # In a prompt without sections, the question is the last line outside of fences.
-    lines = [line for line in _FENCE.sub("", text).splitlines() if line.strip()]
     question, hint = (
         "" if line.strip() == "None." else " ".join(line.split())
-        for line in (sections.get("Question", (lines or [""])[-1]), get("Hint"))
+        for line in (get("Question"), get("Hint"))
     )
     found = _of_columns(f"{get('Values found')}\n{get('Missing entities')}")
     # A judge's prompt may show no values but those that the candidates compare columns with.
@@ -72,7 +73,7 @@ def read(messages: Sequence[Message]) -> Asked:
     found += [("", _plain(column), value) for column, value in compared]
     context = Context(
         Question("", "", question, hint),
-        read_schema(sections.get("Database schema", "" if "Question" in sections else text)),
+        read_schema(get("Database schema")),
         tuple(
             ValueMatch(table, column, value[1:-1].replace("''", "'"), "", 0.0, 0.0)
             for table, column, texts in found
@@ -131,15 +132,24 @@ def _created_tables(text: str) -> Iterator[Table]:
         columns: list[Column] = []
         primary: tuple[str, ...] = ()
         keys: list[ForeignKey] = []
-        for line in body.splitlines():
-            if key := _KEY.match(line):
-                own, others = (tuple(map(_plain, re.findall(_NAME, key[i] or ""))) for i in (2, 4))
-                primary = own if key[1] == "PRIMARY" else primary
-                keys += [ForeignKey(own, _plain(key[3]), others)] if key[3] else []
-            elif defined := _DEFINED.match(line):
-                columns.append(_column(defined[1], _plain(defined[2].strip()), defined[4] or ""))
-                primary = (columns[-1].name,) if defined[3] else primary
+        for column, own, key in filter(None, map(_defined, body.splitlines())):
+            columns += [column] if column else []
+            primary = own or primary
+            keys += [key] if key else []
         yield Table(_plain(name), tuple(columns), primary, tuple(keys))
+
+
+@lru_cache(maxsize=8192)  # prompts show the same columns in many orders
+def _defined(line: str) -> tuple[Column | None, tuple[str, ...], ForeignKey | None] | None:
+    """The column, the primary key and the foreign key that a line of CREATE TABLE defines."""
+    if key := _KEY.match(line):
+        own, others = (tuple(map(_plain, re.findall(_NAME, key[i] or ""))) for i in (2, 4))
+        foreign = ForeignKey(own, _plain(key[3]), others) if key[3] else None
+        return None, own if key[1] == "PRIMARY" else (), foreign
+    if defined := _DEFINED.match(line):
+        column = _column(defined[1], _plain(defined[2].strip()), defined[4] or "")
+        return column, (column.name,) if defined[3] else (), None
+    return None
 
 
 def _mac_tables(text: str) -> Iterator[Table]:
@@ -155,7 +165,6 @@ def _mac_tables(text: str) -> Iterator[Table]:
         yield Table(name, columns, (), foreign)
 
 
-@lru_cache(maxsize=8192)  # prompts show the same columns in many orders
 def _column(name: str, declared: str, note: str) -> Column:
     """The column with its comment, from which the list of example values is taken."""
     listed = _EXAMPLES.search(note)

@@ -21,7 +21,7 @@ from sqlglot import exp
 from workbench.embedded.combine import Hypothesis, draw, hypotheses, noisy, shares, spoken
 from workbench.embedded.prompt import Asked, one_column, read
 from workbench.embedded.words import STOPWORDS
-from workbench.sql.reading import normal_form, parse, quote
+from workbench.sql.reading import parse, quote
 from workbench.sql.texts import literal
 from workbench.types import Context, Message
 
@@ -77,13 +77,13 @@ def _mended(asked: Asked, temperature: float, seed: str) -> str:
     tried, result = asked.attempt
     if result and not _FAILED.match(result) and not _ALL_NULL.fullmatch(result):
         return _formed(asked, tried, "The query ran and gave rows; it stays as it is.")
-    does, same = elements(tried), normal_form(tried)
+    does = elements(tried)
     rows = {element for element in does if element.startswith(("reads", "keeps"))}
     empty = rows if result.lower().startswith("no rows") else {None}
     fit = [
         (hypothesis, hypothesis.score + _CLOSE * len(does & other) / (len(does | other) or 1))
         for hypothesis in hypotheses(asked.context)
-        if normal_form(hypothesis.sql) != same and not empty <= (other := elements(hypothesis.sql))
+        if (other := elements(hypothesis.sql)) != does and not empty <= other
     ]
     if not fit:
         return _formed(asked, tried, "Nothing better fits the question and the schema.")
@@ -301,14 +301,14 @@ def _synthetic(asked: Asked, _temperature: float, seed: str) -> str:
     tables, count = asked.context.schema.tables, _count(asked)
     chance = random.Random(seed)  # noqa: S311  no secret
     found: dict[str, None] = {}
+    numeric = re.compile("int|real|num|float|double|dec", re.IGNORECASE)
+    numbers = [[c for c in table.columns if numeric.search(c.type)] for table in tables]
+    shown = [[(c, v) for c in t.columns for v in c.examples if v is not None] for t in tables]
     for turn in range(4 * count if tables else 0):
-        table = chance.choice(tables)
-        numbers = [
-            c for c in table.columns if re.search(r"(?i)int|real|num|float|double|dec", c.type)
-        ]
-        column, number = chance.choice(table.columns), chance.choice(numbers or table.columns)
-        shown = [(c, v) for c in table.columns for v in c.examples if v is not None]
-        tested, value = chance.choice(shown or [(column, 1)])
+        at = chance.choice(range(len(tables)))
+        table = tables[at]
+        column, number = chance.choice(table.columns), chance.choice(numbers[at] or table.columns)
+        tested, value = chance.choice(shown[at] or [(column, 1)])
         text, sql = _FORMS[turn % len(_FORMS)].format(
             table=_said(table.name), T=quote(table.name), column=_said(column.name), C=quote(column.name),
             number=_said(number.name), N=quote(number.name), least=chance.randint(1, 5),
