@@ -10,7 +10,16 @@ from itertools import product
 from typing import Any
 
 from workbench.embedded.index import Pieces, columns_of
-from workbench.embedded.link import OPERATIONS, Features, Mention, Reading, added, closest, lowest, union
+from workbench.embedded.link import (
+    OPERATIONS,
+    Features,
+    Mention,
+    Reading,
+    added,
+    closest,
+    lowest,
+    union,
+)
 from workbench.embedded.words import WORDS
 
 _FUNCTIONS = {"avg": "AVG", "sum": "SUM", "max": "MAX", "min": "MIN"}

@@ -52,9 +52,9 @@ class Asked(NamedTuple):
 def read(messages: Sequence[Message]) -> Asked:
     """The first message of the user; one after a reply only asks for the same again."""
     text = next((str(m["content"]) for m in messages if m.get("role") == "user"), "")
-    parts = re.split(r"^## +(.+?) *$", text, flags=re.MULTILINE)
-    titled = zip(parts[1::2], (part.strip("\n") for part in parts[2::2]), strict=True)
-    sections = {title: body for title, body in titled if title != "Worked example"}
+    titled = (part.partition("\n") for part in f"\n{text}".split("\n## ")[1:])
+    sections = {title.strip(" "): body.strip("\n") for title, _, body in titled}
+    sections.pop("Worked example", None)
     if "Question" not in sections:  # it is the last line outside of fences
         lines = [line for line in _FENCE.sub("", text).splitlines() if line.strip()]
         sections = {"Question": (lines or [""])[-1], "Database schema": text} | sections

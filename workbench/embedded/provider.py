@@ -15,6 +15,9 @@ from workbench.llm.send import EMBEDDING
 from workbench.types import Request
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
+_OTHER = re.compile(r"[^\x00-\x7f]")
+_STARTS = re.sub(rb"\w", b"a", re.sub(rb"\W", b" ", bytes(range(256))))  # a table of bytes
+_SIGNS = re.sub(r"[\w\s]", "", bytes(range(128)).decode()).encode()
 MODEL = "embedded/parser"
 
 
@@ -34,14 +37,24 @@ def answer(request: Request, seed: str) -> Reply:
     write = importlib.import_module("workbench.embedded.replies").answer
     temperature = float(request.parameters.get("temperature", 1.0))
     text = write(request.messages, temperature=temperature, seed=seed)
-    tokens = list(_TOKEN.finditer(text))
-    limit = int(request.parameters.get("max_tokens") or len(tokens))
-    cut = limit < len(tokens)
-    text = text[: tokens[limit - 1].end()] if cut else text
+    tokens = _count(text)
+    limit = int(request.parameters.get("max_tokens") or tokens)
+    if cut := limit < tokens:
+        text = text[: [*_TOKEN.finditer(text)][limit - 1].end()]
     message = {"role": "assistant", "content": text}
-    asked = sum(len(_TOKEN.findall(str(m["content"]))) for m in request.messages)
+    asked = sum(_count(str(m["content"])) for m in request.messages)
     return {
         "model": MODEL,
         "choices": [{"message": message, "finish_reason": "length" if cut else "stop"}],
-        "usage": {"prompt_tokens": asked, "completion_tokens": min(limit, len(tokens))},
+        "usage": {"prompt_tokens": asked, "completion_tokens": min(limit, tokens)},
     }
+
+
+def _count(text: str) -> int:
+    """The number of tokens in a text, found much faster than by the pattern."""
+
+    def alike(other: re.Match[str]) -> str:
+        return "a" if other[0].isalnum() else " " if other[0].isspace() else "?"
+
+    data = f" {text if text.isascii() else _OTHER.sub(alike, text)}".encode()
+    return data.translate(_STARTS).count(b" a") + len(data) - len(data.translate(None, _SIGNS))
