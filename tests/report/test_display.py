@@ -91,6 +91,8 @@ def test_records_show_what_they_hold():
     assert "REFERENCES zoo (zoo)" in schema
     assert "Not read: zoo" in schema
     assert trial.index("As proposed") < trial.index("After fix 1") < trial.index("reply")
+    failed = DISPLAYS[Execution](Execution("error", error="no such table: zoo"))
+    assert "no such table: zoo" in failed
     assert "zoo.zoo: &#39;zoo&#39;" in context
     assert "SQL: zoo" in context
     assert "Candidates: 4; results: 2." in selection

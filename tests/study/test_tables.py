@@ -113,3 +113,4 @@ def test_a_claim_takes_numbers_by_label_or_a_sentence(paid, runs, holds, of, exp
 def test_a_parser_judges_no_claim(study, runs):
     study.save("a_table", runs.accuracy().alone("A table"))
     assert study.claim("So it is.", holds=True).holds is None
+    assert study.claim("So it is.", pd.Series([True, True], ["a", "b"])).holds is None
