@@ -1,12 +1,15 @@
 """What the explorer's page asks for, as it is answered: shown, priced, run, kept, compared and saved."""
 
 import json
+import math
 
 import pytest
 
 import workbench as wb
 from workbench.errors import BadInputError
 from workbench.store import home
+from workbench.types import Execution
+from workbench.widgets import result
 
 BRIEF = {"source": "# User\nBe brief. {{ question }}"}
 
@@ -64,6 +67,12 @@ def test_the_temperature_of_a_step_is_kept_and_that_of_another_refused(zoo, expl
     assert {one.parameters["temperature"] for one in zoo.asked} == {0.0, 0.5}
     refused = ask(explorer, "keep", edits={"retrieve/keywords": {"temperature": 0.5}})
     assert "retrieve/keywords" in refused["error"]
+
+
+def test_numbers_that_javascript_cannot_hold_reach_the_page_as_text():
+    cells = (2**53, -(2**53), math.inf, 2**53 - 1, 0.5, None)
+    sent = result(Execution("ok", tuple("abcdef"), (cells,), 1, "f"))["rows"]
+    assert sent == [["9007199254740992", "-9007199254740992", "inf", 2**53 - 1, 0.5, None]]
 
 
 def test_outcomes_of_cached_runs_mark_the_questions_of_each_system(zoo):

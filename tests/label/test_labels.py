@@ -199,6 +199,10 @@ def test_people_say_what_figures_draw_and_else_the_rules(opened, store):
     rows = found[["question_id", "error", "automatic"]].values.tolist()
     assert rows[:3] == [["1", "Other", False], ["1", "Gold Error", False], ["2", "disputed", False]]
     assert rows[3] == ["3", "Schema Linking Error", True]
+    assert not found["apart"].any()
+    (one,) = cases(study, run, open_taxonomy("CHASE-SQL"))
+    store.add([Label.of(one, "CHASE-SQL", "Wrong Golden Query", annotator="ann")])
+    assert errors(study, {"it": run}, "CHASE-SQL")["apart"].all()
 
 
 def test_corrected_golds_are_a_revision_of_the_benchmark(opened, store):

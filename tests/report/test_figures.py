@@ -197,6 +197,13 @@ def test_the_papers_own_venn_diagram_is_counted_as_it_prints_it(shown_text):
     assert lone.to_dict() == {a: 35, b: 30, c: 38}
 
 
+def test_an_accuracy_of_one_sample_alone_says_which_so_that_it_can_be_traced(trials):
+    frame = trials()
+    one = figures.accuracies(frame.tail(1), ["generator"])
+    assert one["sample"].tolist() == frame["sample"].tail(1).tolist() != [0]
+    assert "sample" not in figures.accuracies(frame, ["generator"])
+
+
 @pytest.mark.parametrize("count", [1, 4])
 def test_a_venn_diagram_of_other_numbers_is_refused_with_a_way_out(trials, count):
     with pytest.raises(BadInputError, match="agreement"):

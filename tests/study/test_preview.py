@@ -9,6 +9,8 @@ from click.testing import CliRunner
 from workbench.cli.run import reproduce, run
 from workbench.llm.cache import Cache
 from workbench.llm.calls import endpoint, register
+from workbench.llm.client import Client
+from workbench.llm.send import scripted
 from workbench.prompts import load
 from workbench.store import Store
 from workbench.study.experiment import experiment_of
@@ -70,10 +72,13 @@ def test_a_preview_of_a_run_counts_what_is_cached(told):
     assert lines[-3].split()[:3] == ["together", "0", "6"]
 
 
-def test_no_reply_is_estimated_longer_than_its_call_allows():
+def test_at_worst_every_reply_is_as_long_as_its_call_allows_however_short_earlier_ones_were():
+    short = Request("generate/direct", "openai/gpt-4", [{"role": "user", "content": "Hello"}])
+
     def worst(most):
         given = {"model": "openai/gpt-4", "parameters": {"openai/gpt-4": {"max_tokens": most}}}
         with Cache() as store, preview_home() as home:
+            Client(store, send=scripted(["SELECT 1"])).complete(short)
             few = replace(experiment_of("bundled-dev"), preview=3, figures=home, **given)
             with open_study(few, limit=10) as study:
                 study.run(study.direct())
