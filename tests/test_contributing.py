@@ -54,7 +54,7 @@ SELECT ...
 """
 MINE = """    "mine": Release(("mine.json",), "databases", 12, "bundled-train", "https://example.org"),
 """
-TEST_MINE = """from workbench.benchmarks.load import open_benchmark
+TEST_MINE = """from workbench.benchmarks.benchmark import open_benchmark
 
 
 def test_its_questions_are_read(tiny, tmp_path):

@@ -1,6 +1,6 @@
 # The names of `import workbench as wb`. Type checkers and editors read them here, and so does `__init__.py`.
+from workbench.benchmarks.benchmark import open_benchmark as open_benchmark
 from workbench.benchmarks.benchmark import with_golds as with_golds
-from workbench.benchmarks.load import open_benchmark as open_benchmark
 from workbench.benchmarks.predictions import candidates as candidates
 from workbench.benchmarks.predictions import read_predictions as read_predictions
 from workbench.benchmarks.predictions import write_predictions as write_predictions
@@ -25,11 +25,11 @@ from workbench.report import figures as figures
 from workbench.report import tables as tables
 from workbench.report.tables import published as published
 from workbench.retrieve.retrieval import Descriptions as Descriptions
+from workbench.retrieve.retrieval import Embedding as Embedding
 from workbench.retrieve.retrieval import Keywords as Keywords
+from workbench.retrieve.retrieval import Lexical as Lexical
 from workbench.retrieve.retrieval import Matching as Matching
 from workbench.retrieve.retrieval import Retrieval as Retrieval
-from workbench.retrieve.similarity import Embedding as Embedding
-from workbench.retrieve.similarity import Lexical as Lexical
 from workbench.retrieve.values import LSH as LSH
 from workbench.retrieve.values import Trigram as Trigram
 from workbench.sql.executor import Executor as Executor

@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.benchmark import open_benchmark
 from workbench.prompts import load
 
 

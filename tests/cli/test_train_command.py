@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.train.pools import write_answers
-from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.benchmark import open_benchmark
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 import workbench as wb
-from workbench.benchmarks.benchmark import some
-from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.benchmark import open_benchmark, some
 from workbench.llm.send import answer_here
 from workbench.study.solve import solve_all
 

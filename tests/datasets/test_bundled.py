@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from workbench.benchmarks.load import (
+from workbench.benchmarks.benchmark import (
     BENCHMARKS,
     bundled_splits,
     check,

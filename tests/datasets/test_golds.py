@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.benchmarks.benchmark import Benchmark, with_golds
-from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.benchmark import Benchmark, open_benchmark, with_golds
 from workbench.errors import BadInputError
 from workbench.sql.reading import normalise_text
 from workbench.types import Gold, Question

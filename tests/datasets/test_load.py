@@ -6,8 +6,7 @@ from collections import Counter
 
 import pytest
 
-from workbench.benchmarks.benchmark import size, some
-from workbench.benchmarks.load import lacking, open_benchmark
+from workbench.benchmarks.benchmark import lacking, open_benchmark, size, some
 from workbench.errors import BadInputError
 from workbench.types import Gold, Question
 

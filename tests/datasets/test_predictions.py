@@ -6,7 +6,7 @@ import random
 import pandas as pd
 import pytest
 
-from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.benchmark import open_benchmark
 from workbench.benchmarks.predictions import COLUMNS, read_predictions, write_predictions
 from workbench.errors import BadInputError
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.benchmark import open_benchmark
 from workbench.evaluate.spider_em import exact_match, hardness
 from workbench.types import Column, ForeignKey, Schema, Table
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.label.conftest import case, result
-from workbench.benchmarks.load import Flaw, open_benchmark
+from workbench.benchmarks.benchmark import Flaw, open_benchmark
 from workbench.label.cases import difference, open_taxonomy, suggest, suggested
 from workbench.label.labels import known_flaws
 from workbench.sql.facts import aligned

@@ -12,7 +12,7 @@ import pytest
 import workbench as wb
 from tests.llm.server import Server
 from tests.llm.test_providers import MODELS, anthropic, gemini, openai
-from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.benchmark import open_benchmark
 from workbench.embedded.replies import answer
 from workbench.lab import Lab
 from workbench.sql.executor import Executor

@@ -9,13 +9,14 @@ import pytest
 from workbench.llm.faults import Refusal
 from workbench.retrieve.retrieval import (
     Descriptions,
+    Embedding,
     Keywords,
+    Lexical,
     Matching,
     Retrieval,
     by_letters,
     with_retrieval,
 )
-from workbench.retrieve.similarity import Embedding, Lexical
 from workbench.retrieve.values import Trigram
 from workbench.sql.texts import context_data
 from workbench.study.experiment import Experiment

@@ -15,7 +15,7 @@ from workbench.errors import CacheMissError
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.faults import Refusal
-from workbench.retrieve.similarity import Embedding, Lexical
+from workbench.retrieve.retrieval import Embedding, Lexical
 
 MODEL = "openai/text-embedding-3-small"
 

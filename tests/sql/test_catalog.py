@@ -90,17 +90,22 @@ def test_names_and_header_may_be_untidy(tmp_path, name, text):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "note"),
+    ("name", "text"),
     [
-        ("gone.csv", COUNTY, "the database has no such table"),
-        ("Schools.csv", HEADER, "no rows with an original_column_name"),
-        ("Schools.csv", "name\nCounty", "no rows with an original_column_name"),
-        ("Schools.csv", f"{COUNTY}\nGone\n", "table Schools has no column 'Gone'"),
-        ("frpm.csv", f'{HEADER}CDSCode,,"not closed\n{MEALS},,,,', f"no row describes {MEALS}"),
+        ("gone.csv", COUNTY),
+        ("Schools.csv", HEADER),
+        ("Schools.csv", "name\nCounty"),
+        ("frpm.csv", ""),
     ],
-)  # fmt: skip
-def test_a_row_that_does_not_fit_adds_one_note(tmp_path, name, text, note):
-    assert described(tmp_path, text, name)[1] == [f"{name}: {note}"]
+)
+def test_a_file_that_describes_no_column_adds_one_line(tmp_path, name, text):
+    column, notes = described(tmp_path, text, name)
+    assert (column.description, len(notes)) == ("", 1)
+    assert notes[0].startswith(f"{name}: ")
+
+
+def test_a_row_that_does_not_fit_leaves_the_others(tmp_path):
+    assert described(tmp_path, f"{COUNTY}\nGone\n")[0].description == "name of the county"
 
 
 def test_a_description_cannot_break_out_of_its_comment(tmp_path):

@@ -7,8 +7,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import BadInputError
-from workbench.retrieve.retrieval import with_retrieval
-from workbench.retrieve.similarity import Embedding
+from workbench.retrieve.retrieval import Embedding, with_retrieval
 from workbench.study.experiment import Experiment, load_experiment, shipped
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from workbench.benchmarks.load import lacking
+from workbench.benchmarks.benchmark import lacking
 from workbench.study.experiment import load_experiment, shipped
 from workbench.study.reproduce import plan, run
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.benchmark import open_benchmark
 from workbench.benchmarks.predictions import COLUMNS
 from workbench.evaluate.judge import judge
 from workbench.lab import Lab

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.benchmark import open_benchmark
 from workbench.lab import Lab
 from workbench.replies import sql_object
 from workbench.train.data import NoisySchema

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.train.pools import answers
-from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.benchmark import open_benchmark
 from workbench.errors import BadInputError
 from workbench.lab import Lab
 from workbench.sql.executor import Executor

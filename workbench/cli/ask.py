@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from workbench.benchmarks.load import bundled_splits, open_benchmark
+from workbench.benchmarks.benchmark import bundled_splits, open_benchmark
 from workbench.cli import options
 from workbench.errors import BadInputError
 from workbench.sql.texts import result_text

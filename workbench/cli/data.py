@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import orjson
 
-from workbench.benchmarks.load import BENCHMARKS, check, lacking, open_benchmark
+from workbench.benchmarks.benchmark import BENCHMARKS, check, lacking, open_benchmark
 from workbench.cli import options
 from workbench.errors import BadInputError
 from workbench.llm.cache import Cache

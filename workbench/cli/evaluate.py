@@ -7,8 +7,7 @@ from typing import Any, get_args
 
 import click
 
-from workbench.benchmarks.benchmark import Benchmark, with_golds
-from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.benchmark import Benchmark, open_benchmark, with_golds
 from workbench.benchmarks.predictions import candidates, read_predictions
 from workbench.canonical import plain
 from workbench.cli import options
@@ -84,8 +83,9 @@ def evaluate(benchmark: str, root: Path | None, limit: int | None, files: tuple[
         for name in by:
             frame = judging.by_feature(found, judged) if name == "feature" else found
             tables[f"\nby {name}"] = judging.summarise(frame, name)
-        if revised:
-            tables["\nunder other golds"] = judging.under_golds(found, revised, executor)
+        for name, other in revised.items():
+            again = judging.judge(other, given, executor)
+            tables[f"\nunder the golds {name}"] = judging.summarise(again)
     for title, table in tables.items():
         print(title, table.to_string(index=False, float_format="%.2f"), sep="\n")
     failed = found[found["gold_error"] != ""].drop_duplicates("question_id")

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import click
 
-from workbench.benchmarks.load import BENCHMARKS, benchmark_name
+from workbench.benchmarks.benchmark import BENCHMARKS, benchmark_name
 from workbench.benchmarks.predictions import ANSWERS, write_predictions
 from workbench.cli import options
 from workbench.llm.cache import Cache

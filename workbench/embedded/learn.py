@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
 import workbench as wb
-from workbench.benchmarks.load import known_flaws
+from workbench.benchmarks.benchmark import known_flaws
 from workbench.embedded.combine import WEIGHTS_FILE, Hypothesis, propose
 from workbench.embedded.prompt import read_schema
 from workbench.embedded.provider import MODEL

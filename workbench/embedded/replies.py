@@ -124,7 +124,7 @@ def elements(sql: str) -> frozenset[str]:
     "keeps only rows where `st = 'k'`" is one. Aliases are left out, since each query chooses its own.
     """
     tree = parse(sql)
-    if isinstance(tree, str):
+    if not tree:
         return frozenset()
     tree = tree.copy()
     found = {f"reads the table `{table.name}`" for table in tree.find_all(exp.Table)}

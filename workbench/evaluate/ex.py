@@ -1,28 +1,25 @@
-"""Execution accuracy (EX): whether a query returns the same result as the question's gold query; and Soft-F1.
+"""What comes of running a query and the gold query: execution accuracy (EX), Soft-F1, and VES and R-VES.
 
 BIRD compares results as sets of rows: the order of columns counts, the order of rows and duplicates do not. Spider
 allows any order of columns; it counts duplicates, and the order of rows if the gold query has ORDER BY, and its official
 script first drops every DISTINCT from both queries. On the same predictions the two differ by up to six points. A gold
 query that fails has no result, so no query equals it; a result that was cut off equals no other.
 
-VES and R-VES: how much faster a right answer runs than the gold query; a wrong answer scores 0.
-
-BIRD takes the ratios from wall-clock time: both queries run in turn 100 times, ratios three standard deviations or more
-from their mean are dropped, and of five such repeats the best score is reported. So its numbers change with the computer
-and the run. `by="opcodes"` counts SQLite's opcodes instead, which are the same everywhere. An opcode is no unit of time:
-a sort, or a LIKE over a long text, is a single one. So tables name these scores "VES, opcodes".
-
-Departs from BIRD's scripts in how time is measured: both queries run on one warm connection of the sandbox's worker, and
-all rows are fetched. BIRD opens a connection for each run; its VES stops the clock at the first row, and its R-VES
-includes the opening.
+VES and R-VES say how much faster a right answer runs than the gold query. BIRD takes the ratios from wall-clock time:
+both queries run in turn 100 times, ratios three standard deviations or more from their mean are dropped, and of five such
+repeats the best score is reported. So its numbers change with the computer and the run. `by="opcodes"` counts SQLite's
+opcodes instead, which are the same everywhere, but no unit of time: a sort, or a LIKE over a long text, is a single one.
+So tables name these scores "VES, opcodes". One departure: both queries run on one warm connection of the sandbox's
+worker, and all rows are fetched. BIRD opens a connection for each run; its VES stops the clock at the first row, and its
+R-VES includes the opening.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -35,6 +32,7 @@ from workbench.sql.reading import normalise_text
 from workbench.types import Execution, Limits, Row
 
 Pair = tuple[str, str]  # a question's id and a query that answers it
+Parts = Mapping[Path, Sequence[Pair]]  # of each database file
 
 
 def ex_verdicts(
@@ -53,15 +51,14 @@ def ex_verdicts(
         right = _right_in_spider(benchmark, parts, executor, limits)
         return [right[pair] for pair in pairs]
     known = known or {}
-    jobs: dict[Pair, tuple[Path, str]] = {}
-    golds: dict[str, tuple[Path, str]] = {}
+    jobs: dict[str | Pair, tuple[Path, str]] = {}  # of golds and of pairs
     for path, part in parts.items():
-        golds |= {key: (path, normalise_text(benchmark.golds[key].sql)) for key, _ in part}
+        jobs |= {key: (path, normalise_text(benchmark.golds[key].sql)) for key, _ in part}
         jobs |= {pair: (path, normalise_text(pair[1])) for pair in part if pair not in known}
-    distinct = list(dict.fromkeys([*golds.values(), *jobs.values()]))
+    distinct = list(dict.fromkeys(jobs.values()))
     prints = dict(zip(distinct, executor.result_fingerprints(distinct, limits), strict=True))
-    found = {**known, **{pair: prints[job] for pair, job in jobs.items()}}
-    return [bool(gold := prints[golds[key]]) and found[key, sql] == gold for key, sql in pairs]
+    found: dict[Any, str] = {**known, **{one: prints[job] for one, job in jobs.items()}}
+    return [bool(found[pair[0]]) and found[pair] == found[pair[0]] for pair in pairs]
 
 
 def suite_verdicts(
@@ -79,7 +76,7 @@ def suite_verdicts(
     return [right[pair] for pair in pairs]
 
 
-def by_database(benchmark: Benchmark, pairs: Iterable[Pair]) -> dict[Path, list[Pair]]:
+def by_database(benchmark: Benchmark, pairs: Iterable[Pair]) -> Parts:
     """The distinct pairs of each database file."""
     databases = {question.id: question.db_id for question in benchmark.questions}
     parts: dict[str, list[Pair]] = {}
@@ -88,39 +85,37 @@ def by_database(benchmark: Benchmark, pairs: Iterable[Pair]) -> dict[Path, list[
     return {benchmark.database(db_id): part for db_id, part in parts.items()}
 
 
-def results(
-    queries: Mapping[Path, Iterable[str]], executor: Executor, limits: Limits = DEFAULT
-) -> Iterator[dict[str, Execution]]:
-    """The executions of each database's queries, database by database; `normalise_text` of a query is its key.
+def executed(
+    benchmark: Benchmark, parts: Parts, executor: Executor, forms: Sequence[Callable[[str], str]],
+    limits: Limits = DEFAULT,
+) -> Iterator[tuple[Pair, list[Execution]]]:  # fmt: skip
+    """Each pair with the executions of its query in each form, then those of gold.
 
     With a cache, all queries of all databases run first; then the rows of one database at a time are read from it.
     """
+
+    def texts(pair: Pair) -> list[str]:
+        both = pair[1], benchmark.golds[pair[0]].sql
+        return [normalise_text(form(sql)) for sql in both for form in forms]
+
     jobs = {
-        path: [(path, text) for text in dict.fromkeys(map(normalise_text, own))]
-        for path, own in queries.items()
+        path: list(dict.fromkeys((path, text) for pair in part for text in texts(pair)))
+        for path, part in parts.items()
     }
     if executor.store and not executor.store.read_only:
         executor.result_fingerprints(list(chain.from_iterable(jobs.values())), limits)
-    for own in jobs.values():
-        found = executor.execute_many(own, limits)
-        yield {text: ran for (_, text), ran in zip(own, found, strict=True)}
+    for path, part in parts.items():
+        ran = dict(zip(jobs[path], executor.execute_many(jobs[path], limits), strict=True))
+        yield from ((pair, [ran[path, text] for text in texts(pair)]) for pair in part)
 
 
 def _right_in_spider(
-    benchmark: Benchmark,
-    parts: Mapping[Path, Sequence[Pair]],
-    executor: Executor,
-    limits: Limits = DEFAULT,
+    benchmark: Benchmark, parts: Parts, executor: Executor, limits: Limits = DEFAULT
 ) -> dict[Pair, bool]:
-    every = chain.from_iterable(parts.values())
-    texts = {(k, sql): (spider_text(sql), spider_text(benchmark.golds[k].sql)) for k, sql in every}
-    queries = {path: [x for pair in part for x in texts[pair]] for path, part in parts.items()}
-    right = {}
-    for part, ran in zip(parts.values(), results(queries, executor, limits), strict=True):
-        for pair in part:
-            ours, gold = (ran[normalise_text(text)] for text in texts[pair])
-            right[pair] = spider_equal(ours, gold, texts[pair][1])
-    return right
+    found = executed(benchmark, parts, executor, [spider_text], limits)
+    return {
+        pair: spider_equal(ours, gold, benchmark.golds[pair[0]].sql) for pair, (ours, gold) in found
+    }
 
 
 _QUOTED_OR_DISTINCT = re.compile(

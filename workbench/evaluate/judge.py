@@ -3,20 +3,17 @@
 A question whose gold query fails stays in the table, marked by `gold_status`; every answer to it is wrong.
 """
 
-from collections.abc import Mapping
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.evaluate.ex import by_database, results, soft_f1, spider_equal, spider_text
+from workbench.evaluate.ex import by_database, executed, soft_f1, spider_equal, spider_text
 from workbench.evaluate.spider_em import exact_match, hardness
 from workbench.evaluate.stats import PairedComparison, compare, mean_interval
 from workbench.sql.executor import Executor
 from workbench.sql.facts import features
-from workbench.sql.reading import normalise_text
 from workbench.types import Candidate, Execution, Question
 
 METRICS = ("ex_bird", "ex_spider", "em", "soft_f1")
@@ -46,16 +43,8 @@ def judge(benchmark: Benchmark, predictions: pd.DataFrame, executor: Executor) -
     answers = every.merge(predictions[[*names, "sample", "sql"]], how="left", on=names)
     answers["sample"] = answers["sample"].fillna(0).astype(int)
     pairs = list(zip(answers["question_id"], answers["sql"].fillna(""), strict=True))
-    parts = by_database(benchmark, pairs)
-    queries: dict[Path, list[str]] = {}
-    for path, part in parts.items():
-        own = [text for key, sql in part for text in (benchmark.golds[key].sql, sql)]
-        queries[path] = [*own, *map(spider_text, own)]
-    verdicts = {
-        (key, sql): _verdict(benchmark, asked[key], sql, ran)
-        for part, ran in zip(parts.values(), results(queries, executor), strict=True)
-        for key, sql in part
-    }
+    ran = executed(benchmark, by_database(benchmark, pairs), executor, [str, spider_text])
+    verdicts = {pair: _verdict(benchmark, asked[pair[0]], pair[1], *four) for pair, four in ran}
     frame = answers.join(pd.DataFrame([verdicts[pair] for pair in pairs], index=answers.index))
     measured = METRICS if benchmark.schemas else [name for name in METRICS if name != "em"]
     missing = dict.fromkeys(measured, 0.0) | {"status": "missing", "error": "no prediction"}
@@ -64,11 +53,10 @@ def judge(benchmark: Benchmark, predictions: pd.DataFrame, executor: Executor) -
 
 
 def _verdict(
-    benchmark: Benchmark, question: Question, sql: str, executions: Mapping[str, Execution]
-) -> dict[str, Any]:
+    benchmark: Benchmark, question: Question, sql: str, ran: Execution, spider_ran: Execution,
+    gold: Execution, spider_gold: Execution,
+) -> dict[str, Any]:  # fmt: skip
     gold_sql, schema = benchmark.golds[question.id].sql, benchmark.schemas.get(question.db_id)
-    texts = (sql, gold_sql, spider_text(sql), spider_text(gold_sql))
-    ran, gold, spider_ran, spider_gold = (executions[normalise_text(text)] for text in texts)
     return {
         "db_id": question.db_id,
         "difficulty": difficulty(benchmark, question),
@@ -134,34 +122,9 @@ def by_feature(verdicts: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
 
 def compare_generators(verdicts: pd.DataFrame, a: str, b: str) -> PairedComparison:
     """Generator a against b on the same questions in BIRD's sense of EX, by the first sample of each."""
-    databases = dict(zip(verdicts["question_id"], verdicts["db_id"], strict=True))
-    return compare(_right(verdicts, a, "ex_bird"), _right(verdicts, b, "ex_bird"), databases)
-
-
-def _right(verdicts: pd.DataFrame, generator: str, metric: str) -> dict[str, float]:
-    own = verdicts[verdicts["generator"] == generator].drop_duplicates("question_id")
-    return dict(zip(own["question_id"], own[metric], strict=True))
-
-
-def under_golds(
-    verdicts: pd.DataFrame, golds: Mapping[str, Benchmark], executor: Executor
-) -> pd.DataFrame:
-    """A row for each revised benchmark and generator: EX under its golds, and the paired difference to EX under the old.
-
-    Both are of the generator's first samples on the revised questions, in percent, in the benchmark's own sense. Jin et
-    al. (2026, arXiv 2601.08778) re-rank systems in this way.
-    """
-    rows = []
     first = verdicts.drop_duplicates(["generator", "question_id"])
-    for name, revised in golds.items():
-        metric = f"ex_{revised.sense}"
-        databases = {question.id: question.db_id for question in revised.questions}
-        again = judge(revised, first[first["status"] != "missing"], executor)
-        for generator in again["generator"].unique():
-            after, before = (_right(frame, generator, metric) for frame in (again, verdicts))
-            found = compare(after, {key: before[key] for key in after}, databases)
-            row = {"gold": name, "generator": generator, "n": found.n}
-            row["ex"] = 100 * sum(after.values()) / found.n
-            row |= {key: 100 * getattr(found, key) for key in ("difference", "low", "high")}
-            rows.append(row | {"p_value": found.p_value})
-    return pd.DataFrame(rows)
+    rows = zip(*(first[name] for name in ("generator", "question_id", "ex_bird")), strict=True)
+    right: dict[str, dict[str, float]] = {a: {}, b: {}}
+    for generator, key, verdict in rows:
+        right.setdefault(generator, {})[key] = verdict
+    return compare(right[a], right[b], dict(zip(first["question_id"], first["db_id"], strict=True)))

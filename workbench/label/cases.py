@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
 from pydantic import StringConstraints as Constraints
 
-from workbench.benchmarks.load import Flaw
+from workbench.benchmarks.benchmark import Flaw
 from workbench.errors import BadInputError, read_yaml
 from workbench.sql.facts import comparisons, functions, parts
 from workbench.sql.reading import normal_form, normalise_text, resolved

@@ -11,7 +11,7 @@ import orjson
 import pandas as pd
 from matplotlib.figure import Figure
 
-from workbench.benchmarks.load import known_flaws as known_flaws  # noqa: PLC0414  exported
+from workbench.benchmarks.benchmark import known_flaws as known_flaws  # noqa: PLC0414  exported
 from workbench.errors import naming
 from workbench.label.cases import cases, suggested
 from workbench.label.cases import open_taxonomy as open_taxonomy  # noqa: PLC0414

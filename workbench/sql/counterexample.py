@@ -33,7 +33,7 @@ def counterexample(
     returns more columns than the other, which shows without an example.
     """
     names = [used(sql, schema) for sql in (first, second)]
-    trees = [tree for tree in map(parse, (first, second)) if not isinstance(tree, str)]
+    trees = [tree for tree in map(parse, (first, second)) if tree]
     read = sorted(names[0].tables | names[1].tables)
     kinds = {table.kind for table in schema.tables if table.name in read}
     whole = any(table.db for tree in trees for table in tree.find_all(exp.Table))

@@ -25,7 +25,7 @@ def features(sql: str) -> dict[str, int] | None:
     are ours; the others agree with NL2SQL360's labels.
     """
     tree = parse(sql)
-    if isinstance(tree, str):
+    if not tree:
         return None
     nodes = list(tree.walk())
 
@@ -58,7 +58,7 @@ def features(sql: str) -> dict[str, int] | None:
 def functions(sql: str) -> frozenset[str]:
     """The names of the functions that a query calls, with CAST, CASE and the operators || and /."""
     tree = parse(sql)
-    nodes = [] if isinstance(tree, str) else list(tree.walk())
+    nodes = list(tree.walk()) if tree else []
     calls = [node for node in nodes if _is_scalar_call(node) or _is_aggregate(node)]
     names = (re.match(r"\w+(?=\()", call.sql("sqlite")) for call in calls)
     signs = {_SIGNS[type(node)] for node in nodes if type(node) in _SIGNS}

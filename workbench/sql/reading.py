@@ -16,7 +16,7 @@ from workbench.types import Schema, lower_name
 
 ColumnName = tuple[str, str]  # a table and its column, spelt as in the schema
 
-_LONGEST = 50_000  # characters; parsing a longer query takes seconds
+_LONGEST = 50_000  # characters; parsing more takes seconds
 # Other texts are refused before sqlglot, which would log warnings about many of them.
 _OPENING = re.compile(r"(?is)(?:\s|\(|--[^\n]*+|/\*.*?\*/)*+(?:SELECT|WITH|VALUES)\b")
 _QUOTED = re.compile(r"""('[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\])""")
@@ -50,27 +50,22 @@ def quote(identifier: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def parse(sql: str) -> exp.Expr | str:
-    """The tree, or the reason why this is not one query. The tree is cached: copy it before changing it.
+def parse(sql: str) -> exp.Expr | None:
+    """The tree of one query, None for other text. The tree is cached: copy it before changing it.
 
     The parser is a little more lenient than SQLite, and does not read everything that SQLite runs.
     """
-    if len(sql) > _LONGEST:
-        return f"longer than {_LONGEST} characters"
-    if not _OPENING.match(sql):
-        return "no query: it starts with neither SELECT nor WITH nor VALUES"
+    if len(sql) > _LONGEST or not _OPENING.match(sql):
+        return None
     try:
         trees = [tree for tree in sqlglot.parse(sql, read="sqlite") if tree]
-    except SqlglotError as error:
-        return str(error).partition("\n")[0]
-    except RecursionError:
-        return "nested too deeply"
+    except (SqlglotError, RecursionError):
+        return None
     queries = [tree for tree in trees if not isinstance(tree, exp.Semicolon)]
     if len(queries) != 1 or not isinstance(queries[0], exp.Query | exp.Values):
-        return f"{len(queries)} statements, or no query, where one query is expected"
-    if isinstance(queries[0], exp.Select) and not queries[0].expressions:
-        return "a SELECT without a result column"
-    return queries[0]
+        return None
+    is_bare = isinstance(queries[0], exp.Select) and not queries[0].expressions
+    return None if is_bare else queries[0]
 
 
 @lru_cache(maxsize=4096)  # many candidates of a question are equal
@@ -98,7 +93,7 @@ def normal_form(sql: str) -> str:
     query with a CAST to a type whose name sqlglot would change into one that SQLite understands otherwise.
     """
     plain, tree = " ".join(sql.split()), parse(sql)
-    if isinstance(tree, str) or len([*tree.find_all(exp.Cast)]) != len(_CAST.findall(sql)):
+    if not tree or len([*tree.find_all(exp.Cast)]) != len(_CAST.findall(sql)):
         return plain
     tree = tree.copy()
     for node in list(tree.walk()):
@@ -139,8 +134,6 @@ def used(sql: str, schema: Schema) -> Used:
     >>> sorted(wb.used("SELECT tname FROM tug WHERE built > 2000", schema).columns)
     [('tug', 'built'), ('tug', 'tname')]
     """
-    if len(sql) > _LONGEST:
-        return Used(error=f"longer than {_LONGEST} characters")
     empty = ";".join(
         f"CREATE TABLE {quote(t.name)} ({', '.join(quote(c.name) for c in t.columns)})"
         for t in schema.tables
@@ -172,14 +165,13 @@ class Resolved(NamedTuple):
 
 
 def _place(column: exp.Column) -> int:
-    start: int = column.this.meta.get("start", -id(column))
-    return start
+    return int(column.this.meta.get("start", -id(column)))
 
 
 def resolved(sql: str, schema: Schema) -> Resolved | None:
     """The query with every name looked up by sqlglot's `qualify`; None if it cannot be read."""
     tree = parse(sql)
-    if isinstance(tree, str):
+    if not tree:
         return None
     columns: dict[int, ColumnName] = {}
     try:

@@ -1,8 +1,8 @@
 """A database's `Schema`: read from an SQLite file, with example values and BIRD's descriptions if a prompt wants them.
 
 A sandboxed worker asks SQLite for names and declared types and never for rows, so neither an endless view nor a
-hostile one costs the caller more than seconds. Each table that SQLite cannot describe, and each file of descriptions
-that does not fit the database, adds a line to `Schema.skipped`; only a file that cannot be read at all raises an error.
+hostile one costs the caller more than seconds. A part that cannot be read adds a line to `Schema.skipped`; only a file
+that cannot be read at all raises an error.
 """
 
 import csv
@@ -15,7 +15,7 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import UnreadableDatabaseError
+from workbench.errors import UnreadableDatabaseError, content_of
 from workbench.sql.executor import Executor
 from workbench.sql.reading import quote, used
 from workbench.sql.sandbox import Answer, shared
@@ -23,12 +23,8 @@ from workbench.sql.texts import one_line
 from workbench.types import Column, ForeignKey, Limits, Schema, Table
 
 _SECONDS = 10.0  # for all of a schema
-_SAMPLE = Limits(
-    seconds=5.0, rows=1_000, bytes=64_000_000
-)  # of the rows that give a table's examples
-_CELLS = 50_000  # read for a table's examples
+_SAMPLE = Limits(seconds=5.0, rows=1_000, bytes=64_000_000)  # of the rows that give examples
 _LONGEST = 50  # characters of an example value
-_ROWS_FOR_NULL = 100_000  # rows of a table that are searched for NULLs
 
 
 def read_schema(path: Path) -> Schema:
@@ -110,10 +106,10 @@ def with_examples(
         names = [quote(column.name) for column in table.columns]
         # If SQLite used an index that covers the columns, other rows would come first.
         source = f"FROM main.{quote(table.name)} {'NOT INDEXED' * (table.kind == 'table')} LIMIT"
-        most = min(_SAMPLE.rows, _CELLS // len(names))
+        most = min(_SAMPLE.rows, 50_000 // len(names))
         queries = [f"SELECT {', '.join(map(_shown, names))} {source} {most}"]
         if nulls and per_column:
-            part = f"SELECT {', '.join(names)} {source} {_ROWS_FOR_NULL}"
+            part = f"SELECT {', '.join(names)} {source} 100000"
             tests = ", ".join(f"max({name} IS NULL)" for name in names)
             queries.append(f"SELECT {tests} FROM ({part})")
         results = executor.execute_many([(path, sql) for sql in queries], _SAMPLE)
@@ -159,52 +155,43 @@ def union_schema(schema: Schema, queries: Iterable[str]) -> Schema:
 
 
 def describe(schema: Schema, folder: Path) -> Schema:
-    """The schema with `description` and `value_description` filled from the folder's CSV files.
+    """The schema with the texts of BIRD's folder `database_description`, which has a CSV file for each table.
 
-    A `description` joins the CSV's expanded column name and its description, unless one repeats the other. Of two
-    files for one table, the file that spells its name as the table does counts.
+    The files differ in encoding, in the case of names, in their headers and in whether commas are quoted. A
+    `description` joins the expanded column name and the column description, unless one repeats the other. Of two files
+    for one table, the file that spells its name as the table does counts. A file that describes no column adds a line to
+    `skipped`.
     """
     tables = {table.name: table for table in schema.tables}
+    skipped = list(schema.skipped)
     files = [file for file in folder.glob("[!.]*") if file.suffix.lower() == ".csv"]
-    notes = [] if files else [f"{folder.name}: no such folder, or no CSV file in it"]
     for path in sorted(files, key=lambda file: (file.stem in tables, file.name)):
-        found = ["the database has no such table"]
-        if name := _find(path.stem, tables):
-            try:
-                tables[name], found = _described(tables[name], list(_rows(path)))
-            except OSError as error:
-                found = [str(error.strerror)]
-        notes += [one_line(f"{path.name}: {note}") for note in found]
-    return replace(schema, tables=tuple(tables.values()), skipped=(*schema.skipped, *notes))
+        name = _find(path.stem, tables)
+        columns = {column.name: column for column in tables[name].columns} if name else {}
+        described: dict[str, Column] = {}
+        for row in _rows(path):
+            if own := _find(row.get("original_column_name", ""), columns):
+                described.setdefault(own, _described(columns[own], row))
+        if name and described:
+            own_columns = tuple((columns | described).values())
+            tables[name] = replace(tables[name], columns=own_columns)
+        else:
+            skipped.append(one_line(f"{path.name}: it describes no column of the database"))
+    return replace(schema, tables=tuple(tables.values()), skipped=tuple(skipped))
 
 
-def _described(table: Table, rows: list[dict[str, str]]) -> tuple[Table, list[str]]:
-    """The table with the descriptions of the rows, and a note for each row that does not fit."""
-    if not rows or "original_column_name" not in rows[0]:
-        return table, ["no rows with an original_column_name"]
-    notes = []
-    columns = {column.name: column for column in table.columns}
-    seen: dict[str, Column] = {}
-    for row in rows:
-        name = _find(row["original_column_name"], columns)
-        if name is None:
-            notes.append(f"table {table.name} has no column {row['original_column_name']!r}")
-        elif name not in seen:
-            expanded, text = row.get("column_name", ""), row.get("column_description", "")
-            if _key(expanded) == _key(name):
-                expanded = ""
-            texts = [text] if _key(expanded) in _key(text) else [expanded, text]
-            meaning = row.get("value_description", "")
-            described = replace(columns[name], expanded=expanded, value_description=meaning)
-            seen[name] = replace(described, description=": ".join(filter(None, texts)))
-    if seen and (missing := [name for name in columns if name not in seen]):
-        notes.append(f"no row describes {', '.join(missing)}")
-    return replace(table, columns=tuple((columns | seen).values())), notes
+def _described(column: Column, row: dict[str, str]) -> Column:
+    expanded, text = row.get("column_name", ""), row.get("column_description", "")
+    if _key(expanded) == _key(column.name):
+        expanded = ""
+    texts = [text] if _key(expanded) in _key(text) else [expanded, text]
+    meaning, joined = row.get("value_description", ""), ": ".join(filter(None, texts))
+    return replace(column, expanded=expanded, description=joined, value_description=meaning)
 
 
 def _rows(path: Path) -> Iterator[dict[str, str]]:
     """The rows as dicts with normalised header names; blank rows are left out."""
-    raw = path.read_bytes()
+    raw = content_of(path)
     try:
         text = raw.decode("utf-16" if raw[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig")
     except UnicodeDecodeError:

@@ -16,8 +16,7 @@ import yaml
 from pydantic import BeforeValidator, Field, StrictFloat, StrictInt
 from pydantic.dataclasses import dataclass
 
-from workbench.benchmarks.benchmark import check_limit
-from workbench.benchmarks.load import BENCHMARKS, benchmark_name
+from workbench.benchmarks.benchmark import BENCHMARKS, benchmark_name, check_limit
 from workbench.errors import BadInputError, one_of, read_yaml
 from workbench.llm.calls import ROLES, check_given, check_model
 from workbench.types import Limits, Suspect

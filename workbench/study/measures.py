@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.benchmark import open_benchmark
 from workbench.benchmarks.predictions import candidates, read_predictions
 from workbench.evaluate.ex import efficiency
 from workbench.evaluate.stats import mean_interval

@@ -31,7 +31,7 @@ from jupyter_core.utils import ensure_event_loop
 from papermill.exceptions import PapermillExecutionError, strip_color
 from traitlets.config import Config
 
-from workbench.benchmarks.load import BENCHMARKS, open_benchmark
+from workbench.benchmarks.benchmark import BENCHMARKS, open_benchmark
 from workbench.canonical import content_hash
 from workbench.errors import BadInputError, StoppedError, naming, one_of, redact
 from workbench.llm.calls import address, endpoint

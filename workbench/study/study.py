@@ -16,8 +16,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from workbench.benchmarks.benchmark import Benchmark, size, some
-from workbench.benchmarks.load import BENCHMARKS, open_benchmark
+from workbench.benchmarks.benchmark import BENCHMARKS, Benchmark, open_benchmark, size, some
 from workbench.canonical import canonical, content_hash
 from workbench.errors import BudgetError
 from workbench.lab import Lab

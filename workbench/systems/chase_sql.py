@@ -21,8 +21,7 @@ from typing import Any, Literal
 from workbench import replies
 from workbench.errors import at_least, one_of
 from workbench.lab import Lab
-from workbench.retrieve.retrieval import Keywords, Retrieval
-from workbench.retrieve.similarity import Lexical, Similarity
+from workbench.retrieve.retrieval import Keywords, Lexical, Retrieval, Similarity
 from workbench.sql.reading import normal_form
 from workbench.sql.schema import union_schema
 from workbench.systems.chess import FilterColumns

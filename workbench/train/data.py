@@ -22,8 +22,7 @@ from workbench.benchmarks.benchmark import Benchmark, Filled, read_items
 from workbench.errors import BadInputError, at_least, naming
 from workbench.evaluate.ex import ex_verdicts
 from workbench.lab import Lab
-from workbench.retrieve.retrieval import description, spaced
-from workbench.retrieve.similarity import Lexical, Similarity
+from workbench.retrieve.retrieval import Lexical, Similarity, description, spaced
 from workbench.sql.schema import union_schema
 from workbench.systems.chase_sql import Pairwise, chase_sql
 from workbench.systems.chess import chess_ir_ss_cg, proposing
