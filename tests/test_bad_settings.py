@@ -44,7 +44,6 @@ STEPS = [
     (SchemaWithValues, {"values": -1}),
     (LSH, {"permutations": 0}),
     (LSH, {"ngram": 0}),
-    (Trigram, {"compared": 0}),
     (Descriptions, {"top": 0}),
     (Matching, {"per_keyword": 0}),
     (Matching, {"candidates": 0}),

@@ -103,7 +103,7 @@ def project(tmp_path_factory):
     """The copy, with a prompt, a benchmark, a notebook and a taxonomy more."""
     folder = copied(tmp_path_factory.mktemp("contribution"))
     (folder / "workbench/prompts/generate/terse.md").write_text(TERSE_PROMPT)
-    table = folder / "workbench/benchmarks/load.py"
+    table = folder / "workbench/benchmarks/benchmark.py"
     before, start, after = table.read_text().partition("BENCHMARKS = {\n")
     table.write_text(before + start + MINE + after)
     (folder / "tests/datasets/test_mine.py").write_text(TEST_MINE)

@@ -1,17 +1,4 @@
-"""The tables, columns and values that gold SQL uses: how many reach the prompt, and a schema made of them.
-
-`linking_by_stage` compares the tables and columns in a prompt with those that the gold query uses (CHESS, table 5).
-Precision is the share of the prompt's items that gold uses, recall the share of gold's items that the prompt has; a
-share of nothing is 1. `literals` measures value retrieval (CHASE-SQL, section 2.2). A literal is a text that gold
-compares with a column by = or IN. Numbers, patterns, and texts compared with a function's result do not count: no index
-could supply them.
-
-`AroundGold` gives a system's retrieval step gold's tables and columns in place of the schema: alone, as in CHESS's
-correct context (table 7) and MAC-SQL's oracle schema, or among thousands of other columns, as in CHESS's synthetic
-industrial-scale schema (section 4.1.1, figure 3). Only the schema is enlarged, not the database. A query that uses
-another database's table fails, while a merged database would give a wrong result: EX is the same unless a fixer learns
-from the error.
-"""
+"""The tables, columns and values that gold SQL uses: how many reach the prompt, and a schema made of them."""
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,7 +23,7 @@ _VERDICTS = ["spelled", "found", "anywhere"]
 
 @dataclass(frozen=True, slots=True)
 class Linking:
-    """Precision and recall of the tables and columns in a prompt, each between 0 and 1."""
+    """The shares of a prompt's tables and columns that gold uses, and of gold's that the prompt has; of nothing, 1."""
 
     table_precision: float
     table_recall: float
@@ -45,10 +32,10 @@ class Linking:
 
 
 def linking_by_stage(questions: Iterable[tuple[Sequence[Context], Gold]]) -> tuple[Linking, ...]:
-    """The precision and recall of the schema after each stage of pruning, averaged over questions (CHESS, table 5).
+    """The linking after each stage of pruning, averaged over questions (CHESS, table 5).
 
-    Each question is given as its contexts, the unpruned one first, and its gold query. A question whose gold query
-    cannot be read is left out.
+    Each question is given as its contexts, the unpruned one first, and its gold query. One whose gold query cannot be
+    read is left out.
     """
     stages: list[list[list[float]]] = []
     for contexts, gold in questions:
@@ -72,8 +59,10 @@ def _shares(ours: set[Any], theirs: frozenset[Any]) -> list[float]:
 def literals(
     benchmark: Benchmark, contexts: Mapping[str, Context], schema: Callable[[str], Schema]
 ) -> pd.DataFrame:
-    """A row for each literal of each gold query, and whether the question's context has it.
+    """A row for each literal of each gold query, and whether value retrieval found it (CHASE-SQL, section 2.2).
 
+    A literal is a text that gold compares with a column by = or IN; no index could supply numbers, patterns, and texts
+    compared with a function's result.
     `spelled` is true if the question or hint contains the literal, in any letter case; `found` if it was retrieved for
     its column; `anywhere` if it was retrieved for any column. `schema` returns a database's whole schema. A query that
     cannot be parsed has no literals.
@@ -97,7 +86,12 @@ def literals(
 
 @dataclass(frozen=True, slots=True)
 class AroundGold:
-    """Calls the step `retrieve` with the schema that `around` makes."""
+    """A system's retrieval step with gold's tables and columns in place of the schema.
+
+    Alone, they are CHESS's correct context (table 7) and MAC-SQL's oracle schema; among thousands of others, CHESS's
+    synthetic industrial-scale schema (section 4.1.1, figure 3). Only the schema is enlarged: a query that uses another
+    database's table fails, while a merged database would give a wrong result.
+    """
 
     retrieve: Callable[[Lab, Question, Schema], Context]
     golds: Mapping[str, Gold] = field(repr=False)
@@ -105,7 +99,6 @@ class AroundGold:
     """The size of the schema; 0 for gold's tables and columns alone."""
     others: tuple[Schema, ...] = field(default=(), repr=False)
     """The schemas that other columns are drawn from, besides the question's own."""
-    seed: int = 0
 
     def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
         return self.retrieve(lab, question, self.around(schema, self.golds[question.id]))
@@ -113,14 +106,13 @@ class AroundGold:
     def around(self, schema: Schema, gold: Gold) -> Schema:
         """Gold's tables and columns with their keys, and other columns, each once, up to a total of `columns`.
 
-        With the same seed, a larger schema contains the smaller ones. A gold query that cannot be parsed keeps the whole
-        schema.
+        A larger schema contains the smaller ones. A gold query that cannot be parsed keeps the whole schema.
         """
         core = union_schema(schema, [gold.sql])
         chosen = set(core.columns())
         if len(chosen) >= self.columns:
             return core
-        chance = random.Random(content_hash("around", [self.seed, gold.question_id]))  # noqa: S311  no secret
+        chance = random.Random(content_hash("around", [0, gold.question_id]))  # noqa: S311  no secret
         tables = list(schema.tables)
         for other in self.others:
             if other.db_id != schema.db_id:

@@ -64,7 +64,6 @@ class PairedComparison:
 
     @property
     def note(self) -> str:
-        """A sentence on other databases: the clustered interval, or that too few were asked."""
         if self.clustered is None:
             return too_few(self.clusters)
         low, high = (100 * end for end in self.clustered)
@@ -72,22 +71,18 @@ class PairedComparison:
 
 
 def too_few(databases: int) -> str:
-    """Why there is no interval for other databases."""
     return f"{databases} database{'s are' if databases > 1 else ' is'} too few to speak of others"
 
 
 def mean_interval(values: Sequence[float], clusters: Sequence[str]) -> Interval:
     """The mean of values between 0 and 1 and its interval; `clusters` gives each value's database."""
     x = np.asarray(values, dtype=np.float64)
-    if len(x) != len(clusters) or not len(x):
+    if not len(x) == len(clusters) > 0 or not ((x >= 0) & (x <= 1)).all():
         given = f"{len(x)} values and {len(clusters)} databases"
-        raise BadInputError(f"{given}: give one for each value, and at least one")
-    if not ((x >= 0) & (x <= 1)).all():
-        raise BadInputError("a value is not between 0 and 1: give fractions, not percent")
+        raise BadInputError(f"{given}: give at least one fraction, and the database of each")
     mean = float(x.mean())
-    # The squared half-width of a plain interval, divided by a verdict's variance, mean * (1 - mean). Independent verdicts
-    # have _Z**2 / n, and so have equal ones, whose variance is 0. Clusters can only enlarge it, since a few databases may
-    # agree by chance.
+    # The squared half-width of a plain interval, divided by a verdict's variance, mean * (1 - mean): _Z**2 / n for
+    # independent verdicts. Clusters can only enlarge it, since a few databases may agree by chance.
     spread = _Z**2 / len(x)
     if x.min() != x.max():
         wide = max(_Z**2 * float(x.var()) / len(x), _clustered(x, clusters)[0])
@@ -181,14 +176,11 @@ def bounds(verdicts: Mapping[str, Sequence[float]]) -> pd.DataFrame:
     """The best and the worst possible selection among k candidates: CHASE-SQL's figure 2 and table 6, in percent.
 
     The upper bound (unbiased pass@k) is an oracle that picks a right candidate wherever there is one, the lower bound an
-    adversary that picks a wrong one. Both are exact expectations over all choices of k of a question's candidates, for
-    every `k` up to the fewest candidates of a question.
+    adversary. Both are exact expectations over all choices of k candidates, up to the fewest of a question.
     """
     counts = [(len(given), round(sum(given))) for given in verdicts.values()]
     if not counts or not min(n for n, _ in counts):
         raise BadInputError("0 candidates of a question, or no question: bounds need one of each")
-    if odd := {verdict for given in verdicts.values() for verdict in given} - {0, 1}:
-        raise BadInputError(f"a verdict is {min(odd)}: it must be true or false, or 1 or 0")
     rows = []
     for k in range(1, min(n for n, _ in counts) + 1):
         lower = [comb(c, k) / comb(n, k) for n, c in counts]

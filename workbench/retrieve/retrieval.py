@@ -141,9 +141,8 @@ class Matching:
     """retrieve_entity: the values that the keywords may mean (CHESS, appendix A.1).
 
     For each keyword, and for the beginnings and ends of one of several words, a search returns the `candidates` most
-    like it, as in CHESS's code and as "free" and "rate" show in CHASE-SQL's appendix A.5. Values unlike it in spelling
-    or in meaning are left out. Of the rest, a column keeps those closest in spelling: one for each keyword in CHESS,
-    several in CHASE-SQL, where A.5 shows "Kate" and "Nate" for "rate".
+    like it, as in CHESS's code and in CHASE-SQL's appendix A.5. Values unlike it in spelling or in meaning are left out.
+    Of the rest, a column keeps those closest in spelling: one for each keyword in CHESS, several in CHASE-SQL.
 
     edit: the least similarity by spelling, which is RapidFuzz's ratio from 0 to 1.
     semantic: the least similarity by meaning; None stands for the measure's own (`Similarity.alike`).
@@ -159,15 +158,13 @@ class Matching:
 
     def __post_init__(self) -> None:
         at_least(1, candidates=self.candidates, per_keyword=self.per_keyword)
-        shares = {name: getattr(self, name) for name in ("edit", "semantic", "keep")}
-        for name, given in shares.items():
-            if given is not None and not (isinstance(given, int | float) and 0 <= given <= 1):
-                raise BadInputError(f"{name} is {given!r}, and should be a number from 0 to 1")
+        for given in (self.edit, self.semantic or 0, self.keep):
+            if not (isinstance(given, int | float) and 0 <= given <= 1):
+                raise BadInputError(f"edit, semantic, keep: {given!r} is no number from 0 to 1")
 
     def __call__(
         self, lab: Lab, values: Values, schema: Schema, keywords: Sequence[str], similarity: Similarity
     ) -> tuple[ValueMatch, ...]:  # fmt: skip
-        """The kept values in the order of the schema's columns, the closest of each column first."""
         near = [
             ValueMatch(*place, text, edit, 0.0)
             for text in _searches(keywords)
@@ -204,7 +201,7 @@ def _searches(keywords: Sequence[str]) -> Iterable[str]:
 
 @dataclass(frozen=True)
 class Descriptions:
-    """retrieve_context: the column descriptions most like the question (CHESS, appendix A.2).
+    """retrieve_context: the column descriptions most like the question (CHESS, appendix A.2), the most similar first.
 
     As in CHESS's code, the question with each keyword is a query, and so is the hint with each keyword; each query
     retrieves `top` descriptions. CHESS keeps these in a vector database; here they are compared in memory.
@@ -218,7 +215,6 @@ class Descriptions:
     def __call__(
         self, lab: Lab, question: Question, schema: Schema, keywords: Sequence[str], similarity: Similarity
     ) -> tuple[DescriptionMatch, ...]:  # fmt: skip
-        """The descriptions that the queries retrieve, the most similar first; equals in the order of the schema."""
         catalog = [
             DescriptionMatch(table.name, column.name, text, 0.0)
             for table in schema.tables

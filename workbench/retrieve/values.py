@@ -1,18 +1,17 @@
 """The text values of a database, each with its columns, and two searches among them, which are interchangeable.
 
-A value is a distinct text of at most 200 characters in a table's column. Cells that are no text are left out, since a
-question's numbers go into the query unchanged. The values, and what a search builds of them, are kept in a file beside
-the cache. The fingerprint of the database's content is in its name, and it is renamed into place when it is complete.
+A value is a distinct text of at most 200 characters in a table's column; a question's numbers go into the query
+unchanged. The values, and what a search builds of them, are kept in a file beside the cache, which has the fingerprint of
+the database's content in its name and is renamed into place when it is complete.
 
 `LSH` is the papers' search: locality-sensitive hashing of MinHash signatures (CHASE-SQL, section 2.2; CHESS, appendix
 A.1). CHESS's MinHashLSH has the threshold 0.01, which gives each of the 100 hashes a band of its own: a candidate is any
 value that shares a hash with the keyword, and the number of equal hashes ranks the candidates. Here the keyword's
-signature is compared with a matrix of all signatures, which gives the same answer. A text's signature is the elementwise
-minimum of its n-grams' signatures, so each n-gram is signed once. One departure from CHESS's code: a text shorter than
-an n-gram is an n-gram by itself. There all such texts have one signature, and a search for "TX" finds any two letters.
+signature is compared with a matrix of all signatures, which gives the same answer. One departure from CHESS's code: a
+text shorter than an n-gram is an n-gram by itself. There a search for "TX" finds any two letters.
 
-`Trigram` (`retrieval: trigram`) finds more and is faster: the texts that share most trigrams, three characters in a row,
-with the keyword are compared with it by RapidFuzz's WRatio, which forgives typos, missing words and other orders.
+`Trigram` (`retrieval: trigram`) finds more and is faster. It compares by RapidFuzz's WRatio, which forgives typos,
+missing words and other orders.
 """
 
 import os
@@ -23,6 +22,7 @@ import warnings
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import count
@@ -39,8 +39,8 @@ from workbench.sql.executor import Executor
 from workbench.sql.schema import read_schema
 
 Arrays = Mapping[str, NDArray[Any]]
-FORMAT = 1  # of the files, and of what the searches build
 LONGEST = 200
+_COMPARED = 700  # texts that `Trigram` compares with a keyword
 _opening: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
 _BUCKETS = 1 << 16  # of hashed trigrams: a language has some 2 ** 14, so few collide
 _MIXERS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32)  # odd, with well-mixed bits
@@ -57,7 +57,7 @@ class LSH:
         at_least(1, permutations=self.permutations, ngram=self.ngram)
 
     def build(self, texts: Sequence[str]) -> Arrays:
-        """The signatures of all texts, a row for each hash."""
+        """The signatures of all texts, a row for each hash; each n-gram is signed once."""
         number: defaultdict[str, int] = defaultdict(count().__next__)
         grams = np.fromiter((number[g] for text in texts for g in self._grams(text)), np.int32)
         counts = np.array([max(1, len(text) - self.ngram + 1) for text in texts], np.intp)
@@ -97,12 +97,7 @@ def _empty(permutations: int) -> Any:
 
 @dataclass(frozen=True)
 class Trigram:
-    """compared: how many texts are compared with a keyword letter by letter."""
-
-    compared: int = 700
-
-    def __post_init__(self) -> None:
-        at_least(1, compared=self.compared)
+    """The texts that share most trigrams with a keyword are compared with it letter by letter."""
 
     def build(self, texts: Sequence[str]) -> Arrays:
         """An inverted index: the numbers of the texts that have each trigram; and the length of each text."""
@@ -140,12 +135,12 @@ class Trigram:
             shared[arrays["texts_of"][until[bucket] : until[bucket + 1]]] += 1
         shorter = np.minimum(sizes, max(1, len(wanted)))
         near = np.flatnonzero(5 * shared >= shorter)  # most texts share a trigram by chance
-        if len(near) < self.compared:
+        if len(near) < _COMPARED:
             near = np.flatnonzero(shared)
         # Among equals, a longer text counts less.
         close = shared[near] / shorter[near] / np.maximum(sizes[near], len(wanted)) ** 0.2
-        if len(near) > self.compared:
-            near = near[np.argpartition(-close, self.compared)[: self.compared]]
+        if len(near) > _COMPARED:
+            near = near[np.argpartition(-close, _COMPARED)[:_COMPARED]]
         return near
 
 
@@ -194,9 +189,14 @@ def open_values(database: Path, by: Search, executor: Executor) -> Values:
 
 @lru_cache(maxsize=16)
 def _opened(database: Path, fingerprint: str, by: Search, executor: Executor) -> Values:
-    name = re.sub(r"\W+", "-", f"{fingerprint}-{by}-{FORMAT}")
+    name = re.sub(r"\W+", "-", f"{fingerprint}-{by}-1")
     path = executor.store.path.parent / "values" / f"{name}.npz" if executor.store else None
-    arrays = _kept(path) if path else None
+    arrays: Arrays = {}
+    # A missing file or a damaged one is built again.
+    with suppress(OSError, EOFError, ValueError, zipfile.BadZipFile):
+        if path:
+            with path.open("rb") as raw, np.load(raw) as file:
+                arrays = dict(file)
     if not arrays:
         arrays = _built(texts_of(database, executor), by)
         if executor.fingerprints([database])[database] != fingerprint:
@@ -235,15 +235,6 @@ def _built(found: Mapping[tuple[str, str], Sequence[str]], by: Search) -> Arrays
         "ends": np.cumsum([0, *np.bincount(owners, minlength=len(texts))]),
         **by.build(texts),
     }
-
-
-def _kept(path: Path) -> Arrays | None:
-    """The arrays of a file; None where there is none, or a damaged one."""
-    try:
-        with path.open("rb") as raw, np.load(raw) as file:
-            return dict(file)
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile):
-        return None
 
 
 def _keep(path: Path, arrays: Arrays) -> None:

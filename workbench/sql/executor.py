@@ -161,17 +161,17 @@ def file_state(path: Path) -> str:
         found = os.stat(text)  # noqa: PTH116
         log = f"{os.path.realpath(text)}-wal"
         if not stat.S_ISREG(found.st_mode):
-            why = "not a file; give the SQLite database itself"
-        elif os.path.exists(log) and os.path.getsize(log):  # noqa: PTH110, PTH202
-            why = "its write-ahead log (-wal) holds changes that are not in the file: end the program that writes it, or"
-            why += " run PRAGMA wal_checkpoint(TRUNCATE) in sqlite3"
-        else:
-            state = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-            return " ".join(map(str, state))
+            raise OSError(0, "not a file")
+        if os.path.exists(log) and os.path.getsize(log):  # noqa: PTH110, PTH202
+            raise OSError(
+                0, "its write-ahead log (-wal) holds changes: end the program that writes it"
+            )
     except (OSError, ValueError) as error:  # a ValueError for a NUL, and for what is not UTF-8
-        why = f"{getattr(error, 'strerror', error)}; give an SQLite database"
-    name = path.name.encode("utf-8", "backslashreplace").decode()
-    raise UnreadableDatabaseError(f"{name}: {why}")
+        name = path.name.encode("utf-8", "backslashreplace").decode()
+        why = f"{name}: {getattr(error, 'strerror', error)}; give a whole SQLite database"
+        raise UnreadableDatabaseError(why) from None
+    state = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return " ".join(map(str, state))
 
 
 def execution(answer: Answer) -> Execution:

@@ -126,7 +126,6 @@ def _texts(column: Column, examples: str) -> list[str]:
 
 
 Match = ValueMatch | DescriptionMatch
-
 _ROWS, _COLUMNS = 10, 20  # shown of a result
 _CELL = 60  # characters shown of a cell or a column's name
 _FAILURES = {"error": "Error", "denied": "Refused", "timeout": "Stopped", "too_large": "Too large"}
@@ -137,9 +136,8 @@ def context_data(
 ) -> dict[str, str]:
     """The question, hint, schema, values and descriptions, by the names of most prompts' variables.
 
-    Values and descriptions have a line for each column, grouped by table: `table.column: 'value', 'other value'`.
-    Tables, columns and texts come in the order of their first match. Columns outside the schema, such as pruned ones,
-    are left out.
+    Values and descriptions have a line for each column: `table.column: 'value', 'other value'`. Tables, columns and
+    texts come in the order of their first match; pruned columns are left out.
     """
     values = [(m, literal(m.value, LONGEST)) for m in context.values]
     descriptions = [(m, one_line(m.text).strip()) for m in context.descriptions]
