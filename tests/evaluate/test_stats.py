@@ -69,7 +69,7 @@ def test_an_interval_holds_its_mean_and_clustering_never_makes_it_narrower(answe
         ([], [], "0 values and 0 databases"),
         ([1, 0], ["a"], "2 values and 1 databases"),
         ([61.5], ["a"], "fractions, not percent"),
-        ([float("nan")], ["a"], "not between 0 and 1"),
+        ([float("nan")], ["a"], "fractions"),
     ],
 )
 def test_values_without_an_interval_are_the_callers_mistake(values, databases, message):

@@ -34,8 +34,7 @@ class Benchmark:
     """Questions in the order of their file, and the gold queries that judge answers.
 
     `sense` is that of the benchmark's own leaderboard. `databases` holds `DB/DB.sqlite` for each db_id. `schemas` are
-    those of Spider's tables.json, on which Spider's exact match is defined. `every` has all questions of the file where
-    `questions` are only some of them, and is () otherwise.
+    those of Spider's tables.json. `every` has all questions of the file where `questions` are only some of them.
     """
 
     name: str
@@ -117,9 +116,7 @@ class _Revised(BaseModel, strict=True):
     evidence: str | None = None
 
 
-class Item(_Revised, strict=True):
-    """An item of a benchmark's file; without a question_id its position is its id."""
-
+class _Item(_Revised, strict=True):
     db_id: Filled
     text: Filled = Field(validation_alias=_TEXT)
     sql: Filled = Field(validation_alias=_SQL)
@@ -227,15 +224,12 @@ _DATA = Path(__file__).with_name("bundled_data")
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A benchmark as it is known before its files are read; one without `url` comes with the workbench.
-
-    `questions` is their published number; `train` names the benchmark whose questions may serve as examples.
-    """
+    """A benchmark as it is known before its files are read; one without `url` comes with the workbench."""
 
     files: tuple[str, ...]
     databases: str
-    questions: int
-    train: str
+    questions: int  # as published
+    train: str  # the benchmark whose questions may serve as examples
     url: str = ""
     sense: Sense = "bird"
     tables: tuple[str, ...] = ()
@@ -317,10 +311,8 @@ def _released(name: str, release: Release, root: Path) -> Benchmark:
 def _own(path: Path, root: Path) -> Benchmark:
     questions, golds = _read_questions(path)
     spider = all("query" in item for item in read_items(path, dict[str, Any]))
-    filled = (
-        file.parents[1] for depth in ("*/*", "*/*/*") for file in root.glob(f"{depth}.sqlite")
-    )
-    databases = next(filled, root)
+    files = (file for depth in ("*/*", "*/*/*") for file in root.glob(f"{depth}.sqlite"))
+    databases = next((file.parents[1] for file in files), root)
     return Benchmark(path.stem, "spider" if spider else "bird", databases, questions, golds)
 
 
@@ -329,7 +321,7 @@ def _read_questions(*paths: Path) -> tuple[tuple[Question, ...], dict[str, Gold]
     questions: list[Question] = []
     golds: dict[str, Gold] = {}
     for path in paths:
-        for number, item in enumerate(read_items(path, Item)):
+        for number, item in enumerate(read_items(path, _Item)):
             key = str(len(questions) if item.question_id is None else item.question_id)
             if key in golds:
                 raise BadInputError(f"{path}, item {number}: question_id {key} occurs twice")
@@ -341,8 +333,7 @@ def _read_questions(*paths: Path) -> tuple[tuple[Question, ...], dict[str, Gold]
 def _locate(root: Path, release: Release, name: str) -> tuple[Path, Path]:
     """The file and the folder of databases beside it, in `root` or at most two folders below.
 
-    A file without these databases may be another benchmark's, so it is passed over. Some tools unpack a folder into one
-    of its own name.
+    Some tools unpack a folder into one of its own name. A file without these databases may be another benchmark's.
     """
     file, folder = release.files[0], release.databases
     for depth in ("", "*/", "*/*/"):

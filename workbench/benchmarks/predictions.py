@@ -2,9 +2,8 @@ r"""Predictions of any system: read as a frame (question_id, generator, sample, 
 
 The forms are BIRD's JSON (`{"0": "SQL\t----- bird -----\tdb_id"}`), Spider's lines (`SQL` or `SQL<TAB>db_id`), JSON
 lines, JSON lists and CSV. A prediction belongs to the question with its id; in a file without ids, or whose keys are all
-positions, to the question at its position. A database or a text in the file has to be the question's. Where a file
-paired by position states no database, SQL that fits the database of a question next to it, and not its own, shows that
-a line is missing. The error names the first wrong entry.
+positions, to the question at its position. A database or a text in the file has to be the question's; where it states
+none, SQL that fits only the database of a question next to it shows that a line is missing.
 """
 
 import csv
@@ -25,8 +24,7 @@ from workbench.sql.schema import read_schema
 from workbench.types import Candidate, Question, lower_name
 
 COLUMNS = ["question_id", "generator", "sample", "sql"]
-ANSWERS = ".answers.jsonl"
-"""The end of the name of a file with a run's answers."""
+ANSWERS = ".answers.jsonl"  # the end of the name of a file with a run's answers
 _SUFFIXES = {".json", ".jsonl", ".sql", ".txt", ".csv"}
 _BIRD = "\t----- bird -----\t"
 _MARK = re.compile(r"\s*-{3,} ?bird ?-{3,}\s*")  # with or without its tabs

@@ -79,7 +79,7 @@ def mean_interval(values: Sequence[float], clusters: Sequence[str]) -> Interval:
     x = np.asarray(values, dtype=np.float64)
     if not len(x) == len(clusters) > 0 or not ((x >= 0) & (x <= 1)).all():
         given = f"{len(x)} values and {len(clusters)} databases"
-        raise BadInputError(f"{given}: give at least one fraction, and the database of each")
+        raise BadInputError(f"{given}: give fractions, not percent, and the database of each")
     mean = float(x.mean())
     # The squared half-width of a plain interval, divided by a verdict's variance, mean * (1 - mean): _Z**2 / n for
     # independent verdicts. Clusters can only enlarge it, since a few databases may agree by chance.
@@ -181,6 +181,8 @@ def bounds(verdicts: Mapping[str, Sequence[float]]) -> pd.DataFrame:
     counts = [(len(given), round(sum(given))) for given in verdicts.values()]
     if not counts or not min(n for n, _ in counts):
         raise BadInputError("0 candidates of a question, or no question: bounds need one of each")
+    if odd := {verdict for given in verdicts.values() for verdict in given} - {0, 1}:
+        raise BadInputError(f"a verdict is {min(odd)}: it must be true or false, or 1 or 0")
     rows = []
     for k in range(1, min(n for n, _ in counts) + 1):
         lower = [comb(c, k) / comb(n, k) for n, c in counts]

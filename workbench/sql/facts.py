@@ -1,7 +1,4 @@
-"""What a query is made of: the counts by which NL2SQL360 groups queries, its functions, its comparisons with literals.
-
-And two queries side by side: the parts of their clauses in the order in which they are written, equal ones in a row.
-"""
+"""Facts of queries: NL2SQL360's counts, functions, comparisons with literals; and two queries' clauses side by side."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -19,10 +16,9 @@ _SIGNS: dict[type[exp.Expr], str] = {exp.Div: "/", exp.DPipe: "||", exp.Case: "C
 
 
 def features(sql: str) -> dict[str, int] | None:
-    """The count of each construct in a query, under the names that tables show; None if it cannot be read.
+    """The count of each construct in a whole query, under the names that tables show; None if it cannot be read.
 
-    Each count is of the whole statement, with subqueries and common table expressions. HAVING, CASE and nested query
-    are ours; the others agree with NL2SQL360's labels.
+    HAVING, CASE and nested query are ours; the others agree with NL2SQL360's labels.
     """
     tree = parse(sql)
     if not tree:

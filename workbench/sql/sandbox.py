@@ -26,10 +26,7 @@ BLANK: Answer = {"rows": "[]", "row_count": 0, "columns": [], "fingerprint": "",
 BLANK |= {"error": "", "truncated": False, "transient": False}
 WORKER = str(Path(__file__).with_name("worker.py"))
 GRACE = 0.5  # seconds past the deadline in which a worker may stop a query by itself
-TOGETHER = 0.1  # seconds whose answers come together, to be stored in one transaction
-PART = 32  # requests of one thread at a time
 PIPE = 4096  # bytes sent at once: more than a pipe holds would make both ends wait
-START = 60.0  # seconds in which a worker must have started
 
 
 class Worker:
@@ -50,7 +47,7 @@ class Worker:
     def ask(self, requests: Sequence[Answer]) -> Iterator[Answer]:
         """The answers in order; raises TimeoutError after a deadline, another OSError if the worker dies."""
         if not self.ready:  # the deadline begins when the process has started
-            self.ready = bool(self._read(START))
+            self.ready = bool(self._read(60.0))
         lines = [json.dumps(request).encode() + b"\n" for request in requests]
         sent = 0
         for number, request in enumerate(requests):
@@ -110,14 +107,14 @@ class Sandbox:
         if self._process != os.getpid():  # a forked process must not use its parent's workers
             self._begin()
         self._calls.add(left := threading.Event())
-        size = max(1, min(PART, len(requests) // (4 * self._size)))
+        size = max(1, min(32, len(requests) // (4 * self._size)))
         futures: dict[Future[list[Answer]], int] = {}
         try:
             for start in range(0, len(requests), size):
                 part = requests[start : start + size]
                 futures[self._pool.submit(self._answers, part, left)] = start
             while futures:
-                done, _ = wait(futures, TOGETHER)
+                done, _ = wait(futures, 0.1)
                 if done:
                     parts = [(futures.pop(future), future.result()) for future in done]
                     yield [(start + n, a) for start, part in parts for n, a in enumerate(part)]

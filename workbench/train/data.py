@@ -22,7 +22,7 @@ from workbench.benchmarks.benchmark import Benchmark, Filled, read_items
 from workbench.errors import BadInputError, at_least, naming
 from workbench.evaluate.ex import ex_verdicts
 from workbench.lab import Lab
-from workbench.retrieve.retrieval import Lexical, Similarity, description, spaced
+from workbench.retrieve.retrieval import Lexical, description, spaced
 from workbench.sql.schema import union_schema
 from workbench.systems.chase_sql import Pairwise, chase_sql
 from workbench.systems.chess import chess_ir_ss_cg, proposing
@@ -53,8 +53,7 @@ class _Example(BaseModel, strict=True):
 def examples_of(path: str | Path, benchmark: Benchmark) -> dict[str, tuple[Example, ...]]:
     """The examples that another system wrote for each question, such as those of CodeS in CHASE-SQL's table 9.
 
-    The file is a JSON list or JSON lines: `question_id` is the question for which one was written, `question` and `sql` are
-    its own.
+    An item of the file has the `question_id` for which it was written, and a `question` and `sql` of its own.
     """
     known = {question.id for question in benchmark.questions}
     found: dict[str, tuple[Example, ...]] = {}
@@ -88,11 +87,6 @@ def write(conversations: Iterable[Conversation], path: Path, form: Format) -> in
     return len(lines)
 
 
-def _conversation(question: Question, request: Request, reply: str) -> Conversation:
-    messages = (*request.messages, {"role": "assistant", "content": reply})
-    return Conversation(question.id, question.db_id, request.prompt, messages)
-
-
 def _record(one: Conversation, form: Format) -> Any:
     if form == "huggingface":
         return one
@@ -102,6 +96,11 @@ def _record(one: Conversation, form: Format) -> Any:
     said = [{"role": names[m["role"]], "parts": [{"text": m["content"]}]} for m in one.messages]
     system, contents = ([], said) if said[0]["role"] == "user" else (said[:1], said[1:])
     return {**({"systemInstruction": system[0]} if system else {}), "contents": contents}
+
+
+def _conversation(question: Question, request: Request, reply: str) -> Conversation:
+    messages = (*request.messages, {"role": "assistant", "content": reply})
+    return Conversation(question.id, question.db_id, request.prompt, messages)
 
 
 @dataclass(frozen=True)
@@ -170,7 +169,6 @@ class NoisySchema:
 
     retrieve: Retrieve = field(default_factory=lambda: chess_ir_ss_cg().retrieve)
     wrong: int = 2
-    similarity: Similarity = field(default_factory=Lexical)
 
     def __post_init__(self) -> None:
         at_least(0, wrong=self.wrong)
@@ -190,16 +188,14 @@ class NoisySchema:
         others = [pair for pair in schema.columns() if pair not in set(right)]
         if not self.wrong or not others:
             return schema.only(right)
-        known, texts = ([_shown(schema, *pair) for pair in pairs] for pairs in (right, others))
-        likeness = self.similarity(lab, known, texts)
+        columns = {(table.name, c.name): c for table in schema.tables for c in table.columns}
+        known, texts = (
+            [f"{spaced(pair[1])} {description(columns[pair])}" for pair in pairs]
+            for pairs in (right, others)
+        )
+        likeness = Lexical()(lab, known, texts)
         best = np.argsort(-likeness, axis=1, kind="stable")[:, : self.wrong]
         return schema.only({*right, *(others[n] for n in best.ravel().tolist())})
-
-
-def _shown(schema: Schema, table: str, name: str) -> str:
-    """A column's name and description."""
-    column = schema.column(table, name)
-    return f"{spaced(name)} {description(column) if column else ''}"
 
 
 def instructions(benchmark: Benchmark, system: System, lab: Lab) -> list[Conversation]:
