@@ -2,7 +2,7 @@
 
 import pytest
 
-from workbench.errors import StoreError
+from workbench.errors import BadInputError
 from workbench.retrieve.values import LSH, Trigram, open_values
 from workbench.sql.executor import Executor
 
@@ -95,5 +95,5 @@ def test_a_killed_build_leaves_no_file_under_the_name(database, opened, tmp_path
 def test_where_nothing_can_be_written_the_error_names_the_place(database, opened, tmp_path):
     path, executor = database(SCRIPT), opened().executor
     (tmp_path / "lab" / "values").write_text("a file in the way")
-    with pytest.raises(StoreError, match="values"):
+    with pytest.raises(BadInputError, match="values"):
         open_values(path, LSH(), executor)

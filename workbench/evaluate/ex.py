@@ -192,7 +192,6 @@ def soft_f1(predicted: Sequence[Row], gold: Sequence[Row]) -> float:
 
 
 By = Literal["time", "opcodes"]
-_SECONDS = 30.0  # on average for each run
 # The least ratio, and the reward for it: BIRD's R-VES.
 _REWARDS = ((2.0, 1.25), (1.0, 1.0), (0.5, 0.75), (0.25, 0.5), (0.0, 0.25))
 
@@ -214,13 +213,12 @@ def efficiency(
         runs = repeats = 1
     databases = {question.id: question.db_id for question in benchmark.questions}
     ratios = np.zeros((len(answers), repeats))
+    limits = {"repeats": runs * repeats, "seconds": 30.0 * runs * repeats}
     rows = zip(answers["question_id"], answers["sql"], answers["correct"], strict=True)
     for row, (key, sql, correct) in enumerate(rows):
-        limits = {"repeats": runs * repeats, "seconds": _SECONDS * runs * repeats}
         request = {"do": "times", "queries": [benchmark.golds[key].sql, sql], **limits}
         database = benchmark.database(databases[key])
-        timed = executor.ask(database, request) if correct else {}
-        if "times" not in timed:
+        if not correct or "times" not in (timed := executor.ask(database, request)):
             continue
         if by == "opcodes":  # SQLite counts in tens: fewer than ten count as ten
             gold_opcodes, opcodes = timed["opcodes"]

@@ -9,7 +9,7 @@ import math
 import re
 from base64 import b64decode
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from itertools import chain
@@ -165,9 +165,12 @@ class Matching:
     def __call__(
         self, lab: Lab, values: Values, schema: Schema, keywords: Sequence[str], similarity: Similarity
     ) -> tuple[ValueMatch, ...]:  # fmt: skip
+        parts = [keyword.split() for keyword in keywords]
+        cuts = ((own[:n], own[n:]) for own in parts for n in range(1, len(own)))
+        searches = [*keywords, *(" ".join(cut) for both in cuts for cut in both)]
         near = [
             ValueMatch(*place, text, edit, 0.0)
-            for text in _searches(keywords)
+            for text in dict.fromkeys(searches)
             for place in values.search(text, self.candidates)
             if (edit := fuzz.ratio(folded(text), folded(place[-1])) / 100) >= self.edit
         ]
@@ -190,13 +193,6 @@ class Matching:
             if counts[place] <= self.per_keyword and match.edit >= self.keep * best.edit:
                 own.setdefault(match.value, match)
         return tuple(match for own in kept.values() for match in own.values())
-
-
-def _searches(keywords: Sequence[str]) -> Iterable[str]:
-    """The keywords, then the beginnings and ends of those of several words; each text once."""
-    parts = [keyword.split() for keyword in keywords]
-    cuts = ((own[:n], own[n:]) for own in parts for n in range(1, len(own)))
-    return dict.fromkeys([*keywords, *(" ".join(cut) for both in cuts for cut in both)])
 
 
 @dataclass(frozen=True)

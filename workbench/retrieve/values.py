@@ -34,7 +34,7 @@ import orjson
 from numpy.typing import NDArray
 from rapidfuzz import fuzz, process
 
-from workbench.errors import StoreError, UnreadableDatabaseError, at_least
+from workbench.errors import UnreadableDatabaseError, at_least, naming
 from workbench.sql.executor import Executor
 from workbench.sql.schema import read_schema
 
@@ -203,7 +203,12 @@ def _opened(database: Path, fingerprint: str, by: Search, executor: Executor) ->
             changed = f"{database.name} changed while its values were read"
             raise UnreadableDatabaseError(f"{changed}: ask when no program writes to it")
         if path:
-            _keep(path, arrays)
+            draft = path.with_suffix(f".{os.getpid()}")
+            with naming(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with draft.open("wb") as file:
+                    np.savez(file, **dict[str, Any](arrays))
+                draft.replace(path)
     return Values(by, arrays, *(orjson.loads(arrays[n].tobytes()) for n in ("columns", "texts")))
 
 
@@ -235,15 +240,3 @@ def _built(found: Mapping[tuple[str, str], Sequence[str]], by: Search) -> Arrays
         "ends": np.cumsum([0, *np.bincount(owners, minlength=len(texts))]),
         **by.build(texts),
     }
-
-
-def _keep(path: Path, arrays: Arrays) -> None:
-    draft = path.with_suffix(f".{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("wb") as file:
-            np.savez(file, **dict[str, Any](arrays))
-        draft.replace(path)
-    except OSError as error:
-        wrong = f"{path}: no values can be kept there: {error.strerror}"
-        raise StoreError(f"{wrong}; make space, or name another cache file") from error

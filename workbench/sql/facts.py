@@ -95,7 +95,7 @@ def comparisons(sql: str, schema: Schema) -> list[Comparison]:
         return []
     made = []
     for node in found.tree.find_all(exp.Predicate):
-        sides = [(side, _literal(side)) for side in node.iter_expressions()]
+        sides = [(side, _literal(side.unnest())) for side in node.iter_expressions()]
         compared = next((side for side, value in sides if value is None), None)
         while isinstance(compared, exp.Paren | exp.Lower | exp.Upper | exp.Cast | exp.Trim):
             compared = compared.this
@@ -106,7 +106,6 @@ def comparisons(sql: str, schema: Schema) -> list[Comparison]:
 
 
 def _literal(node: exp.Expr) -> str | int | float | None:
-    node = node.unnest()
     value: Any = node.to_py() if node.is_string or node.is_number else None
     return float(value) if isinstance(value, Decimal) else value
 

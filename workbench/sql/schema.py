@@ -197,14 +197,18 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
     except UnicodeDecodeError:
         text = raw.decode("cp1252", "replace")
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))
-    lines = csv.reader(io.StringIO(text.replace("\0", ""), newline=""))
-    filled = (cells for cells in lines if any(map(str.strip, cells)))
+    read = csv.reader(io.StringIO(text.replace("\0", ""), newline=""))
+    filled = (cells for cells in read if any(map(str.strip, cells)))
     header = [re.sub(r"\W+", "_", name.strip().lower()) for name in next(filled, [])]
     for cells in filled:
         row = dict(zip_longest(header, cells[: len(header)], fillvalue=""))
         # Cells beyond the header belong to the last column: its text has unquoted commas.
         row[header[-1]] = ",".join([row[header[-1]], *filter(str.strip, cells[len(header) :])])
-        yield {name: _clean(text) for name, text in row.items()}
+        for name, text in row.items():
+            # On one line; line breaks, which separate the items of a list, become semicolons.
+            lines = (" ".join(one_line(line, len(line)).split()) for line in text.splitlines())
+            row[name] = re.sub(r"(?<=[.,:;]);", "", "; ".join(filter(None, lines)))
+        yield row
 
 
 def _find(name: str, among: Iterable[str]) -> str | None:
@@ -215,9 +219,3 @@ def _find(name: str, among: Iterable[str]) -> str | None:
 
 def _key(name: str) -> str:
     return re.sub(r"[\s_]+", " ", name).strip().casefold()
-
-
-def _clean(text: str) -> str:
-    """The text on one line; line breaks, which separate the items of a list, become semicolons."""
-    lines = (" ".join(one_line(line, len(line)).split()) for line in text.splitlines())
-    return re.sub(r"(?<=[.,:;]);", "", "; ".join(filter(None, lines)))

@@ -6,7 +6,7 @@ kept to one line: data must not end a quotation.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -156,7 +156,7 @@ def _by_column(schema: Schema, texts: Iterable[tuple[Match, str]], separator: st
         if schema.column(match.table, match.column):
             tables.setdefault(match.table, {}).setdefault(match.column, {})[text] = None
     return "\n".join(
-        f"{_whole_line(f'{quote(table)}.{quote(column)}')}: {separator.join(shown)}"
+        f"{one_line(f'{quote(table)}.{quote(column)}')}: {separator.join(shown)}"
         for table, columns in tables.items()
         for column, shown in columns.items()
     )
@@ -168,9 +168,7 @@ def examples_text(examples: Iterable[Example]) -> str:
     for example in examples:
         # On one line, a comment would hide the rest of the query.
         sql = normal_form(example.sql) if "--" in example.sql else example.sql
-        lines = {"Question": example.question, "Hint": example.hint, "SQL": sql}
-        shown = [(title, _whole_line(text)) for title, text in lines.items()]
-        blocks.append("\n".join(f"{t}: {text}" for t, text in shown if text or t != "Hint"))
+        blocks.append(_lines({"Question": example.question, "Hint": example.hint, "SQL": sql}))
     return "\n\n".join(blocks)
 
 
@@ -206,15 +204,15 @@ def plan_text(plan: Execution) -> str:
 
 def column_text(table: str, column: Column) -> str:
     """A column as text: a line each for its name, type, description, meaning of values, and examples."""
-    lines = {
-        "Column": f"{quote(table)}.{quote(column.name)}",
-        "Type": one_line(column.type),
-        "Description": one_line(column.description),
-        "Values mean": one_line(column.value_description),
-        "Examples": one_line(", ".join(map(literal, column.examples))),
-    }
-    shown = ((title, _whole_line(text)) for title, text in lines.items())
-    return "\n".join(f"{title}: {text}" for title, text in shown if text)
+    return _lines(
+        {
+            "Column": f"{quote(table)}.{quote(column.name)}",
+            "Type": one_line(column.type),
+            "Description": one_line(column.description),
+            "Values mean": one_line(column.value_description),
+            "Examples": one_line(", ".join(map(literal, column.examples))),
+        }
+    )
 
 
 def with_retrieved(
@@ -248,5 +246,7 @@ def with_retrieved(
     return replace(schema, tables=tuple(tables))
 
 
-def _whole_line(text: str) -> str:
-    return one_line(text, len(text)).strip()
+def _lines(texts: Mapping[str, str]) -> str:
+    """A line with the title and the text for each text that is not empty."""
+    whole = {title: one_line(text, len(text)).strip() for title, text in texts.items()}
+    return "\n".join(f"{title}: {text}" for title, text in whole.items() if text)

@@ -81,21 +81,21 @@ def write(conversations: Iterable[Conversation], path: Path, form: Format) -> in
     OpenAI takes `messages`; Gemini takes `contents` and the system prompt apart. Both refuse other keys, so only Hugging
     Face's form says which question a conversation is from.
     """
-    lines = [orjson.dumps(_record(one, form)) + b"\n" for one in conversations]
+    lines = []
+    for one in conversations:
+        record: Any = one if form == "huggingface" else {"messages": one.messages}
+        if form == "gemini":
+            roles = {"system": "system", "user": "user", "assistant": "model"}
+            said = [
+                {"role": roles[m["role"]], "parts": [{"text": m["content"]}]} for m in one.messages
+            ]
+            record = {"contents": [part for part in said if part["role"] != "system"]}
+            if said[0]["role"] == "system":
+                record["systemInstruction"] = said[0]
+        lines.append(orjson.dumps(record) + b"\n")
     with naming(path):
         path.write_bytes(b"".join(lines))
     return len(lines)
-
-
-def _record(one: Conversation, form: Format) -> Any:
-    if form == "huggingface":
-        return one
-    if form == "openai":
-        return {"messages": one.messages}
-    names = {"system": "system", "user": "user", "assistant": "model"}
-    said = [{"role": names[m["role"]], "parts": [{"text": m["content"]}]} for m in one.messages]
-    system, contents = ([], said) if said[0]["role"] == "user" else (said[:1], said[1:])
-    return {**({"systemInstruction": system[0]} if system else {}), "contents": contents}
 
 
 def _conversation(question: Question, request: Request, reply: str) -> Conversation:
