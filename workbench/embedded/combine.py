@@ -50,7 +50,7 @@ def hypotheses(context: Context) -> list[Hypothesis]:
     The prompt's examples favour the forms of SQL that they have.
     """
     if not context.examples:
-        return propose(context, WEIGHTS)
+        return propose(_reading(context))
     queries, found = [example.sql for example in context.examples], []
     usual = {form: fmean(bool(re.search(form, q)) for q in queries) for form in _FORMS}
     for one in hypotheses(replace(context, examples=())):
@@ -59,15 +59,19 @@ def hypotheses(context: Context) -> list[Hypothesis]:
     return sorted(found, key=lambda h: (-h.score, h.sql))
 
 
-def propose(context: Context, weights: Mapping[str, float], kept: int = 40) -> list[Hypothesis]:
-    """The queries that heads and tests make up together, under any weights.
+@lru_cache(maxsize=8)  # what is spoken of and the hypotheses have the same
+def _reading(context: Context) -> Reading:
+    return Reading(context, WEIGHTS)
+
+
+def propose(reading: Reading, kept: int = 40) -> list[Hypothesis]:
+    """The queries that heads and tests make up together.
 
     The product of their ranks is bounded, not each rank: a good head is tried with all sets of tests and a poor one
     with the best sets only.
     """
-    reading = Reading(context, weights)
     made, connect = reading.made, cache(partial(_joined, reading))
-    gains = {i: -weights.get(kind, 0.0) for i, kind in reading.losses.items()}
+    gains = {i: -reading.weights.get(kind, 0.0) for i, kind in reading.losses.items()}
     drafts: list[tuple[float, Head, Tests, Tree, Features, list[int]]] = []
     tested_sets = sets(tests(reading), gains)
     for rank, head in enumerate(heads(reading), 1):
@@ -180,7 +184,7 @@ def render(made: Index, head: Head, tests: Sequence[Part], tree: Tree, *, distin
 @lru_cache(maxsize=64)
 def spoken(context: Context) -> Mapping[tuple[str, str], float]:
     """The probability that question and hint speak of a column, by name or by a value, for each column."""
-    reading = Reading(context, WEIGHTS)
+    reading = _reading(context)
     found = {column: mentions[0].strength for column, mentions in reading.fields.items()}
     for part in tests(reading):
         if part.column >= 0 and part.score > 0:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -84,6 +84,7 @@ class Index:
         self.fields: list[Field] = []
         self.sheets: list[Sheet] = []
         self.keys: list[Edge] = []
+        self.joins: dict[int, list[Edge]] = defaultdict(list)  # the keys by either table
         self.named: dict[str, list[int]] = {}  # columns by their own names
         places: dict[tuple[str, str], int] = {}
         for number, table in enumerate(schema.tables):
@@ -109,7 +110,10 @@ class Index:
                 )
                 target = self.fields[parent[0]].table
                 if min(*child, *parent) >= 0 and target != number:
-                    self.keys.append(Edge(number, target, tuple(zip(child, parent, strict=True))))
+                    edge = Edge(number, target, tuple(zip(child, parent, strict=True)))
+                    self.keys.append(edge)
+                    self.joins[number].append(edge)
+                    self.joins[target].append(edge)
 
     def where(self, column: int) -> tuple[str, str]:
         """The names of a column's table and of the column."""
@@ -147,7 +151,7 @@ class Index:
         while missing := tables - {*order}:
             paths: dict[int, tuple[Edge, ...]] = dict.fromkeys(sorted(order), ())
             for table in (queue := [*paths]):  # breadth first; the queue grows as it is read
-                for edge in (edge for edge in self.keys if table in edge[:2]):
+                for edge in self.joins[table]:
                     for other in {edge.child, edge.parent} - paths.keys():
                         paths[other] = (*paths[table], edge)
                         queue.append(other)

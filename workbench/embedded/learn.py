@@ -18,6 +18,7 @@ from scipy.special import logsumexp, softmax
 import workbench as wb
 from workbench.benchmarks.benchmark import known_flaws
 from workbench.embedded.combine import WEIGHTS_FILE, Hypothesis, propose
+from workbench.embedded.link import Reading
 from workbench.embedded.prompt import read_schema
 from workbench.embedded.provider import MODEL
 
@@ -41,7 +42,7 @@ def learn() -> Weights:
         contexts = [retrieval(lab, question, shown[question.db_id]) for question in questions]
         for _ in range(ROUNDS):
             for context in contexts:
-                question, proposed = context.question, propose(context, weights, KEPT)
+                question, proposed = context.question, propose(Reading(context, weights), KEPT)
                 queries = [benchmark.golds[question.id].sql, *(h.sql for h in proposed)]
                 path = benchmark.database(question.db_id)
                 gold, *found = run.result_fingerprints([(path, sql) for sql in queries])

@@ -5,12 +5,12 @@ A mention is a few neighbouring tokens that fit a column or a table, by the word
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from workbench.embedded.hints import definitions
 from workbench.embedded.index import Index, Pieces, columns_of, index
-from workbench.embedded.words import WORDS, Cue, Token, alike, cues, tokens
+from workbench.embedded.words import WORDS, Cue, alike, cues, tokens
 from workbench.types import Context
 
 _GAP = 3  # tokens that may stand between two words of one mention
@@ -55,24 +55,31 @@ class Mention(NamedTuple):
 Mentions = dict[int, list[Mention]]  # of each column or table, the strongest first
 
 
-def link(text: Sequence[Token], made: Index) -> tuple[Mentions, Mentions]:
-    """The mentions of columns and of tables in these tokens."""
-    places: dict[str, list[int]] = {}  # tokens by their stems
-    for i, token in enumerate(text):
+@lru_cache(
+    maxsize=65536
+)  # many prompts are about one question, and many schemas have the same words
+def _hits(question: str, word: str) -> list[tuple[int, float]]:
+    """The tokens that may speak of a name by this word of it, and how alike they are."""
+    found = []
+    for i, token in enumerate(tokens(question)):
         command = token.low in WORDS["commands"] and (i > 0 or token.low in {"number", "total"})
         if (token.content and token.number is None) or command:
-            places.setdefault(token.stem, []).append(i)
+            found.append((i, alike(token.stem, word)))
+    return [(i, how) for i, how in found if how]
 
-    @cache
-    def hits(word: str) -> list[tuple[int, float]]:
-        return [(i, how) for s, at in places.items() if (how := alike(s, word)) > 0 for i in at]
+
+def link(question: str, made: Index) -> tuple[Mentions, Mentions]:
+    """The mentions of columns and of tables in a question."""
+    text = tokens(question)
 
     def mentions(*names: Sequence[str]) -> list[Mention]:
         """The mentions of these names in the text; hits with few tokens between them are one mention."""
         found: list[Mention] = []
         for words in names:
             groups: list[list[tuple[int, int, float]]] = []
-            for hit in sorted((i, n, how) for n, word in enumerate(words) for i, how in hits(word)):
+            for hit in sorted(
+                (i, n, how) for n, w in enumerate(words) for i, how in _hits(question, w)
+            ):
                 between = text[groups[-1][-1][0] + 1 : hit[0]] if groups else ()
                 if not groups or len(between) >= _GAP or WORDS["breaks"] & {t.low for t in between}:
                     groups.append([])
@@ -117,9 +124,9 @@ class Reading:
         self.context, self.weights = context, weights
         self.made, self.text = index(context.schema), tokens(context.question.text)
         self.definitions = definitions(context.question.evidence, self.text, self.made)
-        self.fields, self.tables = link(self.text, self.made)
+        self.fields, self.tables = link(context.question.text, self.made)
         self.cues: dict[str, list[Cue]] = {}  # by kind
-        for cue in cues(self.text):
+        for cue in cues(context.question.text):
             self.cues.setdefault(cue.kind, []).append(cue)
         for clause in self.definitions:  # a defined phrase speaks of the column that defines it
             for formula in clause.formulas if clause.mask else ():

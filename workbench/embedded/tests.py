@@ -6,6 +6,7 @@ question says, letter by letter if need be.
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from workbench.embedded.link import Features, Part, Reading, lowest, union
 from workbench.embedded.words import STOPWORDS, Token, said, tokens
@@ -31,6 +32,7 @@ class Tests:
         self.columns = [part.column for part in parts if part.column >= 0]
 
 
+@lru_cache(maxsize=8)  # what is spoken of and the hypotheses have the same
 def tests(reading: Reading) -> list[Part]:
     """The tests worth trying, the best first."""
     makers = (_hinted, _values, _numbers, _without)
@@ -103,11 +105,12 @@ def _values(reading: Reading) -> Iterator[Part]:
                 shown[column, match.value] = True
     for (column, value), given in shown.items():
         field, number = reading.made.fields[column], _is_number(value)
-        wanted = [token for token in tokens(value[:120]) if token.low[0].isalnum()]
-        mask, fit, exact = said(wanted, reading.text)
+        mask, fit, exact = _said(value, reading.context.question.text)
+        if fit < _SHORTEST:
+            continue
         words = [t for i, t in enumerate(reading.text) if mask >> i & 1]
         empty = all(t.low in STOPWORDS for t in words)
-        if fit < (0.99 if empty else _SHORTEST) or (number and value in compared):
+        if (empty and fit < 0.99) or (number and value in compared):
             continue
         features = {
             "value": 1.0,
@@ -123,6 +126,12 @@ def _values(reading: Reading) -> Iterator[Part]:
         plain = field.kind == "number" and number
         written = value if plain else "'" + value.replace("'", "''") + "'"
         yield reading.part((column, f" = {written}"), mask, features, column=column)
+
+
+@lru_cache(maxsize=65536)  # prompts about a question show the same values
+def _said(value: str, question: str) -> tuple[int, float, float]:
+    wanted = [token for token in tokens(value[:120]) if token.low[0].isalnum()]
+    return said(wanted, tokens(question))
 
 
 def _is_number(value: str) -> bool:

@@ -46,7 +46,7 @@ class Token(NamedTuple):
     capital: bool  # written with a capital though no sentence starts here
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=8192)
 def tokens(text: str) -> tuple[Token, ...]:
     """The tokens of a text; possessive endings are dropped."""
     quotes = [match.span() for match in _QUOTED.finditer(text)]
@@ -146,13 +146,14 @@ class Cue(NamedTuple):
 
 
 @lru_cache(maxsize=256)  # a question is asked about one column after the other
-def cues(question: Sequence[Token]) -> list[Cue]:
+def cues(question: str) -> list[Cue]:
     """The cues in a question, of each kind the longest that starts at a word, without parts of longer cues."""
-    lows = [token.low for token in question]
+    text = tokens(question)
+    lows = [token.low for token in text]
     found: list[tuple[str, int, int]] = []
     for first, low in enumerate(lows):
         kinds: dict[str, int] = {}
-        for words, kind in _CUES.get(low, ()) if not question[first].quoted else ():
+        for words, kind in _CUES.get(low, ()) if not text[first].quoted else ():
             if tuple(lows[first : first + len(words)]) == words:
                 kinds.setdefault(kind, first + len(words))
         if low.endswith("est") and len(low) > 4 and not kinds.keys() & {"max", "min"}:
