@@ -9,10 +9,9 @@ import pytest
 import workbench as wb
 from workbench import replies
 from workbench.embedded.hints import definitions
-from workbench.embedded.index import index
 from workbench.embedded.prompt import read_schema
 from workbench.embedded.replies import answer
-from workbench.embedded.words import tokens
+from workbench.embedded.words import index, tokens
 from workbench.prompts import load
 from workbench.sql.schema import read_schema as schema_of
 from workbench.sql.schema import with_examples

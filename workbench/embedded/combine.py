@@ -15,10 +15,9 @@ from functools import cache, lru_cache, partial
 from pathlib import Path
 from statistics import fmean
 
-from workbench.embedded.heads import Head, heads
-from workbench.embedded.index import Index, Pieces, Tree
 from workbench.embedded.link import Features, Part, Reading, added, union
-from workbench.embedded.tests import Tests, sets, tests
+from workbench.embedded.parts import Head, Tests, heads, sets, tests
+from workbench.embedded.words import Index, Pieces, Tree
 from workbench.sql.reading import quote
 from workbench.types import Context
 

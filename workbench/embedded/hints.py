@@ -14,8 +14,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from workbench.embedded.index import Index, Pieces, columns_of
-from workbench.embedded.words import Token, said, tokens
+from workbench.embedded.words import Index, Pieces, Token, columns_of, said, tokens
 from workbench.sql.reading import quote
 
 _CLAUSES = re.compile(

@@ -9,8 +9,17 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from workbench.embedded.hints import definitions
-from workbench.embedded.index import Index, Pieces, columns_of, index
-from workbench.embedded.words import WORDS, Cue, alike, cues, tokens
+from workbench.embedded.words import (
+    WORDS,
+    Cue,
+    Index,
+    Pieces,
+    alike,
+    columns_of,
+    cues,
+    index,
+    tokens,
+)
 from workbench.types import Context
 
 _GAP = 3  # tokens that may stand between two words of one mention
