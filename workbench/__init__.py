@@ -6,11 +6,8 @@
 # Only `sys` is imported: the worker that runs untrusted SQL imports this package without site-packages.
 import sys
 
-# Records that IPython shows as HTML, with their modules. The drawing code is imported with the first record shown.
-RECORDS = {
-    **dict.fromkeys(("Context", "Execution", "Selection", "Trial"), "workbench.types"),
-    "Schema": "workbench.types",
-}
+# Records that IPython shows as HTML. The drawing code is imported with the first record shown.
+RECORDS = ("Context", "Execution", "Schema", "Selection", "Trial")
 
 
 def _names() -> dict[str, tuple[str, str]]:
@@ -60,5 +57,5 @@ if hasattr(_shell, "kernel"):
 
     stop_on_signals()
 if "text/html" in _formats:  # some IPython shells show text only
-    for _name, _module in RECORDS.items():
-        _formats["text/html"].for_type_by_name(_module, _name, _html)
+    for _name in RECORDS:
+        _formats["text/html"].for_type_by_name("workbench.types", _name, _html)

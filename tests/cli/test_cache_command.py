@@ -47,5 +47,3 @@ def test_a_file_that_is_no_cache_is_refused_and_stays_as_it_is(run, home):
     assert (done.code, "answers.csv" in done.err) == (2, True)
     assert other.read_text() == "question_id,sql\n1,SELECT 1\n"
     assert run("cache", "export", home / "nowhere" / "x.jsonl").code == 2
-    (home / "home" / "lab.sqlite").unlink()
-    assert "no cache file" in run("cache", "info").err

@@ -90,7 +90,7 @@ def test_a_preview_estimates_calls_and_cost(workbench):
 
 
 @pytest.mark.parametrize(
-    ("dollars", "said"), [("0", "the budget of $0.0000 is reached"), ("nan", "nan is no number")]
+    ("dollars", "said"), [("0", "the budget of $0.0000 is reached"), ("nan", "dollars is nan")]
 )
 def test_a_budget_of_nothing_is_no_lack_of_a_budget(workbench, monkeypatch, dollars, said):
     monkeypatch.setenv("OPENAI_API_KEY", "none")

@@ -67,14 +67,6 @@ def test_a_name_is_looked_for_in_the_folders_above_however_its_path_is_written(
         load_experiment("other")
 
 
-def test_a_preview_without_the_data_takes_bundled_questions(write, monkeypatch):
-    monkeypatch.delenv("BIRD")
-    path = write("benchmark: bird-dev\nroot: $BIRD\ntrain: bird-train\nlimit: 0.1\n")
-    read = load_experiment(path, preview=3)
-    assert (read.benchmark, read.root, read.stands_for) == ("bundled-dev", None, 1534)
-    assert (read.train, read.limit, read.preview) == ("bundled-train", 0.1, 3)
-
-
 # What no file may have: the settings, and the one that the error names.
 WRONG = {
     "suspect: all": "suspect",

@@ -14,7 +14,7 @@ from workbench.llm.send import scripted
 from workbench.prompts import load
 from workbench.store import Store
 from workbench.study.experiment import experiment_of
-from workbench.study.preview import estimated, preview_home, stand_in
+from workbench.study.preview import previewed, stand_in
 from workbench.study.study import open_study
 from workbench.types import Request
 
@@ -43,20 +43,15 @@ def told(tmp_path, monkeypatch):
 
 @pytest.mark.slow  # a kernel
 def test_a_preview_of_an_experiment_ends_in_one_line_and_leaves_nothing_behind(
-    checkout, told, tmp_path, monkeypatch
+    checkout, told, tmp_path
 ):
-    monkeypatch.setenv("BIRD", "/nowhere")
-    settings = (
-        "benchmark: bird-dev\nroot: $BIRD\nmodel: openai/gpt-4\nmodels: {judge: openai/gpt-4o}"
-    )
-    checkout(settings=settings, one=[RUNS])
-    monkeypatch.delenv("BIRD")
+    checkout(settings="model: openai/gpt-4\nmodels: {judge: openai/gpt-4o}", one=[RUNS])
     lines, (about, worst, calls, share, prompt) = told(
         reproduce, tmp_path / "experiments/mine.yaml", "--preview"
     )
-    assert (calls, share, prompt) == ("3,068", "50", "direct")
+    assert (calls, share, prompt) == ("556", "50", "direct")
     assert 1 < float(about) < float(worst.replace(",", ""))
-    assert any(re.match(r" *generate/zero_shot +openai/gpt-4o +1534 ", line) for line in lines)
+    assert any(re.match(r" *generate/zero_shot +openai/gpt-4o +278 ", line) for line in lines)
     assert not (tmp_path / "figures").exists()
     with Store() as store:
         assert store.read("SELECT count(*) FROM calls") == [(0,)]
@@ -72,17 +67,17 @@ def test_a_preview_of_a_run_counts_what_is_cached(told):
     assert lines[-3].split()[:3] == ["together", "0", "6"]
 
 
-def test_at_worst_every_reply_is_as_long_as_its_call_allows_however_short_earlier_ones_were():
+def test_at_worst_every_reply_is_as_long_as_its_call_allows_however_short_earlier_ones_were(capsys):
     short = Request("generate/direct", "openai/gpt-4", [{"role": "user", "content": "Hello"}])
+    with Cache() as store:
+        Client(store, send=scripted(["SELECT 1"])).complete(short)
 
     def worst(most):
         given = {"model": "openai/gpt-4", "parameters": {"openai/gpt-4": {"max_tokens": most}}}
-        with Cache() as store, preview_home() as home:
-            Client(store, send=scripted(["SELECT 1"])).complete(short)
-            few = replace(experiment_of("bundled-dev"), preview=3, figures=home, **given)
-            with open_study(few, limit=10) as study:
-                study.run(study.direct())
-            return float(estimated(home, store).partition("at worst $")[2].partition(";")[0])
+        whole = replace(experiment_of("bundled-dev"), **given)
+        with previewed(whole) as few, open_study(few, limit=10) as study:
+            study.run(study.direct())
+        return float(capsys.readouterr().out.partition("at worst $")[2].partition(";")[0])
 
     output = 0.06 / 1000  # dollars for a token of GPT-4's output
     assert worst(1000) - worst(10) == pytest.approx(10 * 990 * output, abs=0.011)

@@ -13,14 +13,7 @@ from workbench.errors import BadInputError
 from workbench.llm.cache import Cache
 from workbench.llm.money import dollars
 from workbench.sql.executor import Executor
-from workbench.store import home
 from workbench.study.experiment import load_experiment, shipped
-
-
-def _open() -> Cache:
-    if not (path := home() / "lab.sqlite").exists():
-        raise BadInputError(f"there is no cache file at {path}: name its folder by WORKBENCH_HOME")
-    return Cache(path)
 
 
 @click.group()
@@ -32,7 +25,7 @@ def cache() -> None:
 def info() -> None:
     """Count calls, tokens and dollars by prompt and model."""
     select = "SELECT prompt, model, count(*), sum(input_tokens), sum(output_tokens), total(cost), sum(cost IS NULL)"
-    with _open() as store:
+    with Cache() as store:
         for prompt, model, *counts, cost, free in store.read(f"{select} FROM calls GROUP BY 1, 2"):
             calls, read, written = (f"{count:,}" for count in counts)
             spent = f"{calls:>9} calls {read:>13} in {written:>11} out {dollars(cost, free)}"
@@ -51,7 +44,7 @@ def export(file: Path, run: str, keys: str) -> None:
     """
     column, values = ("+model", load_experiment(run).asked) if run else ("key", keys.split())
     where = f"{column} IN (SELECT value FROM json_each(?))" if values else "1"
-    with _open() as store:
+    with Cache() as store:
         number = store.export(file, where, [orjson.dumps(values)] if values else [])
     print(f"{file}: {number:,} calls")
 

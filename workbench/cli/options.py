@@ -1,6 +1,5 @@
 """Options that commands share, options made from a dataclass, and the systems by their short names."""
 
-import math
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,12 +34,6 @@ def settings(kind: type) -> Callable[[Any], Any]:
     return add
 
 
-def _number(_context: click.Context, _option: click.Parameter, given: float | None) -> float | None:
-    if given is not None and math.isnan(given):  # which is in every range
-        raise click.BadParameter("nan is no number; give one")
-    return given
-
-
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False, exists=True)
 model = click.option("--model", default="embedded/parser", show_default=True, metavar="PROVIDER/MODEL",
@@ -51,7 +44,7 @@ root = click.option("--root", type=click.Path(path_type=Path), help="Where the b
 prompts = click.option("--prompts", type=FOLDER,
                        help="A folder of prompts that replace the packaged prompts of the same names.")  # fmt: skip
 limit = click.option("--limit", type=click.IntRange(1), help="Only so many questions, spread evenly.")  # fmt: skip
-dollars = click.option("--dollars", type=click.FloatRange(min=0), callback=_number,
+dollars = click.option("--dollars", type=click.FloatRange(min=0),
                        help=f"Stop before more than this is spent.  [default: {CAUTIOUS:g}]")  # fmt: skip
 batch = click.option("--batch", is_flag=True, help="Send calls in batches: half the price, answers within a day.")  # fmt: skip
 cluster = click.option("--cluster", default="", metavar="ADDRESS", help="Compute on a Dask cluster: tcp://HOST:8786, a"

@@ -20,7 +20,7 @@ from workbench.study import reproduce as notebooks
 from workbench.study import trace as back
 from workbench.study.experiment import Experiment, load_experiment
 from workbench.study.measures import notes_on
-from workbench.study.preview import estimated, preview_home
+from workbench.study.preview import previewed
 from workbench.study.saved import write_gallery
 from workbench.study.study import open_study
 
@@ -55,11 +55,8 @@ def run(system: str, benchmark: str, judge: str, save: Path | None, preview: boo
     model, prompts = settings["model"], settings["prompts"]
     asked = options.make_system(system, model, judge)
     if preview:
-        with Cache() as store, preview_home() as home:
-            few = replace(experiment, preview=3, cache=store.path, figures=home)
-            with open_study(few, **settings) as study:
-                study.run(asked)
-            print(estimated(home, store))
+        with previewed(experiment) as few, open_study(few, **settings) as study:
+            study.run(asked)
         return
     own = filter(None, [system, model, judge, prompts and prompts.name])
     name = re.sub(r"\W+", "_", "_".join(own))
@@ -96,14 +93,13 @@ def reproduce(experiment: str, only: tuple[str, ...], limit: int | None, at_once
     EXPERIMENT is a name in the folder experiments, or a YAML file. The default, embedded, needs no key and no network.
     A notebook that is unchanged since its last run is not run again.
     """
-    settings = load_experiment(experiment, preview=3 if preview else 0)
-    with ExitStack() as stack:
-        store = stack.enter_context(Cache())
-        if pack:
+    settings = load_experiment(experiment)
+    if pack:
+        with Cache() as store:
             store.merge(pack)
+    with ExitStack() as stack:
         if preview:
-            home = stack.enter_context(preview_home())
-            settings = replace(settings, cache=store.path, figures=home / "figures")
+            settings = stack.enter_context(previewed(settings))
         elif cluster:
             from workbench.cluster import open_pool  # noqa: PLC0415  Dask, an extra
 
@@ -114,7 +110,8 @@ def reproduce(experiment: str, only: tuple[str, ...], limit: int | None, at_once
         if settings.model.startswith("embedded/"):
             print("machinery check: a parser answers, no language model", flush=True)
         spent = notebooks.run(jobs, at_once=at_once)
-        print(estimated(home, store) if preview else spent)
+    if not preview:
+        print(spent)
     if limit is None and not preview and jobs and jobs[0].figures.is_dir():
         print(f"gallery: {write_gallery(jobs[0].figures.parent)}")
     for job in jobs:

@@ -16,7 +16,7 @@ import yaml
 from pydantic import BeforeValidator, Field, StrictFloat, StrictInt
 from pydantic.dataclasses import dataclass
 
-from workbench.benchmarks.benchmark import BENCHMARKS, benchmark_name, check_limit
+from workbench.benchmarks.benchmark import benchmark_name, check_limit
 from workbench.errors import BadInputError, one_of, read_yaml
 from workbench.llm.calls import ROLES, check_given, check_model
 from workbench.types import Limits, Suspect
@@ -87,7 +87,6 @@ class Experiment:
     offline: bool = False  # no call may be made
     budget: str = ""  # the name of the budget that all notebooks share
     preview: Count = 0  # how many questions a stand-in answers
-    stands_for: Count = 0  # how many questions these stand for
     cache: Path | None = None  # the file in which a preview looks replies up
 
     def __post_init__(self) -> None:
@@ -154,22 +153,14 @@ def experiment_of(name: str) -> Experiment:
     return load_experiment(name)
 
 
-def load_experiment(name: str, preview: int = 0) -> Experiment:
-    """The experiment of that name or path, checked. Opening it checks the benchmark's folder.
-
-    With `preview`, bundled questions stand for a benchmark whose folder is not set.
-    """
+def load_experiment(name: str) -> Experiment:
+    """The experiment of that name or path, checked. Opening it checks the benchmark's folder."""
     settings = read_yaml(path := find_experiment(name))
     if not isinstance(settings, dict):
         raise BadInputError(f"{path}: expected settings by name, and found {settings!r:.60}")
     file = Path(os.path.abspath(path))  # noqa: PTH100  without `..`, which is no folder's parent
-    own = {"name": path.stem, "path": file, "folder": file.parent.parent, "preview": preview}
+    own = {"name": path.stem, "path": file, "folder": file.parent.parent}
     own |= {key: setting for key, setting in settings.items() if setting is not None}
-    release = BENCHMARKS.get(benchmark_name(str(own.get("benchmark"))))
-    named = Template(str(own.get("root"))).get_identifiers()
-    if preview and release and release.url and not all(map(os.environ.get, named)):
-        own |= {"benchmark": "bundled-dev", "root": None, "stands_for": release.questions}
-        own |= {"train": "bundled-train"} if "train" in own else {}
     return settled(lambda: _SETTINGS.validate_python(own, context=file.parent), f"{path}: ")
 
 

@@ -34,12 +34,11 @@ _ASKED = "asked.jsonl"  # in the home of a preview: a line for each call
 _TOKEN = 4  # letters, about
 
 
-def client_of(experiment: Experiment, store: Cache, budget: Budget, asked: int) -> Client:
-    """A client that calls the experiment's models, or in a preview of so many questions a stand-in."""
+def client_of(experiment: Experiment, store: Cache, budget: Budget, weight: float) -> Client:
+    """A client that calls the experiment's models, or in a preview a stand-in, whose calls count so many times."""
     if not experiment.preview:
         return Client(store, budget=budget, batch=experiment.batch, offline=experiment.offline)
-    known, weight = experiment.cache, experiment.stands_for / max(1, asked)
-    users = Client(Cache(known), offline=True) if known and known.is_file() else None
+    users = Client(Cache(experiment.cache), offline=True) if experiment.cache else None
     # The address is part of a call's key, so the parser's replies do not pass for the models'.
     return Client(store, send=partial(_noted, users, weight), api_base="http://stand-in.invalid")
 
@@ -75,15 +74,16 @@ def stand_in(request: Request) -> Reply:
 
 
 @contextmanager
-def preview_home() -> Iterator[Path]:
-    """A home for a preview, which is deleted at its end."""
+def previewed(experiment: Experiment) -> Iterator[Experiment]:
+    """The experiment on three questions, in a home that is deleted at the end, when the estimate is printed."""
     before = home()
-    with tempfile.TemporaryDirectory(prefix="preview") as folder:
+    with Cache() as store, tempfile.TemporaryDirectory(prefix="preview") as folder:
         os.environ["WORKBENCH_HOME"] = folder
         try:
-            yield Path(folder)
+            yield replace(experiment, preview=3, cache=store.path, figures=Path(folder, "figures"))
         finally:
             os.environ["WORKBENCH_HOME"] = str(before)
+        print(estimated(Path(folder), store))
 
 
 def estimated(folder: Path, store: Store) -> str:

@@ -109,19 +109,14 @@ def plan(experiment: Experiment, only: Sequence[str] = (), limit: float | None =
         places = experiment.folder / "notebooks", shipped("notebooks")
         notebooks = [place / f"{name}.ipynb" for place in places]
         notebook = next(filter(Path.is_file, notebooks), notebooks[0])
-        check_parameters(notebook, own | given)
+        with naming(notebook):
+            known = papermill.inspect_notebook(str(notebook))
+        for parameter in own | given:  # Papermill only warns of one that the notebook does not have
+            one_of(known, **{f"a parameter of {notebook.name}": parameter})
         key = content_hash("notebook", [shared, _hash(notebook.read_bytes()), dict(own), limit])
         output = folder / f"{name.replace('/', '-')}.ipynb"
         jobs.append(Job(name, notebook, own | given, key, output, figures))
     return [job for job in jobs if not only or job.name in only]
-
-
-def check_parameters(notebook: Path, given: Mapping[str, Any]) -> None:
-    """Refuse parameters that the notebook does not have, of which Papermill only warns."""
-    with naming(notebook):
-        known = papermill.inspect_notebook(str(notebook))
-    for name in given:
-        one_of(known, **{f"a parameter of {notebook.name}": name})
 
 
 def run(jobs: Sequence[Job], *, at_once: int | None = None) -> str:

@@ -16,7 +16,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from workbench.benchmarks.benchmark import BENCHMARKS, Benchmark, open_benchmark, size, some
+from workbench.benchmarks.benchmark import Benchmark, open_benchmark, size, some
 from workbench.canonical import canonical, content_hash
 from workbench.errors import BudgetError
 from workbench.lab import Lab
@@ -69,9 +69,9 @@ def open_study(experiment: str | Experiment, *, limit: float | None = None,
     asked = some(some(benchmark.questions, own.limit), limit)
     name = own.name if limit is None else f"{own.name}-{limit}"
     folder = Path(own.figures or own.folder / own.output / name)
+    number = len(asked)
     if own.preview:
-        number = size(size(own.stands_for or len(benchmark.questions), own.limit), limit)
-        own, asked = replace(own, stands_for=number), some(asked, own.preview)
+        asked = some(asked, own.preview)
     with ExitStack() as stack:
         store, pool = stack.enter_context(Cache()), None
         if (cluster := cluster or own.cluster) and not own.preview:
@@ -79,11 +79,11 @@ def open_study(experiment: str | Experiment, *, limit: float | None = None,
 
             pool = stack.enter_context(open_pool(cluster))
         budget = cautious(own.dollars, own.calls, own.budget)
-        lab = Lab(client_of(own, store, budget, len(asked)), stack.enter_context(Executor(store)), benchmark.database,
+        lab = Lab(client_of(own, store, budget, number / max(1, len(asked))), stack.enter_context(Executor(store)), benchmark.database,
                   own.prompts, parameters=own.parameters, limits=Limits(seconds=own.sql_seconds))  # fmt: skip
         own = own if limit is None else replace(own, limit=limit)
         some_of = replace(benchmark, questions=tuple(asked))
-        study = Study(own, some_of, lab, Saved(folder), budget, stack.pop_all(), pool)
+        study = Study(own, some_of, number, lab, Saved(folder), budget, stack.pop_all(), pool)
     atexit.register(study.close)
     pd.set_option("display.html.use_mathjax", False)  # a `$` in a frame opens no formula
     return study
@@ -93,11 +93,13 @@ def open_study(experiment: str | Experiment, *, limit: float | None = None,
 class Study:
     """An opened experiment. `benchmark` holds the questions that are asked; `saved` takes the figures.
 
+    `stands_for` is their number, or in a preview the number of those for which they are asked.
     The models of roles are attributes (`study.judge`): a role that the experiment does not name uses `model`.
     """
 
     experiment: Experiment
     benchmark: Benchmark
+    stands_for: int
     lab: Lab
     saved: Saved
     _budget: Budget
@@ -157,14 +159,12 @@ class Study:
 
     def sample(self, limit: float | str | None) -> "Study":
         """The study on fewer questions: a number, a share of each database's (0.1), or those of another benchmark."""
-        if self.experiment.preview:
-            number = BENCHMARKS[limit].questions if isinstance(limit, str) else limit
-            fewer = size(self.experiment.stands_for, number)
-            return replace(self, experiment=replace(self.experiment, stands_for=fewer))
         questions = self.benchmark.questions
         if isinstance(limit, str):
-            part = open_benchmark(limit, self.experiment.root).questions
-            return self._on(some(part, min(len(part), len(questions))))
+            questions = open_benchmark(limit, self.experiment.root).questions
+            limit = min(len(questions), self.stands_for)
+        if self.experiment.preview:
+            return replace(self, stands_for=size(self.stands_for, limit))
         return self._on(some(questions, limit))
 
     def spider(self) -> "Study":
@@ -172,7 +172,8 @@ class Study:
         return self if self.benchmark.sense == "spider" else self._on([])
 
     def _on(self, questions: list[Question]) -> "Study":
-        return replace(self, benchmark=replace(self.benchmark, questions=tuple(questions)))
+        part = replace(self.benchmark, questions=tuple(questions))
+        return replace(self, benchmark=part, stands_for=len(questions))
 
     def with_settings(self, system: System) -> System:
         """The system with the experiment's `retrieval`, `cheaper` and `suspect`, as `run` runs it.
@@ -285,8 +286,8 @@ class Study:
 
     def _client(self) -> Client:
         """A client with a ledger of its own."""
-        store, asked = self.lab.client.cache, len(self.benchmark.questions)
-        return client_of(self.experiment, store, self._budget, asked)
+        weight = self.stands_for / max(1, len(self.benchmark.questions))
+        return client_of(self.experiment, self.lab.client.cache, self._budget, weight)
 
 
 class Progress(tqdm):  # type: ignore[misc]
