@@ -16,7 +16,6 @@ from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
-import orjson
 import pandas as pd
 
 from workbench.errors import BadInputError
@@ -30,8 +29,9 @@ from workbench.study.experiment import Experiment
 from workbench.types import Request
 
 _PARSER = "embedded/parser"
-_ASKED = "asked.jsonl"  # in the home of a preview: a line for each call
 _TOKEN = 4  # letters, about
+_NOTED = """SELECT prompt, model, parameters ->> 'service_tier', sum(reply ->> 'calls'), sum(reply ->> 'cached'),
+    avg(input_tokens), max(reply ->> 'limit') FROM calls GROUP BY 1, 2, 3"""
 
 
 def client_of(experiment: Experiment, store: Cache, budget: Budget, weight: float) -> Client:
@@ -44,17 +44,13 @@ def client_of(experiment: Experiment, store: Cache, budget: Budget, weight: floa
 
 
 def _noted(users: Client | None, weight: float, request: Request, *_: object) -> Reply:
-    """The reply from the user's cache, else the stand-in's; the call is noted."""
+    """The reply from the user's cache, else the stand-in's, with what the estimate counts."""
     reply, known = stand_in(request), users and users.cached(request)
     if known:
         tokens = (known.input_tokens, known.output_tokens)
         reply = reply_with(known.text, known.finish_reason, *tokens)
-    line = {"prompt": request.prompt, "model": request.model, "tier": request.parameters.get("service_tier") or "",
-            "cached": weight if known else 0, "calls": 0 if known else weight,
-            "input": reply["usage"]["prompt_tokens"], "limit": longest(request)}  # fmt: skip
-    with (home() / _ASKED).open("ab") as file:
-        file.write(orjson.dumps(line) + b"\n")
-    return reply
+    counts = {"cached": weight, "calls": 0} if known else {"cached": 0, "calls": weight}
+    return {**reply, **counts, "limit": longest(request)}
 
 
 def stand_in(request: Request) -> Reply:
@@ -83,32 +79,27 @@ def previewed(experiment: Experiment) -> Iterator[Experiment]:
             yield replace(experiment, preview=3, cache=store.path, figures=Path(folder, "figures"))
         finally:
             os.environ["WORKBENCH_HOME"] = str(before)
-        print(estimated(Path(folder), store))
+        with Store(Path(folder, "lab.sqlite")) as made:
+            print(estimated(made, store))
 
 
-def estimated(folder: Path, store: Store) -> str:
-    """A table of the calls that a stand-in has noted in its home, by prompt and model, and their cost in one line."""
-    if not (asked := folder / _ASKED).is_file():
+def estimated(made: Store, store: Store) -> str:
+    """A table of the calls in a preview's cache, by prompt and model, and their cost in one line."""
+    if not (noted := made.read(_NOTED)):
         raise BadInputError("nothing asked a model, so there is no cost to estimate")
-    how = {"calls": "sum", "cached": "sum", "input": "mean", "limit": "max"}
-    kinds = ["prompt", "model", "tier"]
-    noted = pd.read_json(asked, lines=True).groupby(kinds, as_index=False).agg(how)
     rows, sums, worst = [], Preview(), 0.0
-    for each in noted.to_dict("records"):
-        parameters = {"max_tokens": int(each["limit"]), "service_tier": each["tier"] or None}
-        request = Request(each["prompt"], each["model"], (), parameters)
-        calls = round(each["calls"])
-        found = estimate(store, request, each["input"], calls, round(each["cached"]))
-        rows.append({name: each[name] for name in ("prompt", "model")} | asdict(found))
+    for prompt, model, tier, calls, cached, read, limit in noted:
+        request = Request(prompt, model, (), {"max_tokens": limit, "service_tier": tier})
+        found = estimate(store, request, read, round(calls), round(cached))
+        rows.append({"prompt": prompt, "model": model, **asdict(found)})
         sums += found
-        if calls:  # whose every reply is as long as it may be
-            dearest = price(request, 1.3 * each["input"], each["limit"])
-            worst += max(found.high, calls * (dearest or 0.0))
+        if found.calls:  # whose every reply is as long as it may be
+            worst += max(found.high, found.calls * (price(request, 1.3 * read, limit) or 0.0))
     rows.sort(key=lambda row: -row["high"])
     table = pd.DataFrame([*rows, {"prompt": "together", "model": "", **asdict(sums)}]).round(4)
-    by_prompt = noted.groupby("prompt")["calls"].sum()
-    share = by_prompt.max() / max(1.0, by_prompt.sum())
+    by_prompt = table[:-1].groupby("prompt")["calls"].sum()
     unpriced = f" and {sums.unpriced:,} calls of unknown price" if sums.unpriced else ""
     cost = f"about ${(sums.low + sums.high) / 2:,.2f}, at worst ${worst:,.2f}{unpriced}"
+    share = by_prompt.max() / max(1, sums.calls)
     most = f"{share:.0%} of them {str(by_prompt.idxmax()).rpartition('/')[2]}"
     return f"{table.to_string(index=False)}\n\n{cost}; {sums.calls:,} calls, {most}"

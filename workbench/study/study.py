@@ -79,8 +79,9 @@ def open_study(experiment: str | Experiment, *, limit: float | None = None,
 
             pool = stack.enter_context(open_pool(cluster))
         budget = cautious(own.dollars, own.calls, own.budget)
-        lab = Lab(client_of(own, store, budget, number / max(1, len(asked))), stack.enter_context(Executor(store)), benchmark.database,
-                  own.prompts, parameters=own.parameters, limits=Limits(seconds=own.sql_seconds))  # fmt: skip
+        client = client_of(own, store, budget, number / max(1, len(asked)))
+        lab = Lab(client, stack.enter_context(Executor(store)), benchmark.database, own.prompts,
+                  parameters=own.parameters, limits=Limits(seconds=own.sql_seconds))  # fmt: skip
         own = own if limit is None else replace(own, limit=limit)
         some_of = replace(benchmark, questions=tuple(asked))
         study = Study(own, some_of, number, lab, Saved(folder), budget, stack.pop_all(), pool)
