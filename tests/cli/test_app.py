@@ -146,7 +146,6 @@ def test_a_group_without_a_command_prints_its_help(run, command):
         (["run", "tug"], "'tug'"),
         (["ask", "nowhere", "How many?"], "nowhere: no such file"),
         (["ask", "harbour", " "], "empty"),
-        (["ask", "harbour", "How many?", "--dollars", "nan"], "nan"),
         (["ask", "harbour", "How many?", "--dollars", "-1"], "--dollars"),
         (["ask", "harbour", "How many?", "--model", "gpt-4o"], "PROVIDER/MODEL"),
         (["ask", "harbour", "How many?", "--system", "mac", "--judge", "a/b"], "mac"),

@@ -9,7 +9,6 @@ import orjson
 
 from workbench.benchmarks.benchmark import BENCHMARKS, check, lacking, open_benchmark
 from workbench.cli import options
-from workbench.errors import BadInputError
 from workbench.llm.cache import Cache
 from workbench.llm.money import dollars
 from workbench.sql.executor import Executor
@@ -101,9 +100,6 @@ def init(folder: Path) -> None:
 
     There, `workbench reproduce embedded` runs them, and `jupyter lab` opens them. Nothing is overwritten.
     """
-    parts = ("notebooks", "experiments")
-    if there := [name for name in parts if (folder / name).exists()]:
-        raise BadInputError(f"{folder} has {' and '.join(there)}: name another folder")
-    for name in parts:
+    for name in ("notebooks", "experiments"):
         shutil.copytree(shipped(name), folder / name, ignore=shutil.ignore_patterns("__*__*", ".*"))
     print(f"{folder}: notebooks and experiments; in it, run `workbench reproduce embedded`")

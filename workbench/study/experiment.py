@@ -46,10 +46,6 @@ Count = Annotated[int, Field(strict=True, ge=0)]
 Place = Annotated[Path, BeforeValidator(_placed)]
 BenchmarkName = Annotated[str, BeforeValidator(_own)]
 ByName = Annotated[dict[str, Any], BeforeValidator(lambda given: {} if given is None else given)]
-Places = Annotated[
-    tuple[Place, ...],
-    BeforeValidator(lambda given: [given] if isinstance(given, str | Path) else given),
-]
 
 
 @dataclass(frozen=True, config=pydantic.ConfigDict(extra="forbid", ser_json_inf_nan="constants"))
@@ -76,7 +72,7 @@ class Experiment:
     judges: tuple[str, ...] = ()  # further models for the rows of selectors
     train: BenchmarkName = ""  # whose questions are examples
     codes: Place | None = None  # a file of CodeS's examples
-    predictions: Places = ()  # files of other systems' answers
+    predictions: tuple[Place, ...] = ()  # files of other systems' answers
     notebooks: Mapping[str, ByName] = Field(default_factory=dict)  # with their parameters
     path: Path = Path()
     folder: Path = Path()  # the parent of the folders `experiments` and `figures`
