@@ -110,7 +110,7 @@ def solve_all(system: System, questions: Sequence[Question], lab: Lab,
 
 
 def solve_one(system: System, keys: Mapping[str, Keys], lab: Lab, question: Question) -> QuestionRecords:  # fmt: skip
-    """The question's records, which no other process makes at the same time."""
+    """The records of a question that the caller has locked."""
     store, key = lab.client.cache, keys[question.id]
     if known := cached_records(store, {question.id: key}):
         return known[question.id]
