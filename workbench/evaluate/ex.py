@@ -86,9 +86,12 @@ def by_database(benchmark: Benchmark, pairs: Iterable[Pair]) -> Parts:
 
 
 def executed(
-    benchmark: Benchmark, parts: Parts, executor: Executor, forms: Sequence[Callable[[str], str]],
+    benchmark: Benchmark,
+    parts: Parts,
+    executor: Executor,
+    forms: Sequence[Callable[[str], str]],
     limits: Limits = DEFAULT,
-) -> Iterator[tuple[Pair, list[Execution]]]:  # fmt: skip
+) -> Iterator[tuple[Pair, list[Execution]]]:
     """Each pair with the executions of its query in each form, then those of gold.
 
     With a cache, all queries of all databases run first; then the rows of one database at a time are read from it.

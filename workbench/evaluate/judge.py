@@ -3,6 +3,7 @@
 A question whose gold query fails stays in the table, marked by `gold_status`; every answer to it is wrong.
 """
 
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -44,7 +45,7 @@ def judge(benchmark: Benchmark, predictions: pd.DataFrame, executor: Executor) -
     answers["sample"] = answers["sample"].fillna(0).astype(int)
     pairs = list(zip(answers["question_id"], answers["sql"].fillna(""), strict=True))
     ran = executed(benchmark, by_database(benchmark, pairs), executor, [str, spider_text])
-    verdicts = {pair: _verdict(benchmark, asked[pair[0]], pair[1], *four) for pair, four in ran}
+    verdicts = {pair: _verdict(benchmark, asked[pair[0]], pair[1], four) for pair, four in ran}
     frame = answers.join(pd.DataFrame([verdicts[pair] for pair in pairs], index=answers.index))
     measured = METRICS if benchmark.schemas else [name for name in METRICS if name != "em"]
     missing = dict.fromkeys(measured, 0.0) | {"status": "missing", "error": "no prediction"}
@@ -53,9 +54,9 @@ def judge(benchmark: Benchmark, predictions: pd.DataFrame, executor: Executor) -
 
 
 def _verdict(
-    benchmark: Benchmark, question: Question, sql: str, ran: Execution, spider_ran: Execution,
-    gold: Execution, spider_gold: Execution,
-) -> dict[str, Any]:  # fmt: skip
+    benchmark: Benchmark, question: Question, sql: str, executions: Sequence[Execution]
+) -> dict[str, Any]:
+    ran, spider_ran, gold, spider_gold = executions
     gold_sql, schema = benchmark.golds[question.id].sql, benchmark.schemas.get(question.db_id)
     return {
         "db_id": question.db_id,
@@ -122,9 +123,6 @@ def by_feature(verdicts: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
 
 def compare_generators(verdicts: pd.DataFrame, a: str, b: str) -> PairedComparison:
     """Generator a against b on the same questions in BIRD's sense of EX, by the first sample of each."""
-    first = verdicts.drop_duplicates(["generator", "question_id"])
-    rows = zip(*(first[name] for name in ("generator", "question_id", "ex_bird")), strict=True)
-    right: dict[str, dict[str, float]] = {a: {}, b: {}}
-    for generator, key, verdict in rows:
-        right.setdefault(generator, {})[key] = verdict
-    return compare(right[a], right[b], dict(zip(first["question_id"], first["db_id"], strict=True)))
+    first = verdicts.drop_duplicates(["generator", "question_id"]).set_index("question_id")
+    one, other = (dict(first.loc[first["generator"] == name, "ex_bird"]) for name in (a, b))
+    return compare(one, other, dict(zip(first.index, first["db_id"], strict=True)))
