@@ -141,7 +141,7 @@ class Lab:
     def longer(self, request: Request, reply: Completion) -> Request | None:
         """The request with more room, if its reply was cut off at a limit that no user set."""
         given = calls.given_for(request.model, request.prompt, self.parameters)
-        ours = "max_tokens" in request.parameters and not calls.LIMITS & given.keys()
+        ours = "max_tokens" in request.parameters and not given.keys() & calls.LIMITS
         if reply.finish_reason != "length" or not ours:
             return None
         return calls.with_more_room(request, thought=not answer(reply.text))

@@ -10,14 +10,13 @@ import time
 from contextlib import suppress
 from functools import cache
 from typing import Any
-from uuid import uuid4
 
 import orjson
 
 from workbench.llm.calls import Reply
 from workbench.llm.faults import LONGEST, Refusal, pause, refusal, sort
 from workbench.llm.money import litellm, priced
-from workbench.llm.send import EMBEDDING, hidden
+from workbench.llm.send import hidden
 from workbench.types import Request
 
 QUIET = 5.0  # seconds: when no new call has come for so long, the gathered calls are sent
@@ -29,14 +28,11 @@ _Group = tuple[str, str]  # model and address
 _Calls = dict[str, Request]
 
 
-def takes(request: Request) -> bool:
-    """Whether a call can go into a batch; where not, that is said once."""
-    able = request.model.startswith(("openai/", "azure/", "hosted_vllm/"))
-    return (able and EMBEDDING not in request.parameters) or _live(request.model)
-
-
 @cache
-def _live(model: str) -> bool:
+def takes(model: str) -> bool:
+    """Whether a model's calls can go into a batch; where not, that is said once."""
+    if able := model.startswith(("openai/", "azure/", "hosted_vllm/")):
+        return able
     told = "there are no batches of such calls in OpenAI's form; they are sent live"
     print(f"{model}: {told}", file=sys.stderr)
     return False
@@ -80,8 +76,18 @@ class Batches:
         return hidden(found) | {"cost": None if cost is None else cost / 2}
 
     async def _search(self, group: _Group) -> None:
-        """Follow the batches of earlier runs."""
-        for batch in await _ours(group):
+        """Follow the recent batches of earlier runs and tries, of those with one call the last."""
+        ours: list[dict[str, Any]] = []
+        after, more = None, True
+        while more:
+            page = await _call("alist_batches", group, after=after, limit=100)
+            page = page if isinstance(page, dict) else page.model_dump()
+            batches = page.get("data") or []
+            recent = [one for one in batches if one["created_at"] > time.time() - _RECENT]
+            ours += [one for one in recent if (one.get("metadata") or {}).get("workbench")]
+            more = page.get("has_more") and len(recent) == len(batches)
+            after = batches[-1]["id"] if batches else None
+        for batch in reversed(ours):
             content = await _call("afile_content", group, file_id=batch["input_file_id"])
             task = asyncio.create_task(self._follow(group, batch["id"]))
             for line in content.content.splitlines():
@@ -93,16 +99,23 @@ class Batches:
             await asyncio.sleep(wait)
         if self._open[group][0] is calls:
             del self._open[group]
-        name, lines = uuid4().hex, b"".join(_line(*call) for call in calls.items())
-        upload = (f"{name}.jsonl", lines, "application/jsonl")
+        lines = b"".join(_line(*call) for call in calls.items())
+        upload = ("calls.jsonl", lines, "application/jsonl")
         file = (await _call("acreate_file", group, file=upload, purpose="batch")).id
         task = asyncio.current_task()
         if not calls or not task:
             return
         self._sent |= dict.fromkeys(calls, task)
-        number = await _create(group, name, file)
-        print(f"batch {number}: {len(calls):,} calls of {group[0]}", file=sys.stderr)
-        await self._follow(group, number)
+        given = {"completion_window": "24h", "endpoint": "/v1/chat/completions",
+                 "input_file_id": file, "metadata": {"workbench": "calls"}}  # fmt: skip
+        try:
+            batch = await _call("acreate_batch", group, tries=1, **given)
+        except Refusal as refused:  # perhaps only its reply is lost: the next try searches for it
+            self._searches.pop(group, None)
+            refused.wait = max(SETTLING, refused.wait)
+            raise
+        print(f"batch {batch.id}: {len(calls):,} calls of {group[0]}", file=sys.stderr)
+        await self._follow(group, batch.id)
 
     async def _follow(self, group: _Group, number: str) -> None:
         """Wait for the end of a batch, and read its results."""
@@ -122,38 +135,6 @@ class Batches:
                 text = str(line.get("error") or body.get("error"))
                 failed = Refusal(sort("", status, text).fault, text)  # of this call alone
                 self._found[f"call:{line['custom_id']}"] = body if status == 200 else failed
-
-
-async def _ours(group: _Group) -> list[dict[str, Any]]:
-    """The recent batches at the provider that are ours."""
-    found: list[dict[str, Any]] = []
-    after = None
-    while True:
-        page = await _call("alist_batches", group, after=after, limit=100)
-        page = page if isinstance(page, dict) else page.model_dump()
-        batches = page.get("data") or []
-        recent = [one for one in batches if one["created_at"] > time.time() - _RECENT]
-        found += [one for one in recent if (one.get("metadata") or {}).get("workbench")]
-        if not page.get("has_more") or len(recent) < len(batches):
-            return found
-        after = batches[-1]["id"]
-
-
-async def _create(group: _Group, name: str, file: str) -> str:
-    """The id of a new batch. A reply may be lost, so a further try first searches for the batch."""
-    given = {"completion_window": "24h", "endpoint": "/v1/chat/completions",
-             "input_file_id": file, "metadata": {"workbench": name}}  # fmt: skip
-    for tries in range(9):
-        for batch in await _ours(group) if tries else ():
-            if batch["metadata"]["workbench"] == name:
-                return str(batch["id"])
-        try:
-            return str((await _call("acreate_batch", group, tries=1, **given)).id)
-        except Refusal as refused:
-            if not refused.again or tries == 8:
-                raise
-            await asyncio.sleep(max(SETTLING, refused.wait))
-    raise AssertionError
 
 
 def _line(key: str, request: Request) -> bytes:

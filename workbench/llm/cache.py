@@ -7,6 +7,7 @@ caches give equal files. A merge adds rows and replaces none.
 import asyncio
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,12 +35,11 @@ _JSON = ("messages", "parameters", "reply")
 
 @dataclass
 class _Unsaved:
-    """Statements that are not on disk yet, and the task that will write them."""
+    """Statements that are not on disk yet."""
 
     statements: list[Statement] = field(default_factory=list)
     refused: bool = False  # a full disk has refused them
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    next: "asyncio.Task[None] | None" = None
+    turn: threading.Lock = field(default_factory=threading.Lock)
 
 
 # By process and file: on a full disk they outlive a Cache.
@@ -74,9 +74,8 @@ class Cache(Store):
     def left_out(self, model: str) -> list[str]:
         """The parameters that the model does not take: its cached calls were sent without them."""
         select = "SELECT DISTINCT dropped FROM calls WHERE model = ? AND dropped <> ''"
-        return sorted(
-            {name for (names,) in self.read(select, [model]) for name in names.split(", ")}
-        )
+        rows = self.read(select, [model])
+        return sorted({name for (names,) in rows for name in names.split(", ")})
 
     @property
     def waits(self) -> int:
@@ -89,28 +88,23 @@ class Cache(Store):
 
         What a full disk refuses waits in memory for the next `put`.
         """
-        unsaved = self._unsaved
-        unsaved.statements += statements
-        unsaved.next = unsaved.next or asyncio.create_task(self._flush())
-        await asyncio.shield(unsaved.next)
-
-    async def _flush(self) -> None:
-        async with self._unsaved.turn:
-            self._unsaved.next = None
-            await asyncio.to_thread(self._save)
+        self._unsaved.statements += statements
+        await asyncio.to_thread(self._save)
 
     def _save(self) -> None:
         unsaved = self._unsaved
-        statements = tuple(unsaved.statements)
-        try:
-            with self.write() as db:
-                for statement in statements:
-                    db.execute(*statement)
-        except StoreError:
-            unsaved.refused = True
-            raise
-        unsaved.refused = False
-        del unsaved.statements[: len(statements)]
+        with unsaved.turn:
+            if not (statements := tuple(unsaved.statements)):  # the turn before has saved them
+                return
+            try:
+                with self.write() as db:
+                    for statement in statements:
+                        db.execute(*statement)
+            except StoreError:
+                unsaved.refused = True
+                raise
+            unsaved.refused = False
+            del unsaved.statements[: len(statements)]
 
     def export(self, path: Path | str, where: str = "1", values: Sequence[Any] = ()) -> int:
         """Write the calls to a file of JSON lines, whole or not at all; returns their number."""

@@ -26,7 +26,7 @@ Version = str | Callable[[str], str]
 _registered: dict[str, tuple[Answer, Version]] = {}
 
 ROLES = ("generation", "filtering", "judge", "rest")
-LIMITS = {"max_tokens", "max_completion_tokens"}  # two names of the limit on a reply's tokens
+LIMITS = ("max_completion_tokens", "max_tokens")  # two names of the limit on a reply's tokens
 _THOUGHT = 8_192  # tokens of thinking where no parameter limits them
 _KNOWN = {
     "dimensions", "embedding", "encoding_format", "extra_body", "frequency_penalty", "keep_alive",
@@ -45,12 +45,6 @@ def request_key(request: Request, endpoint: str) -> str:
     parts = {"version": 1, "endpoint": endpoint, "model": request.model, "sample": request.sample}
     parts |= {"messages": request.messages, "parameters": request.parameters}
     return content_hash("call", parts)
-
-
-def seed(request: Request) -> str:
-    """The seed of a model of this process: a hash of messages, temperature and sample."""
-    temperature = request.parameters.get("temperature")
-    return content_hash("seed", [request.messages, temperature, request.sample])
 
 
 def register(provider: str, answer: Answer, version: Version = "") -> None:
@@ -82,20 +76,16 @@ def _installed() -> Mapping[str, str]:
 
 
 def endpoint(model: str, url: str) -> str:
-    """The endpoint in keys: the server's address, or the version of a model of this process.
-
-    A version that a function returns is followed by the address.
-    """
+    """The endpoint in keys: the server's address, after the version of a model of this process."""
     here = runs_here(model)
     version: Version = here[1] if here else lambda _: ""
     return version if isinstance(version, str) else f"{version(model)} {public(url)}".strip()
 
 
-def address(model: str, given: str = "") -> str:
-    """The model's URL: the given one, else PROVIDER_API_BASE or PROVIDER_BASE_URL, else ""."""
+def address(model: str) -> str:
+    """The model's URL by the environment: PROVIDER_API_BASE or PROVIDER_BASE_URL, else ""."""
     provider = model.partition("/")[0].upper().replace("-", "_")
-    named = os.environ.get(f"{provider}_API_BASE") or os.environ.get(f"{provider}_BASE_URL")
-    return given or named or ""
+    return os.environ.get(f"{provider}_API_BASE") or os.environ.get(f"{provider}_BASE_URL", "")
 
 
 def public(url: str) -> str:
@@ -157,10 +147,10 @@ def listed(model: str) -> Mapping[str, Any]:
 
 def longest(request: Request) -> int:
     """The most tokens of a reply: the request's limit, else the model's."""
-    given = (request.parameters.get(name) for name in ("max_completion_tokens", "max_tokens"))
     entry = listed(request.model)
-    known = (*given, entry.get("max_output_tokens"), entry.get("max_tokens"))
-    return next((int(number) for number in known if number), _LONGEST)
+    known = [request.parameters.get(name) for name in LIMITS]
+    known += [entry.get("max_output_tokens"), entry.get("max_tokens"), _LONGEST]
+    return next(int(number) for number in known if number)
 
 
 def given_for(model: str, prompt: str, given: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -173,12 +163,12 @@ def given_for(model: str, prompt: str, given: Mapping[str, Mapping[str, Any]]) -
 
 def call_parameters(model: str, temperature: float, answer: int | None,
                     given: Mapping[str, Any]) -> dict[str, Any]:  # fmt: skip
-    """The parameters of a step's call: its temperature, its output limit, and a user's, which win.
+    """The parameters of a step's call: its temperature, the output limit of an `answer`, and a user's.
 
-    `answer` is the prompt's output limit in tokens. A user's None leaves a parameter out.
+    A user's win, and a None among them leaves a parameter out.
     """
     own: dict[str, Any] = {"temperature": temperature}
-    if answer and not LIMITS & given.keys():
+    if answer and not given.keys() & LIMITS:
         thinks = "reasoning_effort" in given or listed(model).get("supports_reasoning")
         thought = (given.get("thinking") or {}).get("budget_tokens") or _THOUGHT * bool(thinks)
         own["max_tokens"] = _allowed(model, answer + int(thought))

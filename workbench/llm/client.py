@@ -31,7 +31,7 @@ from workbench.llm.calls import (
 )
 from workbench.llm.faults import Refusal, error_in, pause, refusal
 from workbench.llm.money import LETTERS, Budget, Ledger, Preview, dollars, estimate
-from workbench.llm.send import Call, Send, send
+from workbench.llm.send import EMBEDDING, Call, Send, send
 from workbench.llm.turns import Limiter, Locks
 from workbench.types import Completion, Request
 
@@ -82,7 +82,7 @@ class Client:
         self.at_once, self.retries, self.timeout = at_once, retries, timeout
         self._locks, self._batches = Locks(cache.path), Batches()
         self._limiters: dict[str, Limiter] = {}
-        self._urls: dict[str, str] = {}
+        self._urls: dict[str, str] = {}  # by model, as the next one
         self._endpoints: dict[str, str] = {}
         self._refreshed: set[str] = set()
         self._calls: set[Call] = set()  # under way; only the loop's thread uses it
@@ -93,8 +93,8 @@ class Client:
         if model not in self._endpoints:
             given = self.api_base
             given = given if isinstance(given, str) else given.get(model, "")
-            self._urls[model] = address(model, given)
-            self._endpoints[model] = endpoint(model, self._urls[model])
+            self._urls[model] = url = given or address(model)
+            self._endpoints[model] = endpoint(model, url)
         return self._endpoints[model]
 
     def key(self, request: Request) -> str:
@@ -236,7 +236,7 @@ class Client:
 
     async def _make(self, call: Call, key: str, request: Request) -> Completion:
         """The answer to one call: limited, locked against other runs, repeated while that may help."""
-        batch = self.batch and takes(request)
+        batch = self.batch and EMBEDDING not in request.parameters and takes(request.model)
         limiter = self._limiters.setdefault(request.model, Limiter(self.at_once))
         attempt, end, wait = 1, time.monotonic() + self.timeout, 0.01
         while True:
@@ -251,9 +251,9 @@ class Client:
             except Refusal as refused:
                 if refused.fatal:
                     raise ProviderError(f"{request.model} refused: {refused}") from refused
-                limited = refused.fault == "rate_limit" and time.monotonic() < end
+                limited = refused.fault == "rate_limit" and not batch and time.monotonic() < end
                 again = limited or (refused.again and attempt <= self.retries)
-                if batch or call.stopped or not again:
+                if call.stopped or not again:
                     failed = Completion(
                         "", request.model, key=key, fault=refused.fault, error=str(refused)
                     )

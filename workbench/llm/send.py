@@ -20,9 +20,9 @@ from typing import Any
 
 import orjson
 
-from workbench.canonical import canonical
+from workbench.canonical import canonical, content_hash
 from workbench.errors import hide
-from workbench.llm.calls import Reply, runs_here, seed
+from workbench.llm.calls import Reply, runs_here
 from workbench.llm.faults import Refusal
 from workbench.llm.money import litellm, priced
 from workbench.types import Completion, Fault, Request
@@ -135,8 +135,9 @@ def answer_here(request: Request) -> Reply:
     """The reply of a model of this process; only one thread computes at a time."""
     here = runs_here(request.model)
     assert here  # noqa: S101
+    parts = [request.messages, request.parameters.get("temperature"), request.sample]
     with _answering:
-        return hidden(here[0](request, seed(request)))
+        return hidden(here[0](request, content_hash("seed", parts)))
 
 
 def hidden(reply: Reply) -> Reply:
