@@ -78,15 +78,16 @@ class Batches:
     async def _search(self, group: _Group) -> None:
         """Follow the recent batches of earlier runs and tries, of those with one call the last."""
         ours: list[dict[str, Any]] = []
-        after, more = None, True
-        while more:
+        after = None
+        while True:
             page = await _call("alist_batches", group, after=after, limit=100)
             page = page if isinstance(page, dict) else page.model_dump()
             batches = page.get("data") or []
             recent = [one for one in batches if one["created_at"] > time.time() - _RECENT]
             ours += [one for one in recent if (one.get("metadata") or {}).get("workbench")]
-            more = page.get("has_more") and len(recent) == len(batches)
-            after = batches[-1]["id"] if batches else None
+            if not page.get("has_more") or len(recent) < len(batches):
+                break
+            after = batches[-1]["id"]
         for batch in reversed(ours):
             content = await _call("afile_content", group, file_id=batch["input_file_id"])
             task = asyncio.create_task(self._follow(group, batch["id"]))
