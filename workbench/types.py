@@ -162,9 +162,8 @@ class Context:
 
 Status = Literal["ok", "empty", "error", "denied", "timeout", "too_large"]
 
+# The results that are suspect: of "failed" queries; also the "empty"; also those with only "nulls".
 Suspect = Literal["failed", "empty", "nulls"]
-"""Which results are suspect. "failed": those of failed queries. "empty": also those without rows. "nulls": also
-those whose rows hold only NULL, as an aggregate over no rows gives."""
 SUSPECT: tuple[str, ...] = get_args(Suspect)
 
 

@@ -21,7 +21,7 @@ from workbench.types import Request
 
 QUIET = 5.0  # seconds: when no new call has come for so long, the gathered calls are sent
 SETTLING = 20.0  # seconds until a new batch is in its provider's list
-MOST = 50_000  # calls of a batch
+MOST = 4_000  # calls of a batch, whose file may have 200 MB
 _POLL = 5.0  # seconds between two looks at a batch, at first
 _RECENT = 3 * 86_400  # seconds: older batches of earlier runs are not looked at
 _Group = tuple[str, str]  # model and address
@@ -31,7 +31,7 @@ _Calls = dict[str, Request]
 @cache
 def takes(model: str) -> bool:
     """Whether a model's calls can go into a batch; where not, that is said once."""
-    if able := model.startswith(("openai/", "azure/", "hosted_vllm/")):
+    if able := model.startswith(("openai/", "azure/")):
         return able
     told = "there are no batches of such calls in OpenAI's form; they are sent live"
     print(f"{model}: {told}", file=sys.stderr)
@@ -154,7 +154,6 @@ async def _call(function: str, group: _Group, *, tries: int = 9, **given: Any) -
     (model, url), module = group, await asyncio.to_thread(litellm)
     provider = model.partition("/")[0]
     given |= {"api_base": url} if url else {}
-    given |= {"api_key": "none"} if provider == "hosted_vllm" else {}
     given |= {"custom_llm_provider": provider, "timeout": 600.0, "max_retries": 0}
     while True:
         try:

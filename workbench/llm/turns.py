@@ -50,24 +50,21 @@ class Limiter:
         finally:
             self.running, before = self.running - 1, int(self.limit)
             if throttled:
-                self._cut(entered, asked)
+                now = time.monotonic()
+                if entered > self._cut_at:  # one cut for all 429s of calls that were sent before it
+                    self._cut_at = now
+                    self.limit = max(1.0, 0.95 * self.running)
+                    self._pause = min(faults.LONGEST, asked or 2 * self._pause)
+                    if asked or not self.running:  # nothing was accepted: a limit on time
+                        self._opens_at = now + self._pause
+                else:  # sent before the cut: as many as are still under way were accepted
+                    self.limit = min(self.limit, max(1.0, self.running))
+                    self._opens_at = max(self._opens_at, now + asked)
             else:
                 self.limit = min(self._most, self.limit + 1 / self.limit)
                 self._pause = 0.25
             async with self._turn:
                 self._turn.notify(1 + max(0, int(self.limit) - before))
-
-    def _cut(self, entered: float, asked: float) -> None:
-        now = time.monotonic()
-        if entered > self._cut_at:  # one cut for all 429s of calls that were sent before the cut
-            self._cut_at = now
-            self.limit = max(1.0, 0.95 * self.running)
-            self._pause = min(faults.LONGEST, asked or 2 * self._pause)
-            if asked or not self.running:  # nothing was accepted: a limit on time, not on number
-                self._opens_at = now + self._pause
-        else:  # sent before the cut: as many as are still under way were accepted
-            self.limit = min(self.limit, max(1.0, self.running))
-            self._opens_at = max(self._opens_at, now + asked)
 
 
 class Locks:
