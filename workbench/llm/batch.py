@@ -110,7 +110,7 @@ class Batches:
         given = {"completion_window": "24h", "endpoint": "/v1/chat/completions",
                  "input_file_id": file, "metadata": {"workbench": "calls"}}  # fmt: skip
         try:
-            batch = await _call("acreate_batch", group, tries=1, **given)
+            batch = await _call("acreate_batch", group, **given)
         except Refusal as refused:  # perhaps only its reply is lost: the next try searches for it
             self._searches.pop(group, None)
             refused.wait = max(SETTLING, refused.wait)
@@ -149,18 +149,18 @@ def _line(key: str, request: Request) -> bytes:
     return orjson.dumps(line) + b"\n"
 
 
-async def _call(function: str, group: _Group, *, tries: int = 9, **given: Any) -> Any:
+async def _call(function: str, group: _Group, **given: Any) -> Any:
     """The result of LiteLLM's function for files or batches, called again where that may help."""
     (model, url), module = group, await asyncio.to_thread(litellm)
-    provider = model.partition("/")[0]
     given |= {"api_base": url} if url else {}
-    given |= {"custom_llm_provider": provider, "timeout": 600.0, "max_retries": 0}
+    given |= {"custom_llm_provider": model.partition("/")[0], "timeout": 600.0, "max_retries": 0}
+    making, attempt = function == "acreate_batch", 0
     while True:
         try:
             return await getattr(module, function)(**given)
         except Exception as error:
-            refused = refusal(error, posted=False, response=None)
-            tries -= 1
-            if not refused.again or not tries:
+            refused, attempt = refusal(error, posted=False, response=None), attempt + 1
+            if making or attempt == 9 or not refused.again:
+                refused.again &= making  # the next `ask` first searches for what was made
                 raise refused from error
-            await asyncio.sleep(pause(9 - tries, refused.wait))
+            await asyncio.sleep(pause(attempt, refused.wait))
