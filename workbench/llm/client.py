@@ -18,17 +18,10 @@ from dataclasses import replace
 from weakref import WeakSet
 
 from workbench.errors import BudgetError, CacheMissError, ProviderError, StoppedError, StoreError
+from workbench.llm import calls
 from workbench.llm import send as http
 from workbench.llm.batch import Batches, takes
 from workbench.llm.cache import Cache, insert
-from workbench.llm.calls import (
-    address,
-    check_model,
-    check_parameters,
-    endpoint,
-    request_key,
-    runs_here,
-)
 from workbench.llm.faults import Refusal, error_in, pause, refusal
 from workbench.llm.money import LETTERS, Budget, Ledger, Preview, dollars, estimate
 from workbench.llm.send import EMBEDDING, Call, Send, send
@@ -93,12 +86,12 @@ class Client:
         if model not in self._endpoints:
             given = self.api_base
             given = given if isinstance(given, str) else given.get(model, "")
-            self._urls[model] = url = given or address(model)
-            self._endpoints[model] = endpoint(model, url)
+            self._urls[model] = url = given or calls.address(model)
+            self._endpoints[model] = calls.endpoint(model, url)
         return self._endpoints[model]
 
     def key(self, request: Request) -> str:
-        return request_key(request, self.endpoint(request.model))
+        return calls.request_key(request, self.endpoint(request.model))
 
     def cached(self, request: Request) -> Completion | None:
         """The cached answer or None; the ledger does not count it."""
@@ -132,9 +125,9 @@ class Client:
         names = [self.key(request) for request in requests]
         known = self._refreshed.intersection(names) if self.refresh else names
         found = self.cache.get_many(list(known)) if known else {}
-        calls = {name: r for name, r in zip(names, requests, strict=True) if name not in found}
-        if calls:
-            found |= self._missing(calls, len(names))
+        missing = {name: r for name, r in zip(names, requests, strict=True) if name not in found}
+        if missing:
+            found |= self._find(missing, len(names))
         answers = []
         for name, request in zip(names, requests, strict=True):
             answers.append(answer := found[name])
@@ -143,21 +136,21 @@ class Client:
             found[name] = replace(answer, cached=True)  # the same request once more costs nothing
         return answers
 
-    def _missing(self, calls: dict[str, Request], total: int) -> dict[str, Completion]:
+    def _find(self, missing: dict[str, Request], total: int) -> dict[str, Completion]:
         """The answers that are not cached, by key; the ledger counts them."""
         if self.offline:
-            name, first = next(iter(calls.items()))
+            name, first = next(iter(missing.items()))
             raise CacheMissError(
-                f"offline, and {len(calls):,} of {total:,} requests are not in {self.cache.path}; the "
+                f"offline, and {len(missing):,} of {total:,} requests are not in {self.cache.path}; the "
                 f"first: prompt {first.prompt!r}, question {first.question!r}, {name}; merge a cache that has them"
             )
-        for request in calls.values():
-            check_model(request.model)
-            check_parameters(request.parameters)
+        for request in missing.values():
+            calls.check_model(request.model)
+            calls.check_parameters(request.parameters)
         self.cache.check_writable()  # nothing is paid that cannot be kept
-        here = {n: r for n, r in calls.items() if self.send is send and runs_here(r.model)}
+        here = {n: r for n, r in missing.items() if self.send is send and calls.runs_here(r.model)}
         found = self._compute(here) if here else {}
-        if remote := {name: request for name, request in calls.items() if name not in here}:
+        if remote := {name: request for name, request in missing.items() if name not in here}:
             run = asyncio.run_coroutine_threadsafe(self._ask(remote), _loop())
             try:
                 found |= run.result()
@@ -170,11 +163,11 @@ class Client:
                 raise
         return found
 
-    def _compute(self, calls: dict[str, Request]) -> dict[str, Completion]:
+    def _compute(self, missing: dict[str, Request]) -> dict[str, Completion]:
         """The answers of models of this process, which are stored together."""
         found, rows = {}, []
         try:
-            for name, request in calls.items():
+            for name, request in missing.items():
                 began, reply = time.time(), http.answer_here(request)
                 answer = found[name] = replace(http.completion(request, name, reply), cost=0.0)
                 rows.append(insert(request, answer, self.endpoint(request.model), reply, began))
@@ -183,7 +176,7 @@ class Client:
             with self.cache.write(durable=False) as db:
                 for row in rows:
                     db.execute(*row)
-        self._refreshed |= calls.keys()
+        self._refreshed |= missing.keys()
         return found
 
     @contextmanager
@@ -206,11 +199,11 @@ class Client:
             call.stop()
         return sum(call.posted for call in self._calls)
 
-    async def _ask(self, calls: dict[str, Request]) -> dict[str, Completion]:
+    async def _ask(self, missing: dict[str, Request]) -> dict[str, Completion]:
         """The answers by key. After an error or a stop, calls that are posted are waited for."""
-        mine = {name: Call() for name in calls}
+        mine = {name: Call() for name in missing}
         for name, call in mine.items():
-            call.task = asyncio.create_task(self._make(call, name, calls[name]))
+            call.task = asyncio.create_task(self._make(call, name, missing[name]))
         self._calls |= (own := set(mine.values()))
         tasks = [call.task for call in mine.values()]
         try:
