@@ -60,7 +60,8 @@ def kind(path: Path) -> str:
     """The kind of thing at the path, "a folder" or "a FIFO"; "" for a file, and where nothing is."""
     kinds = {"is_dir": "a folder", "is_fifo": "a FIFO", "is_socket": "a socket",
              "is_char_device": "a device", "is_block_device": "a device"}  # fmt: skip
-    return next((name for test, name in kinds.items() if getattr(path, test)()), "")
+    tests = {} if path.is_file() else kinds
+    return next((name for test, name in tests.items() if getattr(path, test)()), "")
 
 
 def content_of(path: Path) -> bytes:
@@ -114,7 +115,7 @@ _SECRET_NAMES = re.compile(r"(?i)(?:key|token|secret|password|credentials?)$")
 
 def hide(text: str) -> str:
     """The text with `***` for every secret of the environment and of addresses."""
-    for secret in _secrets(frozenset(HIDDEN), *os.environ.items()):
+    for secret in _secrets(frozenset(HIDDEN), *os.environb.items()):
         text = text.replace(secret, "***")
     return text
 
@@ -125,10 +126,10 @@ def redact(text: str) -> str:
 
 
 @lru_cache(maxsize=100)  # each reply is searched for secrets
-def _secrets(hidden: frozenset[str], *variables: tuple[str, str]) -> list[str]:
+def _secrets(hidden: frozenset[str], *variables: tuple[bytes, bytes]) -> list[str]:
     """The secrets as they are, as a URL writes them and as JSON does; the longest first."""
     found = set(hidden)
-    for name, value in variables:
+    for name, value in (map(os.fsdecode, variable) for variable in variables):
         user = value.partition("://")[2].partition("/")[0].rpartition("@")[0]
         found |= {value} if _SECRET_NAMES.search(name) else {user, unquote(user.partition(":")[2])}
     long = [secret for secret in found if len(secret) >= 8]  # a shorter one is a word like "none"

@@ -21,7 +21,7 @@ from workbench.types import Message
 _OURS = Path(__file__).parent
 _FORBIDDEN = (nodes.Call, nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
 _HEADINGS = re.compile(r"^# (System|User)[ \t]*$", re.MULTILINE)
-_BREAKS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+_BREAKS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _OPENS = re.compile(r"^(?= {0,3}(?:##+(?:\s|$)|```|~~~))", re.MULTILINE)
 
 
@@ -122,8 +122,8 @@ def _shown(value: object) -> str:
 def _block(value: object) -> _Safe:
     if not isinstance(value, str | int | float | jinja2.Undefined):
         raise TypeError(f"a prompt shows text and numbers, not a {type(value).__name__}")
-    lines = re.split("\r\n?|\n", str(value))  # of an undefined variable it raises
-    return _Safe(_OPENS.sub("    ", "\n".join(_BREAKS.sub(" ", line) for line in lines)))
+    lines = re.sub("\r\n?", "\n", str(value))  # of an undefined variable it raises
+    return _Safe(_OPENS.sub("    ", _BREAKS.sub(" ", lines)))
 
 
 def _fence(value: object, language: str = "sql") -> _Safe:

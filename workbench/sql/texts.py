@@ -31,7 +31,7 @@ _TYPE = re.compile(r"([A-Za-z0-9_ ]+)(\( *[+-]?\d+ *(, *[+-]?\d+ *)?\))?", re.AS
 
 def one_line(text: str, length: int = LONGEST) -> str:
     """The text without control characters, cut to `length`."""
-    text = _CONTROL.sub(" ", text)
+    text = text if text.isprintable() else _CONTROL.sub(" ", text)
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
