@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from itertools import chain
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -27,21 +27,6 @@ from workbench.retrieve.values import LONGEST, LSH, Search, Trigram, Values, fol
 from workbench.types import Column, Context, DescriptionMatch, Question, Request, Schema, ValueMatch
 
 Matrix = npt.NDArray[np.float32]
-
-
-class Similarity(Protocol):
-    """The similarity of each query (row) and each text (column), from 0 to 1; NaN if the model failed.
-
-    alike: the similarity from which two texts count as alike; it differs between measures.
-    collection: whether words that many of the texts have count less.
-    """
-
-    @property
-    def alike(self) -> float: ...
-
-    def __call__(
-        self, lab: Lab, queries: Sequence[str], texts: Sequence[str], *, collection: bool = False
-    ) -> Matrix: ...
 
 
 @dataclass(frozen=True)
@@ -116,6 +101,11 @@ class Embedding:
             return unit
 
         return (matrix(queries) @ matrix(texts).T).clip(0, 1)
+
+
+# Of each query (row) and each text (column), from 0 to 1; NaN if the model failed. `alike` is the similarity from which two
+# texts count as alike. In a `collection`, words that many of the texts have count less.
+Similarity = Lexical | Embedding
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,6 @@ Job = tuple[Path, str]
 T = TypeVar("T")
 
 SETTLED = 2_000_000_000  # ns; a younger file may change again without a change of its times
-FORMAT = 3  # of the cached rows
 DEFAULT = Limits()
 STORED = ("status", "fingerprint", "row_count", "truncated", "seconds", "error", "columns", "rows")
 
@@ -74,7 +73,7 @@ class Executor:
         states = {path: file_state(path) for path in dict(jobs)}
         # Without a store, keys are used in this call only, so a path can stand for the database's content.
         contents = self.fingerprints(states) if self.store else {path: str(path) for path in states}
-        common = {path: canonical([FORMAT, contents[path], limits]) for path in states}
+        common = {path: canonical([3, contents[path], limits]) for path in states}
         todo: dict[str, Job] = {}
         keys = []
         for path, sql in jobs:

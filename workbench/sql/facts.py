@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -95,19 +95,16 @@ def comparisons(sql: str, schema: Schema) -> list[Comparison]:
         return []
     made = []
     for node in found.tree.find_all(exp.Predicate):
-        sides = [(side, _literal(side.unnest())) for side in node.iter_expressions()]
-        compared = next((side for side, value in sides if value is None), None)
+        sides = [side.unnest() for side in node.iter_expressions()]
+        literals = [side for side in sides if side.is_string or side.is_number]
+        compared = next((side for side in sides if side not in literals), None)
         while isinstance(compared, exp.Paren | exp.Lower | exp.Upper | exp.Cast | exp.Trim):
             compared = compared.this
-        equals = isinstance(node, exp.EQ | exp.Is | exp.In)
-        values = [value for _, value in sides if value is not None]
-        made += [Comparison(found.column(compared), equals, value) for value in values]
+        column, equals = found.column(compared), isinstance(node, exp.EQ | exp.Is | exp.In)
+        for value in (literal.to_py() for literal in literals):
+            plain = float(value) if isinstance(value, Decimal) else value
+            made.append(Comparison(column, equals, plain))
     return made
-
-
-def _literal(node: exp.Expr) -> str | int | float | None:
-    value: Any = node.to_py() if node.is_string or node.is_number else None
-    return float(value) if isinstance(value, Decimal) else value
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -173,8 +173,7 @@ def describe(schema: Schema, folder: Path) -> Schema:
             if own := _find(row.get("original_column_name", ""), columns):
                 described.setdefault(own, _described(columns[own], row))
         if name and described:
-            own_columns = tuple((columns | described).values())
-            tables[name] = replace(tables[name], columns=own_columns)
+            tables[name] = replace(tables[name], columns=tuple((columns | described).values()))
         else:
             skipped.append(one_line(f"{path.name}: it describes no column of the database"))
     return replace(schema, tables=tuple(tables.values()), skipped=tuple(skipped))
