@@ -34,6 +34,8 @@ def test_runs_prompts_folders_and_models_are_variants(zoo, tmp_path):
     assert {one.model for one in zoo.asked} == {"openai/gpt-4o-mini", "openai/gpt-4o"}
     few = wb.compare(zoo.study.sample(3).run(zoo.system), OWN, study=zoo.study)
     assert few.table.frame["n"].tolist() == [3, 3]  # the run's questions
+    limited = wb.compare(zoo.system, OWN, study=zoo.study, limit=2)
+    assert limited.table.frame["n"].tolist() == [2, 2]
 
 
 @pytest.mark.parametrize("variants", [(), (3,), ("direct",), (Path("nowhere"),)])

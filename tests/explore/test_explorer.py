@@ -41,6 +41,12 @@ def test_a_missing_call_and_an_edited_prompt_are_priced_and_run_when_asked(zoo, 
     assert len(zoo.asked) == 2
 
 
+def test_an_edit_of_a_call_that_was_never_made_is_judged(zoo, explorer):
+    ask(explorer, "choose", key="3")
+    now = ask(explorer, "run", key="3", n=0, edit=BRIEF)["answer"]
+    assert (now["was"], now["status"], now["sql"]) == ("none", "wrong", "SELECT legs FROM animal")
+
+
 def test_a_variant_is_compared_and_saved_outside_the_notebooks(zoo, explorer):
     ask(explorer, "keep", edits={"generate/direct": BRIEF})
     ask(explorer, "compare", count=4)

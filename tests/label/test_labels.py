@@ -10,7 +10,7 @@ from tests.label.conftest import case
 from workbench.benchmarks.benchmark import with_golds
 from workbench.errors import BadInputError
 from workbench.label.cases import PUBLISHED, cases, open_taxonomy
-from workbench.label.labels import errors, write_golds
+from workbench.label.labels import by_rule, errors, write_golds
 from workbench.label.store import (
     ADJUDICATOR,
     CORRECTED,
@@ -168,6 +168,8 @@ def test_agreement_has_an_interval_around_it_and_the_adjudicator_is_no_annotator
     assert agreement(labels) == found
     perfect = agreement(all_of("ab" * 10, "ab" * 10))
     assert 0.4 < perfect["low"] < 0.9 < perfect["value"] == perfect["high"] == 1
+    rare = agreement(counted([[7, 1], [1, 0]]))  # many a resample has one label alone
+    assert rare["value"] < 0 < rare["high"] == 1
     some = agreement(counted([[20, 5], [10, 15]]))
     assert sentence(some).startswith("35 of 50 agree, κ 0.40 [0.1")
 
@@ -199,6 +201,7 @@ def test_people_say_what_figures_draw_and_else_the_rules(opened, store):
     rows = found[["question_id", "error", "automatic"]].values.tolist()
     assert rows[:3] == [["1", "Other", False], ["1", "Gold Error", False], ["2", "disputed", False]]
     assert rows[3] == ["3", "Schema Linking Error", True]
+    assert by_rule(found[:4]) == "1 of 4 labels are automatic"
     assert not found["apart"].any()
     (one,) = cases(study, run, open_taxonomy("CHASE-SQL"))
     store.add([Label.of(one, "CHASE-SQL", "Wrong Golden Query", annotator="ann")])

@@ -82,6 +82,7 @@ WRONG = {
     "dollars: -1": "dollars",
     "dollars: .nan": "dollars",
     "calls: 1.5": "calls",
+    "calls: true": "calls",
     "batch: maybe": "batch",
     "sql_seconds: 0": "seconds",
     "sql_seconds: 1.0e+9": "seconds",

@@ -131,7 +131,8 @@ def test_a_stopped_reproduce_waits_for_the_reply_under_way_and_says_how_to_go_on
 ):
     home = tmp_path / "home"
     with Server(seconds=2) as server:
-        path = checkout(one=[ASKS.format(url=server.url), "1 / 0"], two=["1"]).path
+        cell = f"{ASKS.format(url=server.url)}\nimport time; time.sleep(600)"
+        path = checkout(one=[cell, "1 / 0"], two=["1"]).path
         process = start("home", path, "--at-once", "1")
         wait_for(lambda: server.calls)
         process.send_signal(sent)
