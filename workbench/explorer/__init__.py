@@ -4,7 +4,7 @@ import re
 import shutil
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ from workbench.study.run import Run, run_tables
 from workbench.study.solve import cached_records, keys_of, model_names
 from workbench.study.study import Study
 from workbench.systems.system import System
-from workbench.types import Trial
 from workbench.widgets import pair, result, shown
 
 COUNTS = (20, 50, 200)  # questions on which variants run, one press after another
@@ -40,15 +39,6 @@ def explore(study: Study, *systems: System | Run) -> "Explorer":
     return Explorer(study, systems)
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A column of the comparison: a system, or a variant with its own prompts."""
-
-    system: System
-    note: str = ""
-    prompts: Path | None = None
-
-
 class Explorer(Grid):
     """`rows` has the questions with their outcomes, `detail` the chosen one with its calls, `grid` the comparison."""
 
@@ -58,7 +48,8 @@ class Explorer(Grid):
             name = unused(one.name, self._systems)
             self._systems[name] = one.system if isinstance(one, Run) else one
         self._questions = {one.id: one for one in study.benchmark.questions}
-        self._columns: dict[str, Kept] = {}
+        self._columns: dict[str, tuple[System, Path | None]] = {}  # with a folder of prompts
+        self._notes: dict[str, str] = {}  # what each variant changes
         self._prompt = ""  # of the call that is shown: the next question opens at the same one
         super().__init__()
         self.do_list(next(iter(self._systems)))
@@ -166,25 +157,24 @@ class Explorer(Grid):
             if given and before == system:
                 raise BadInputError(f"no step of {self.name} has the model of {prompt} alone")
             notes.append(" ".join([prompt, *map(str, given.values())]))
-        self._columns.setdefault(self.name, Kept(self._systems[self.name]))
-        name = f"v{1 + sum(one.prompts is not None for one in self._columns.values())}"
-        self._columns[unused(name, self._columns)] = Kept(system, "; ".join(notes), folder)
+        self._columns.setdefault(self.name, (self._systems[self.name], None))
+        name = unused(f"v{1 + len(self._notes)}", self._columns)
+        self._columns[name], self._notes[name] = (system, folder), "; ".join(notes)
 
     def do_compare(self, count: int = COUNTS[0], add: str = "") -> None:
         """Run the columns on `count` questions, evenly spread. `add` is a system to add; at first all systems are."""
         for name in [add] if add else [] if self._columns else self._systems:
-            self._columns[name] = Kept(self._systems[name])
+            self._columns[name] = (self._systems[name], None)
         runs, most = {}, len(self.study.benchmark.questions)
         few = self.study.sample(min(count, most))
-        for name, one in self._columns.items():
-            runs[name] = with_prompts(few, one.prompts).run(one.system, name)
-        notes = {name: one.note for name, one in self._columns.items()}
-        self.found = found = Comparison(few, runs, notes)
+        for name, (system, prompts) in self._columns.items():
+            runs[name] = with_prompts(few, prompts).run(system, name)
+        self.found = found = Comparison(few, runs, self._notes)
         more = next((n for n in (*COUNTS, most) if len(few.benchmark.questions) < n <= most), 0)
         self.grid = found.grid() | {
             "more": more, "price": found.price(more) if more else "",
             "add": [name for name in self._systems if name not in self._columns],
-            "variants": sum(one.prompts is not None for one in self._columns.values()),
+            "variants": len(self._notes),
         }  # fmt: skip
 
     def do_save(self, name: str) -> str:
@@ -193,18 +183,17 @@ class Explorer(Grid):
         if not re.fullmatch(r"\w[\w.-]*", name) or folder.exists():
             raise BadInputError(f"{name!r} is taken or no name: give letters, digits, _ and -")
         experiment = self.study.experiment
-        kept = {name: one for name, one in self._columns.items() if one.prompts}
-        for variant, one in kept.items():
-            shutil.copytree(str(one.prompts), folder / variant)
-            settings = {"about": f"{one.system.name}, {variant}: {one.note}", "prompts": variant}
+        for variant, note in self._notes.items():
+            system, prompts = self._columns[variant]
+            shutil.copytree(str(prompts), folder / variant)
+            settings = {"about": f"{system.name}, {variant}: {note}", "prompts": variant}
             settings |= {"benchmark": experiment.benchmark, "model": self.study.model}
             settings |= {"root": str(experiment.root)} if experiment.root else {}
             said = yaml.safe_dump(settings, sort_keys=False)
             (folder / f"{variant}.yaml").write_text(said, encoding="utf-8")
-        return f"{folder}: {', '.join(kept)}, each a folder of prompts with an experiment"
+        return f"{folder}: {', '.join(self._notes)}, each a folder of prompts with an experiment"
 
     def _call(self, key: str, n: int) -> Call:
-        """A call of the question that is shown; a page that still shows another one is refused."""
         if key != self._recorded.question.id or n >= len(self._recorded.calls):
             raise BadInputError("another question is shown by now")
         return self._recorded.calls[n]
@@ -249,11 +238,10 @@ class Explorer(Grid):
 
     def _calls(self) -> list[list[str]]:
         """Prompt, label and status of each call."""
-        queries, same = self._recorded.queries, defaultdict(list)
+        queries, same, found = self._recorded.queries, defaultdict[str, list[Call]](list), []
         for call in self._recorded.calls:
             same[call.request.prompt].append(call)
         labels = {name: iter(_apart(calls)) for name, calls in same.items()}
-        found = []
         for call in self._recorded.calls:
             sql = queries.get(call.reply.key, "") if call.reply else ""
             name, status = call.request.prompt, self._verdicts[sql]
@@ -263,9 +251,9 @@ class Explorer(Grid):
 
     def _found(self) -> dict[str, Any]:
         """The values that retrieval found, and the columns that pruning kept of each table."""
-        first, *_, last = self._recorded.contexts * 2 or (None,) * 2
-        if first is None or last is None:
+        if not self._recorded.contexts:
             return {"values": [], "kept": []}
+        first, last = self._recorded.contexts[0], self._recorded.contexts[-1]
         values = [shown(f"{v.table}.{v.column}: {v.value}") for v in first.values]
         left = set(last.schema.columns())
         tables = [[shown(t.name), [[shown(c.name), (t.name, c.name) in left] for c in t.columns]]
@@ -276,12 +264,10 @@ class Explorer(Grid):
         """The candidates by result, the largest group first; those without a result last."""
         selection = self._recorded.selection
         trials, chosen = (selection.trials, selection.trial) if selection else ((), None)
-        groups: dict[int, list[Trial]] = defaultdict(list)
-        prints = [t.execution.fingerprint if t.execution else "" for t in trials]
-        for trial, group in zip(trials, group_numbers(prints), strict=True):
-            groups[group].append(trial)
+        groups = group_numbers([t.execution.fingerprint if t.execution else "" for t in trials])
         found = []
-        for group, own in sorted(groups.items(), key=lambda pair: (pair[0] < 0, pair[0])):
+        for group in sorted({*groups}, key=lambda group: (group < 0, group)):
+            own = [trial for trial, its in zip(trials, groups, strict=True) if its == group]
             ran, queries = own[0].execution, dict.fromkeys(trial.candidate.sql for trial in own)
             rows = f"{ran.row_count:,} rows" if ran and group >= 0 else "no result"
             found.append({

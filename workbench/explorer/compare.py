@@ -31,10 +31,7 @@ Variant = System | Run | Prompt | Path | str
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Runs on the same questions; the first is the base. As the last line of a cell it shows the grid.
-
-    A row of the grid is a question, and opens the variants' queries, replies and results. Disputed questions come first.
-    """
+    """Runs on the same questions, each against the first. As the last line of a cell it shows a grid, a row a question."""
 
     study: Study
     runs: Mapping[str, Run]
@@ -42,21 +39,20 @@ class Comparison:
 
     @property
     def table(self) -> ResultTable:
-        """A row for each variant: EX, the difference from the base with its interval and p, calls and dollars."""
+        """A row for each variant: EX, the paired difference with its interval and p, calls and dollars."""
         runs, base = Runs(self.runs, self.study.stamp), next(iter(self.runs))
         rows = runs.costs(against=base if len(runs) > 1 else "")
         if len(runs) > 1:
             found = differences(runs.questions).set_index("system").reindex(rows.index)
             rows.insert(8, "p", found["p_value"])
-            for place, name in enumerate(("won", "lost")):
-                rows.insert(9 + place, name, found[name].astype("Int64"))  # the base has neither
+            for place, name in enumerate(("won", "lost"), 9):
+                rows.insert(place, name, found[name].astype("Int64"))  # the base has neither
         note = f"Changes are those from {base} on the same questions, in points of EX."
-        notes = " ".join(filter(None, [note, notes_on(self.runs)]))
-        return rows.alone("Variants side by side", notes)
+        return rows.alone("Variants side by side", f"{note} {notes_on(self.runs)}".rstrip())
 
     @property
     def questions(self) -> ResultTable:
-        """A row for each question with each variant's verdict; disputed questions (`flips`) come first."""
+        """A row for each question with each variant's verdict; disputed questions, `flips`, come first."""
         verdicts = pd.DataFrame(
             {n: run.questions.set_index("question_id")["correct"] for n, run in self.runs.items()}
         ).astype(bool)
@@ -70,27 +66,23 @@ class Comparison:
 
     def grid(self) -> dict[str, Any]:
         """The comparison as JSON for the page, without the rows that are opened."""
-        paired: Mapping[Any, Any] = {}
-        if len(self.runs) > 1:
-            asked = Runs(self.runs, self.study.stamp).questions
-            paired = differences(asked).set_index("system").to_dict("index")
-        by = "clustered " if any("clustered low" in one for one in paired.values()) else ""
-        heads: list[dict[str, Any]] = []
-        cells: dict[str, dict[str, list[Any]]] = {}
+        runs, paired = Runs(self.runs, self.study.stamp), pd.DataFrame(columns=["system"])
+        if len(runs) > 1:
+            paired = differences(runs.questions)
+        by = "clustered " if "clustered low" in paired else ""
+        found, heads, cells = paired.set_index("system").to_dict("index"), [], []
         for name, run in self.runs.items():
             head: dict[str, Any] = {"name": shown(name), "note": shown(self.notes.get(name, ""))}
             head["ex"] = 100 * float(run.questions["correct"].mean())
-            if one := paired.get(name):
+            if one := found.get(name):
                 head |= {key: one[key] for key in ("difference", "won", "lost", "p_value")}
                 head["ends"] = [one[f"{by}{end}"] for end in ("low", "high")]
             heads.append(head)
             answers = run.questions[["question_id", "correct", "sql"]].itertuples(index=False)
-            cells[name] = {key: [bool(right), shown(sql, 400)] for key, right, sql in answers}
+            cells.append({key: [bool(right), shown(sql, 400)] for key, right, sql in answers})
         rows = [
-            {"id": one.id, "db": shown(one.db_id), "question": shown(one.text, 600)}
-            | {"cells": [of[one.id] for of in cells.values()]}
+            {"id": one.id, "question": shown(one.text, 600), "cells": [of[one.id] for of in cells]}
             for one in self.study.benchmark.questions
-            if all(one.id in of for of in cells.values())
         ]
         return {"heads": heads, "rows": rows, "by": "by database" if by else "over questions"}
 
@@ -133,7 +125,6 @@ class Grid(Desk):
     found: Comparison  # that `grid` shows
 
     def do_open(self, key: str) -> dict[str, Any]:
-        """A row of the comparison in full."""
         return self.found.opened(key)
 
 

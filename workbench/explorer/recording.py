@@ -16,13 +16,12 @@ from workbench.errors import CacheMissError
 from workbench.lab import Lab
 from workbench.llm.calls import runs_here
 from workbench.llm.client import Client
-from workbench.llm.money import Ledger, estimate
+from workbench.llm.money import LETTERS, Ledger, estimate
 from workbench.prompts import Prompt, load, sections
 from workbench.systems.system import System, select, stages, trials_of
 from workbench.types import Completion, Context, Question, Request, Selection
 
 Edit = Mapping[str, Any]  # what is changed: source, model, temperature, data
-RATE = 1 / 4  # tokens for a character of English, where no call was counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +40,15 @@ class Call:
     @property
     def messages(self) -> list[tuple[str, str]]:
         """Role and text of each message."""
-        given = [
-            (str(one["role"]).capitalize(), one.get("content", "")) for one in self.request.messages
-        ]
-        return [
-            (role, said if isinstance(said, str) else "".join(part["text"] for part in said))
-            for role, said in given
-        ]
+        found = []
+        for one in self.request.messages:
+            said = one.get("content", "")
+            text = said if isinstance(said, str) else "".join(part["text"] for part in said)
+            found.append((str(one["role"]).capitalize(), text))
+        return found
 
     @property
     def text(self) -> str:
-        """The messages as one text, with a heading for each role."""
         return "\n".join(f"# {role}\n{said}" for role, said in self.messages)
 
     @property
@@ -61,17 +58,16 @@ class Call:
 
     @property
     def rate(self) -> float:
-        """Tokens for a character of the prompt, as the provider counted them."""
+        """Tokens for a character of the prompt, as the provider counted them, if the call was made."""
         counted = self.reply.input_tokens if self.reply else 0
-        return counted / max(1, len(self.text)) or RATE
+        return counted / max(1, len(self.text)) or 1 / LETTERS
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """The calls of a system for a question, in their order, with the context after each stage.
+    """The calls of a system for a question, in their order, and the contexts after retrieval and each pruning step.
 
-    `contexts` has those after retrieval and after each pruning step. If the cache lacks calls, `calls` ends with them,
-    and there is no selection.
+    If the cache lacks calls, `calls` ends with them, and there is no selection.
     """
 
     question: Question
@@ -100,7 +96,10 @@ class Recording:
 def record(system: System, question: Question, lab: Lab, *, pay: bool = False) -> Recording:
     """Run a system on a question from the cache; `pay` makes the calls that are not cached."""
     seen: list[tuple[Request, Mapping[str, Any]]] = []
-    client = lab.client if pay else _offline(lab.client)
+    client = lab.client if pay else copy.copy(lab.client)
+    if not pay:
+        client.offline, client.refresh = True, False
+        client.ledger = Ledger()  # looking at cached calls is not counted as their use
     watched = replace(lab, client=client, watch=lambda *call: seen.append(call))
     contexts: list[Context] = []
     selection = None
@@ -108,24 +107,15 @@ def record(system: System, question: Question, lab: Lab, *, pay: bool = False) -
         for context in stages(system, question, watched):
             contexts.append(context)  # noqa: PERF402  contexts before a miss are kept
         selection = select(system, context, watched, trials_of(system, context, watched))
-    found = client.cache.get_many([client.key(request) for request, _ in seen])
-    calls = [Call(request, data, found.get(client.key(request))) for request, data in seen]
-    calls = [_read(watched, call) for call in calls]
+    calls = []
+    for request, data in seen:
+        reply = client.cached(request)
+        # A reply that was cut off is asked for with more room, and then that reply is read.
+        longer = reply and watched.longer(request, reply)
+        again = longer and client.cached(longer)
+        told = (longer, data, again) if longer and again else (request, data, reply)
+        calls.append(Call(*told))
     return Recording(question, tuple(calls), tuple(contexts), selection)
-
-
-def _read(lab: Lab, call: Call) -> Call:
-    """The call whose reply the system read: if the first reply was cut off, the repeated call with more room."""
-    longer = call.reply and lab.longer(call.request, call.reply)
-    reply = longer and lab.client.cached(longer)
-    return Call(longer, call.data, reply) if longer and reply else call
-
-
-def _offline(client: Client) -> Client:
-    offline = copy.copy(client)
-    offline.offline, offline.refresh = True, False
-    offline.ledger = Ledger()  # looking at cached calls is not counted as their use
-    return offline
 
 
 def template(system: System, name: str, lab: Lab) -> Prompt:

@@ -31,7 +31,7 @@ from workbench.types import Execution, Question, Schema, lower_name
 
 PUBLISHED = {file.stem: file for file in Path(__file__).with_name("taxonomies").glob("*.yaml")}
 
-# The causes that `rules` finds; only a known flaw of a question has one of the last two.
+# The causes that rules find; only a known flaw of a question has one of the last two.
 _Cause = Literal[
     "wrong gold", "hint ignored", "missing table or join", "other column", "other literal", "aggregation", "function",
     "DISTINCT or NULL handling", "order and limit", "vague question", "inconsistent columns",
@@ -51,8 +51,6 @@ _LONG = BeforeValidator(lambda given: {"name": given} if isinstance(given, str) 
 
 
 class Part(BaseModel, extra="forbid", frozen=True):
-    """A sub-category."""
-
     name: _Name
     meaning: str = ""
     suggested_by: tuple[_Cause, ...] = ()
@@ -60,8 +58,6 @@ class Part(BaseModel, extra="forbid", frozen=True):
 
 
 class Category(Part, frozen=True):
-    """A category, with its sub-categories."""
-
     parts: Annotated[tuple[Annotated[Part, _LONG], ...], AfterValidator(_different)] = ()
 
 
@@ -75,8 +71,7 @@ class Taxonomy(BaseModel, extra="forbid", frozen=True):
     source: str = ""  # the figure or section of the paper
     cases: Literal["wrong", "no correct candidate", "selection failed"] = "wrong"  # that it sorts
     several: Annotated[bool, Field(strict=True)] = False  # whether a case may have several labels
-    # The share of these cases to label.
-    share: Annotated[Fraction, BeforeValidator(str), Field(gt=0, le=1)] = Fraction(1)
+    share: Annotated[Fraction, BeforeValidator(str), Field(gt=0, le=1)] = Fraction(1)  # to label
 
     def choices(self) -> dict[str, Part]:
         """All names of a label, such as "Vague Question" and "Vague Question / Column", in order."""
@@ -95,8 +90,8 @@ class Taxonomy(BaseModel, extra="forbid", frozen=True):
 
 
 def open_taxonomy(name: str) -> Taxonomy:
-    """A paper's taxonomy by its name (upper and lower case are alike), or the user's own by its YAML file."""
-    file = PUBLISHED.get(_stem(name), Path(name))
+    """A paper's taxonomy by its name, in any case, or the user's own by its YAML file."""
+    file = PUBLISHED.get(name.lower().replace(" ", "-"), Path(name))
     if file.suffix not in {".yaml", ".yml"}:
         names = ", ".join(sorted(PUBLISHED))
         raise BadInputError(f"no taxonomy {name!r}; there are {names}, or give a .yaml file")
@@ -106,13 +101,9 @@ def open_taxonomy(name: str) -> Taxonomy:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"
         raise BadInputError(f"{file}: {where}: {first['msg']}, not {first['input']!r}") from error
-    if PUBLISHED.get(_stem(found.name), file) != file:
+    if PUBLISHED.get(found.name.lower().replace(" ", "-"), file) != file:
         raise BadInputError(f"{file}: a paper's taxonomy is named {found.name}: give another name")
     return found
-
-
-def _stem(name: str) -> str:
-    return name.lower().replace(" ", "-")
 
 
 _KEPT_ROWS = 1_000  # of each result, so that three hundred cases fit in memory
@@ -159,20 +150,17 @@ def cases(study: Study, run: Run, taxonomy: Taxonomy) -> tuple[Case, ...]:
     ids = sorted(wrong["question_id"], key=lambda key: random.Random(f"0 {key} question").random())  # noqa: S311  a sample, no secret
     drawn = ids[: math.ceil(len(ids) * taxonomy.share)]
     questions = {question.id: question for question in study.benchmark.questions}
-    groups = trials.groupby("question_id")["group"]
-    agreeing, candidates = groups.value_counts(), groups.size()
+    groups = dict(list(trials.groupby("question_id")["group"]))
     found = []
     for row in wrong[wrong["question_id"].isin(drawn)].to_dict("records"):
-        question, group = questions[row["question_id"]], row["group"]
-        gold = study.benchmark.golds[question.id].sql
+        question, group = questions[row["question_id"]], groups[row["question_id"]]
+        gold, schema = study.benchmark.golds[question.id].sql, study.lab.schema(question.db_id)
         # The verdicts ran the queries in this form, so their results are cached.
-        queries = [normalise_text(sql) for sql in (gold, row["sql"])]
-        ran = study.lab.run_many(question, queries)
+        ran = study.lab.run_many(question, [normalise_text(sql) for sql in (gold, row["sql"])])
         first, second = (replace(one, rows=one.rows[:_KEPT_ROWS]) for one in ran)
+        agreeing = int((group == row["group"]).sum()) if row["group"] >= 0 else 1
         about = (question, row["difficulty"], gold, row["sql"], row["generator"], first, second)
-        agree = int(agreeing[question.id, group]) if group >= 0 else 1
-        schema, many = study.lab.schema(question.db_id), int(candidates[question.id])
-        found.append(Case(*about, schema, agree, many))
+        found.append(Case(*about, schema, agreeing, len(group)))
     return tuple(found)
 
 

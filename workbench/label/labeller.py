@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -10,20 +9,9 @@ from typing import Any
 import traitlets
 
 from workbench.errors import BadInputError
+from workbench.label import store
 from workbench.label.cases import Case, Taxonomy, cases, difference, open_taxonomy, suggested
-from workbench.label.store import (
-    ADJUDICATOR,
-    BOTH_RIGHT,
-    CORRECTED,
-    GOLD,
-    Label,
-    LabelStore,
-    agreement,
-    final,
-    sentence,
-)
 from workbench.sql.counterexample import counterexample
-from workbench.sql.reading import used
 from workbench.sql.texts import create_table_text
 from workbench.study.run import Run
 from workbench.study.study import Study
@@ -32,14 +20,13 @@ from workbench.widgets import Desk, pair, result, script, shown
 
 
 def label(study: Study, run: Run, taxonomy: str = "CHASE-SQL", annotator: str = "me") -> "Labeller":
-    """A widget in which an annotator sorts the wrong answers of a run, by mouse or by key.
+    """A widget in which an annotator sorts the wrong answers of a run that the taxonomy is about.
 
-    The taxonomy, a paper's or a YAML file of one's own, says which answers it sorts. Labels lie in the workbench's home,
-    under the benchmark's name.
+    The taxonomy is a paper's or a YAML file of one's own. Labels lie in the workbench's home, under the benchmark's name.
     """
     kinds = open_taxonomy(taxonomy)
-    store = LabelStore.named(study.benchmark.name)
-    return Labeller(study, run, cases(study, run, kinds), kinds, store, annotator)
+    labels = store.LabelStore.named(study.benchmark.name)
+    return Labeller(study, run, cases(study, run, kinds), kinds, labels, annotator)
 
 
 class Labeller(Desk):
@@ -53,10 +40,10 @@ class Labeller(Desk):
     summary: Any = traitlets.Dict().tag(sync=True)
 
     def __init__(
-        self, study: Study, run: Run, shown_cases: Sequence[Case], taxonomy: Taxonomy, store: LabelStore,
+        self, study: Study, run: Run, shown_cases: Sequence[Case], taxonomy: Taxonomy, labels: store.LabelStore,
         annotator: str,
     ) -> None:  # fmt: skip
-        self.study, self.run, self.kinds, self.store = study, run, taxonomy, store
+        self.study, self.run, self.kinds, self.store = study, run, taxonomy, labels
         self.cases = {case.key: case for case in shown_cases}
         super().__init__(
             taxonomy=taxonomy.model_dump(include={"name", "several", "categories"}, mode="json"),
@@ -67,45 +54,40 @@ class Labeller(Desk):
         self.detail = self.do_need([*left, *self.cases][:6])  # the first case, and five ahead
 
     def do_annotator(self, name: str) -> None:
-        """Label under this name."""
         name = name.strip()
-        if not name or name.lower() == ADJUDICATOR:
-            raise BadInputError(f"annotator {name!r}: give a name other than {ADJUDICATOR!r}")
+        if not name or name.lower() == store.ADJUDICATOR:
+            raise BadInputError(f"annotator {name!r}: give a name other than {store.ADJUDICATOR!r}")
         self.annotator = shown(name, 60)
         self._refresh()
 
     def do_need(self, keys: Iterable[str]) -> dict[str, Any]:
-        """Cases in full."""
         return {key: self._detail(self._case(key)) for key in keys}
 
-    def do_save(
-        self, key: str, categories: list[str], note: str = "", settle: bool = False
-    ) -> None:
+    def do_save(self, key: str, categories: list[str], **given: Any) -> None:
         """Keep a label of the annotator, or with `settle` the adjudicator's, which settles a dispute."""
         self.kinds.check(tuple(categories))
-        self._add(key, self.kinds.name, *categories, note=note, settle=settle)
+        self._add(key, self.kinds.name, *categories, **given)
 
     def do_undo(self, *, settle: bool = False) -> dict[str, Any]:
         """Take the annotator's last label back, or the adjudicator's."""
-        taken = self.store.undo(ADJUDICATOR if settle else self.annotator, self.kinds.name, GOLD)
+        taken = self.store.undo(
+            store.ADJUDICATOR if settle else self.annotator, self.kinds.name, store.GOLD
+        )
         self._refresh()
         return {"key": taken.key if taken else None}
 
     def do_gold(self, key: str, sql: str) -> str:
-        """Run the right query, and keep it if it gives a result."""
         execution = self.study.lab.run(self._case(key).question, sql)
         if not execution.is_complete:
             raise BadInputError(f"not kept, since the query gives no result: {execution.error}")
-        self._add(key, GOLD, CORRECTED, note=sql)
+        self._add(key, store.GOLD, store.CORRECTED, note=sql)
         return f"Gold is corrected; the query gives {execution.row_count:,} rows."
 
     def do_both_right(self, key: str) -> str:
-        """Say that gold and the prediction are both right; undo takes it back."""
-        self._add(key, GOLD, BOTH_RIGHT)
+        self._add(key, store.GOLD, store.BOTH_RIGHT)
         return "Both queries are right."
 
     def do_export(self) -> str:
-        """Write all labels as CSV beside the store."""
         path = self.store.path.with_suffix(".csv")
         return f"{self.store.write_csv(path)} labels in {path}"
 
@@ -113,10 +95,7 @@ class Labeller(Desk):
         """A part of a case, made when it is first opened: counterexample, values or schema."""
         case, lab = self._case(key), self.study.lab
         if name == "schema":
-            of = [used(sql, case.schema).tables for sql in (case.gold, case.predicted)]
-            order = sorted(case.schema.tables, key=lambda one: not any(one.name in x for x in of))
-            first = replace(case.schema, tables=tuple(order))  # those of both queries
-            return {"text": shown(create_table_text(first), 50_000)}
+            return {"text": shown(create_table_text(case.schema), 50_000)}
         if name == "values":
             values = prepare(self.run.system, case.question, lab).values
             texts = (f"{v.keyword} → {v.table}.{v.column} = {v.value}" for v in values)
@@ -129,14 +108,13 @@ class Labeller(Desk):
         return {"tables": tables, "gold": result(found.first), "predicted": result(found.second)}
 
     def _case(self, key: str) -> Case:
-        """The case of a key; a key of other cases is refused."""
         if key not in self.cases:
             raise BadInputError("this case is not among the cases of this cell: run the cell again")
         return self.cases[key]
 
     def _add(self, key: str, *names: str, note: str = "", settle: bool = False) -> None:
-        annotator = ADJUDICATOR if settle else self.annotator
-        self.store.add([Label.of(self._case(key), *names, annotator=annotator, note=note)])
+        annotator = store.ADJUDICATOR if settle else self.annotator
+        self.store.add([store.Label.of(self._case(key), *names, annotator=annotator, note=note)])
         self._refresh()
 
     def _detail(self, case: Case) -> dict[str, Any]:
@@ -163,19 +141,19 @@ class Labeller(Desk):
         ]
         mine: defaultdict[str, Any] = defaultdict(lambda: {"is": [], "note": "", "gold": ""})
         for one in given:
-            if one.annotator == self.annotator and one.taxonomy == GOLD:
+            if one.annotator == self.annotator and one.taxonomy == store.GOLD:
                 mine[one.key]["gold"] = one.categories[0]
         for one in labels:
             if one.annotator == self.annotator:
                 mine[one.key] |= {"is": [*one.categories], "note": one.note}
         self.mine, self.summary = mine, self._summary(labels)
 
-    def _summary(self, labels: Sequence[Label]) -> dict[str, Any]:
+    def _summary(self, labels: Sequence[store.Label]) -> dict[str, Any]:
         """Counts; agreement and confusion grid with the other annotator who labelled most; and disputes."""
         said: defaultdict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
         for one in labels:
             said[one.annotator][one.key] = one.categories
-        others = sorted(said.keys() - {self.annotator, ADJUDICATOR})
+        others = sorted(said.keys() - {self.annotator, store.ADJUDICATOR})
         other = max(others, key=lambda who: len(said[who]), default="")
         mine, names = said[self.annotator], [one.name for one in self.kinds.categories]
         tops = {name: name.partition(" / ")[0] for name in self.kinds.choices()}
@@ -186,11 +164,11 @@ class Labeller(Desk):
             down, across = (sorted({names.index(tops[name]) for name in side}) for side in both)
             for cell in zip(down, across, strict=True) if down == across else product(down, across):
                 grid["{} {}".format(*cell)].append(key)
-        two = agreement(one for one in labels if one.annotator in {self.annotator, other})
-        told = [sentence(two)] if grid else []
+        two = store.agreement(one for one in labels if one.annotator in {self.annotator, other})
+        told = [store.sentence(two)] if grid else []
         if len(others) > 1:
-            told.append(f"All {1 + len(others)}: {sentence(agreement(labels))}")
-        disputed = {key for key, one in final(labels).items() if one is None}
+            told.append(f"All {1 + len(others)}: {store.sentence(store.agreement(labels))}")
+        disputed = {key for key, one in store.final(labels).items() if one is None}
         return {
             "annotators": sorted({self.annotator, *others}),
             "counts": [[n, given[n]] for n in tops if n in names or given[n]],

@@ -35,7 +35,7 @@ class Html(Markup):
 
 
 # The classes keep MathJax 3 and 2 away, so that a `$` stays a dollar.
-_view = Html('<section class="mathjax_ignore tex2jax_ignore">{}</section>').format
+view = Html('<section class="mathjax_ignore tex2jax_ignore">{}</section>').format
 _line = Html("<p>{}</p>").format
 _pre = Html('<pre style="white-space: pre-wrap">{}</pre>').format
 _join = Html("").join
@@ -43,7 +43,7 @@ _join = Html("").join
 
 def execution_html(execution: Execution) -> Html:
     """The status, time and first rows of an execution."""
-    return _view(_line(f"{execution.status}, {execution.seconds:.3f} s") + _result(execution))
+    return view(_line(f"{execution.status}, {execution.seconds:.3f} s") + _result(execution))
 
 
 def trial_html(trial: Trial) -> Html:
@@ -51,7 +51,7 @@ def trial_html(trial: Trial) -> Html:
     made = trial.candidate
     reply = [_details("The model's reply", _pre(made.reasoning))] if made.reasoning else []
     title = f"Candidate of {made.generator}, sample {made.sample}"
-    return _view(_join([_line(title), *_history(trial), *reply]))
+    return view(_join([_line(title), *_history(trial), *reply]))
 
 
 def schema_html(schema: Schema) -> Html:
@@ -60,7 +60,7 @@ def schema_html(schema: Schema) -> Html:
     for one in schema.tables:
         text = create_table_text(replace(schema, tables=(one,)))
         parts.append(_details(f"{one.name}: {len(one.columns)} columns", _pre(text)))
-    return _view(_join([*parts, *(_line(f"Not read: {reason}") for reason in schema.skipped)]))
+    return view(_join([*parts, *(_line(f"Not read: {reason}") for reason in schema.skipped)]))
 
 
 def context_html(context: Context) -> Html:
@@ -68,7 +68,7 @@ def context_html(context: Context) -> Html:
     data = context_data(context) | {"examples": examples_text(context.examples)}
     texts = [_details(name, _pre(data[name])) for name in ("values", "descriptions", "examples")]
     asked = context.question.text, f"Hint: {context.question.evidence or 'none'}"
-    return _view(_join([*map(_line, asked), *texts, schema_html(context.schema)]))
+    return view(_join([*map(_line, asked), *texts, schema_html(context.schema)]))
 
 
 def pool_html(selection: Selection) -> Html:
@@ -88,7 +88,7 @@ def pool_html(selection: Selection) -> Html:
         star = " ★ chosen" * (index == selection.chosen)
         parts.append(_details(f"{result}. {names[index]}{star}", *_history(trials[index])))
     rows = [[named[n] for n in (c.first, c.second, c.winner)] for c in selection.comparisons]
-    return _view(_join(parts) + (_table(("first", "second", "winner"), rows) if rows else ""))
+    return view(_join(parts) + (_table(("first", "second", "winner"), rows) if rows else ""))
 
 
 DISPLAYS: Mapping[type, Callable[[Any], str]] = {

@@ -25,8 +25,7 @@ from workbench.sql.facts import features
 from workbench.types import Schema, lower_name
 
 TOGETHER = "all together"
-SEVERAL = " & "
-"""Joins the names of generators that solve a question together."""
+SEVERAL = " & "  # joins the names of generators that solve a question together
 RIGHT, LOST = "right one chosen", "right one there, another chosen"
 NONE, WRONG_GOLD = "no right candidate", "gold is wrong"
 _WAYS = {
@@ -42,10 +41,7 @@ _COSTS = {"calls": "model calls", "tokens": "tokens", "dollars": "US dollars"}
 
 
 def accuracies(questions: DataFrame, by: list[str]) -> DataFrame:
-    """EX in percent with its interval for each combination of values of some columns.
-
-    A row whose column holds a list (a question's SQL features) counts for each of its values.
-    """
+    """EX in percent with its interval for each combination of values of some columns, of a list for each value in it."""
     style.need(questions, "correct", "db_id", *by)
     for key in by:
         questions = questions.explode(key)
@@ -116,8 +112,7 @@ def paired_differences(
 ) -> Picture:
     """The `differences` as a figure: intervals and McNemar's exact p, both over questions.
 
-    A pale interval is clustered by database; with fewer than ten databases the figure says that there is none. A row
-    has the colour of the system or generator in its name.
+    A pale interval is clustered by database; with fewer than ten databases the figure says that there is none.
     """
     data = differences(questions, against)
     note = f"{stats.too_few(questions['db_id'].nunique())}."
@@ -142,10 +137,9 @@ def paired_differences(
 
 @style.settings
 def pareto(rows: DataFrame, cost: str = "tokens", *, per: str = "", stamp: object) -> Picture:
-    """Accuracy against cost, with intervals, and the frontier: filled marks, which no cheaper system beats.
+    """Accuracy against cost, and the frontier: filled marks, `best` in `data`, which no cheaper system beats.
 
-    `rows` have `system`, EX in percent, `low` and `high`, and calls, tokens or dollars. `per` is what the cost is of:
-    "question" or "benchmark". `data` has a column `best`: False if another row is better at no higher cost.
+    `rows` have `system`, EX in percent, `low` and `high`, and calls, tokens or dollars `per` question or benchmark.
     """
     one_of(_COSTS, cost=cost)
     style.need(rows, "system", "EX", cost)
@@ -280,7 +274,7 @@ def _finished(figure: Picture, data: DataFrame, stamp: object, note: str) -> Pic
 
 
 def solved(frame: DataFrame) -> DataFrame:
-    """A row for each question and a column for each generator: whether any of its candidates is right."""
+    """A row for each question, a column for each generator: whether any of its candidates is right."""
     style.need(frame, "question_id", "correct", "generator")
     found = frame.pivot_table("correct", "question_id", "generator", "max", sort=False)
     return (found == 1)[frame["generator"].unique()]
@@ -391,10 +385,7 @@ def outcomes(questions: DataFrame, wrong_gold: Collection[str] = ()) -> DataFram
 def outcome_bar(
     questions: DataFrame, wrong_gold: Collection[str] = (), *, stamp: object
 ) -> Picture:
-    """Figure 6: the share of questions with each outcome.
-
-    A question counts as `gold is wrong` only if the chosen answer was judged wrong.
-    """
+    """Figure 6: the share of questions with each outcome. Gold is wrong only where the chosen answer was judged wrong."""
     found, rows, looks = outcomes(questions, wrong_gold), [], {}
     for way, look in _WAYS.items():
         part = found[found["outcome"] == way]
@@ -425,10 +416,7 @@ def exists_and_chosen(questions: DataFrame, *, stamp: object) -> Picture:
 
 @style.settings
 def regret(questions: DataFrame, *, stamp: object) -> Picture:
-    """For each `system` the shares of questions that are right, lost in selection, or without a right candidate.
-
-    `data` has the number of lost questions; `outcomes` tells which.
-    """
+    """For each `system` the shares of questions that are right, lost in selection, or without a right candidate."""
     style.need(questions, "system")
     looks, rows = {"right": _WAYS[RIGHT], "lost": _WAYS[LOST], NONE: _WAYS[NONE]}, []
     for name, group in outcomes(questions).groupby("system", sort=False):
@@ -455,10 +443,7 @@ def sizes(stages: Mapping[str, Schema]) -> DataFrame:
 
 @style.settings
 def columns_left(stages: DataFrame, *, stamp: object) -> Picture:
-    """Figure 5: the mean number of columns left after each stage, by database.
-
-    Columns `db_id`, `stage` and `columns`: a row for each question and stage, stages in their order.
-    """
+    """Figure 5: the mean number of `columns` left after each `stage`, by `db_id`; a row for each question and stage."""
     style.need(stages, "db_id", "stage", "columns")
     each = stages.groupby(["db_id", "stage"], sort=False)["columns"]
     data = each.agg(columns="mean", n="size").reset_index().assign(run=runs(stages))
@@ -496,8 +481,7 @@ def funnel(stages: DataFrame, *, stamp: object) -> Picture:
 def survival(stages: Mapping[str, Schema], used: Iterable[tuple[str, str]] = ()) -> DataFrame:
     """A row for each column: the last stage that kept it, its keys, and whether the gold query uses it.
 
-    `stages` maps each stage's name to the schema that it left, the whole schema first; `used` has the table and column
-    names of the gold query.
+    `stages` maps each stage's name to the schema that it left, the whole schema first.
     """
     if not stages:
         raise BadInputError("no stages: give the whole schema, and what each stage left of it")
@@ -575,8 +559,7 @@ def error_bars(labels: DataFrame, panel: str | None = None, *, stamp: object) ->
     """The causes of wrong answers: figures 8 and 13 of CHASE-SQL, 18 of CHESS and 6 of MAC-SQL.
 
     `labels` have a row for each label: the `error`, its `detail`, and whether a rule gave it (`automatic`). Each value
-    of the column `panel`, a system or a benchmark, has a bar; people's labels and those of rules have bars of their own.
-    The most frequent kind stands on top.
+    of the column `panel` has a bar, and so have people's labels and those of rules. The most frequent kind is on top.
     """
     style.need(labels, "error", "detail", "automatic", *([panel] if panel else []))
     of, by = (labels[panel].astype(str), panel) if panel else ("errors", "panel")

@@ -108,7 +108,7 @@ def looks(names: Iterable[Any], sizes: "pd.Series[int] | None" = None) -> dict[s
 
 
 def ordered(names: Iterable[Any]) -> list[Any]:
-    """Each name once in the given order; difficulties after the others, from easy to hard."""
+    """Each name once, difficulties last and from easy to hard."""
     return sorted(dict.fromkeys(names), key=lambda n: _LEVELS.index(n) if n in _LEVELS else -1)
 
 
@@ -128,8 +128,7 @@ def _glyphs() -> frozenset[int]:
 class Picture(Figure):
     """A figure with the data that it shows; a notebook displays it as the PNG of its file."""
 
-    data: DataFrame
-    """The rows that the figure shows, for the CSV beside it."""
+    data: DataFrame  # for the CSV beside it
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         wide, high = (round(110 * inches) for inches in self.get_size_inches())
@@ -146,12 +145,10 @@ class Stamp:
     ex: str = "EX (BIRD)"
     others: tuple[str, ...] = ()  # further models that were asked
     similarity: str = ""  # "letters" where retrieval compares texts by them
-    dropped: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False, hash=False)
-    """The parameters that a model refuses, so that its calls were sent without them."""
-    models_by_run: Mapping[str, tuple[str, ...]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
-    similarity_by_run: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    # By model, the parameters that it refuses, so that its calls were sent without them.
+    dropped: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    models_by_run: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    similarity_by_run: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def models(self) -> str:
@@ -189,12 +186,10 @@ def question_ids(frame: DataFrame) -> str:
 
 
 def stamped(stamp: object, frame: DataFrame) -> str:
-    """The stamp as text; a `Stamp` names the models that the frame's runs asked."""
     return str(stamp.of(frame) if isinstance(stamp, Stamp) else stamp)
 
 
 def measured(what: str, n: int | None, *metric: str) -> str:
-    """The model, benchmark, number of questions and metric of a number; empty parts are left out."""
     return ", ".join(filter(None, (what, f"N = {n:,}" if n else "", *metric)))
 
 
@@ -220,7 +215,7 @@ def spread(rows: DataFrame, value: str = "EX") -> list[pd.Series] | None:
 
 
 def panels(high: float, number: int = 1, wide: float = ONE) -> tuple[Picture, list[Axes]]:
-    """A figure of a number of panels, `high` inches each: one, or two side by side in each row; with one vertical axis."""
+    """A figure of panels that are `high` inches each, two side by side in a row, with one vertical axis."""
     rows, across = -(-number // 2), min(2, number)
     size = (TWO if number > 1 else wide, max(1.0, rows * high))
     figure = Picture(figsize=size, layout="constrained")
@@ -281,10 +276,7 @@ def logarithmic(axes: Axes) -> None:
 
 
 def finish(figure: Picture, data: DataFrame, stamp: object, note: str = "") -> Picture:
-    """Write the legend of the last panel above, the stamp and a note below, and fix the layout.
-
-    The figure grows by what stands above and below its panels.
-    """
+    """Write the legend of the last panel above, the stamp and a note below, for which the figure grows; fix the layout."""
     handles, labels = figure.axes[-1].get_legend_handles_labels()
     said = stamped(stamp, data)
     line = text(f"{said.removesuffix('.')}. {note}" if note else said)
@@ -314,13 +306,9 @@ def save(figure: Figure, path: Path) -> None:
 
 @settings
 def rendered(figure: Figure, kind: str) -> bytes:
-    """The bytes of an image file, equal for equal figures: it has no date and names no program.
-
-    A PNG has a palette of 255 colours, so it is at most half as large.
-    """
-    file, unsaid = BytesIO(), {"svg": ("Date", "Creator"), "png": ("Software",)}
-    unsaid |= {"pdf": ("CreationDate", "Creator", "Producer")}
-    figure.savefig(file, format=kind, metadata=dict.fromkeys(unsaid[kind]))
+    """The bytes of an image file, without date and program; a PNG has a palette, so it is at most half as large."""
+    unsaid = {"svg": "Date Creator", "png": "Software", "pdf": "CreationDate Creator Producer"}
+    figure.savefig(file := BytesIO(), format=kind, metadata=dict.fromkeys(unsaid[kind].split()))
     if kind == "png":
         image = Image.open(file).convert("RGB").quantize(255, dither=Image.Dither.NONE)
         image.save(file := BytesIO(), format="png", optimize=True)

@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from math import floor, log10
@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError, model_validator
 
 from workbench.canonical import content_hash
 from workbench.errors import BadInputError, one_of, read_yaml
-from workbench.report.display import Html
+from workbench.report.display import Html, view
 from workbench.report.style import Stamp, measured, shown
 from workbench.terminal import visible
 
@@ -31,9 +31,6 @@ _STYLE: Any = [
 ]
 
 
-Cell = str | int | float | None
-
-
 class Published(BaseModel, extra="forbid", frozen=True):
     """One table or figure of a paper: its numbers, and the notes that belong beside them."""
 
@@ -46,8 +43,7 @@ class Published(BaseModel, extra="forbid", frozen=True):
     n: int | None  # the benchmark's questions, of several splits those of dev; None: not printed
     model: str  # empty if the column `model` names one for each row
     columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    """The row's name as the paper spells it, then a cell for each column; None where none is printed."""
+    rows: tuple[tuple[str | int | float | None, ...], ...]  # first the row's name in the paper
     ours: Mapping[str, str] = {}  # from the paper's name of a row to that of our tables
     note: str = ""  # to compare: where the text and a table, or two tables, disagree
 
@@ -66,21 +62,6 @@ class Published(BaseModel, extra="forbid", frozen=True):
         """The rows under our names, which stand in the column `label`; rows of several models may share one."""
         rows = [(self.ours.get(str(name), name), *cells) for name, *cells in self.rows]
         return pd.DataFrame(rows, columns=["label", *self.columns])
-
-
-def nearest_model(printed: Sequence[object], asked: Sequence[str]) -> int:
-    """The place of the printed model that is most like the models asked; the first if none is like them.
-
-    "Claude 3.5 Sonnet" is like anthropic/claude-3-5-sonnet-20240620, since all of its words stand in that name.
-    """
-    names = [_model_words(name) for name in asked]
-    parts = [[_model_words(part) for part in str(cell).split(", ")] for cell in printed]
-    alike = [sum(len(p) for p in of if any(p <= name for name in names)) for of in parts]
-    return alike.index(max(alike))
-
-
-def _model_words(name: str) -> set[str]:
-    return set(re.findall(r"[a-z]+|\d+[a-z]*", name.casefold()))
 
 
 def read_paper(path: Path) -> tuple[Published, ...]:
@@ -110,14 +91,14 @@ def published(paper: str, source: str) -> Published:
 
 
 def _intervals(frame: pd.DataFrame) -> dict[str, list[str]]:
-    """The columns that have an interval, with the two columns right after them that have its ends."""
+    """The columns X that have an interval: `X low` and `X high`, or `low` and `high`, are the two columns after X."""
     names = list(map(str, frame))
     trios = zip(names, names[1:], names[2:], strict=False)
-    found = {}
-    for name, *ends in trios:
-        if ends in (["low", "high"], [f"{name} low", f"{name} high"]):
-            found[name] = ends
-    return found
+    return {
+        name: ends
+        for name, *ends in trios
+        if ends in (["low", "high"], [f"{name} low", f"{name} high"])
+    }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,8 +106,7 @@ class ResultTable:
     """A frame with a title and lines that explain it.
 
     The frame has every number in full and the runs behind each row; it is written as the CSV. The displayed table is
-    rounded, shows each interval beside its number, and leaves the runs out. The first column labels the rows. Columns
-    `X low` and `X high` (or `low` and `high`) right after a column X are its interval.
+    rounded, shows each interval beside its number, and leaves the runs out. The first column labels the rows.
     """
 
     title: str
@@ -138,7 +118,6 @@ class ResultTable:
         return self.frame.set_index(self.frame.columns[0])[column].dropna()
 
     def to_html(self) -> Html:
-        """HTML with its own style; every cell, head and line is escaped."""
         texts, words = self._texts()
         styler = texts.rename(columns=visible).style.format(escape="html")
         styler.format_index(escape="html", axis=1)
@@ -146,12 +125,10 @@ class ResultTable:
         styler.set_table_attributes('class="mathjax_ignore tex2jax_ignore"')
         styler.set_uuid(content_hash("table", [self.title, *texts.to_numpy().tolist()])[-8:])
         styler.hide(axis="index").set_caption(Html.escape(self.title))
-        lines = Html("").join(Html("<p>{}</p>").format(line) for line in self.caption)
-        section = Html('<section class="mathjax_ignore tex2jax_ignore">{}{}</section>')
-        return section.format(Html(styler.to_html()), lines)
+        lines = Html("").join(map(Html("<p>{}</p>").format, self.caption))
+        return view(Html(styler.to_html()) + lines)
 
     def to_markdown(self) -> str:
-        """Markdown as GitHub renders it."""
         texts, words = self._texts()
         sides = ["left" if number in words else "right" for number in range(len(texts.columns))]
         texts = texts.map(markdown).rename(columns=markdown)
@@ -190,7 +167,7 @@ def markdown(text: str) -> str:
 
 
 def _decimals(column: "pd.Series[Any]") -> int:
-    """The number of decimals of a column: none for counts, one or two if these are exact, else by the largest value."""
+    """None for counts, one or two if these are exact, else by the largest value."""
     values = column.dropna().abs()
     if pd.api.types.is_integer_dtype(column) or values.empty:
         return 0
@@ -206,9 +183,20 @@ def _number(value: Any, decimals: int) -> str:
     return f"<{least:.{decimals}f}" if 0 < value < least / 2 else f"{value:,.{decimals}f}"
 
 
-def alone(ours: pd.DataFrame, stamp: Stamp, title: str, note: str = "") -> ResultTable:
-    """A table of our numbers alone."""
-    return ResultTable(title, tuple(filter(None, (_our_caption(ours, stamp.of(ours)), note))), ours)
+def alone(ours: pd.DataFrame, stamp: Stamp, title: str, *notes: str) -> ResultTable:
+    """A table of our numbers, whose caption says whose they are and what its intervals mean."""
+    stamp, known = stamp.of(ours), _intervals(ours)
+    said = [f"Here: {stamp}."]
+    if known.keys() - _PAIRED:
+        said.append("Intervals: 95%, clustered by database.")
+    if paired := ", ".join(name for name in known if name in _PAIRED):
+        said.append(f"Intervals of {paired}: 95%, over questions, paired.")
+    if {"n", "change", "change high"} <= set(ours) and stamp.models.startswith("embedded/"):
+        # Tango's interval of a change of 0 is shortest, z^2 / (n + z^2), where no verdict differs.
+        shortest = ours["change high"] < 100.1 * 3.8415 / (ours["n"] + 3.8415)
+        if same := ", ".join(map(str, ours.iloc[:, 0][shortest & (ours["change"] == 0)])):
+            said.append(f"No effect with the parser (no verdict differs): {same}.")
+    return ResultTable(title, (" ".join(said), *filter(None, notes)), ours)
 
 
 def beside(
@@ -221,11 +209,10 @@ def beside(
     title: str = "",
     note: str = "",
 ) -> ResultTable:
-    """Our rows beside the paper's rows of the same label, then the rows that only the paper has.
+    """Our rows beside the paper's rows of the same label, in any case, then the rows that only the paper has.
 
-    Labels are equal if their words are, in any case. Where the paper has a label for several models, our row stands
-    beside that of the model most like one that our run asked, and a column names the models. `columns` says for each of
-    our columns which of the paper's stand beside it; by default those of the same name.
+    Where the paper has a label for several models, our row stands beside that of the model most like those that our run
+    asked. `columns` says for each of our columns which of the paper's stand beside it; by default those of the same name.
     """
     paper, names = published.paper, list(map(str, ours))
     given = columns or {name: name for name in names if name in published.columns}
@@ -240,13 +227,12 @@ def beside(
     one_of(published.columns, **{f"column {one} of {published.source}": one for one in wanted})
     theirs = published.frame().convert_dtypes()
     matched = [_row_beside(ours.iloc[[at]], theirs, label, stamp) for at in range(len(ours))]
-    found = pd.Series([row for row in matched if row >= 0], dtype=int)
-    if twice := theirs["label"][found[found.duplicated()]].tolist():
+    order = [*matched, *theirs.index.difference(matched)]
+    if twice := [row for row in matched if row >= 0 and matched.count(row) > 1]:
         raise BadInputError(
-            f"two of our rows are {twice[0]!r} of {paper}, {published.source}:"
+            f"two of our rows are {theirs['label'][twice[0]]!r} of {paper}, {published.source}:"
             " give one of them another label"
         )
-    order = [*matched, *theirs.index.drop(found)]
     table = ours.astype(dict.fromkeys(ours.select_dtypes("integer"), "Int64"))
     table = table.reset_index(drop=True).reindex(range(len(order)))
     right, bounds = theirs.reindex(order).reset_index(drop=True), _intervals(ours)
@@ -259,39 +245,30 @@ def beside(
         table[f"{paper}: model"] = right["model"]
     if "run" in names:
         table["run"] = table.pop("run")
-    stamp = stamp.of(ours)
     if "EX" not in published.metric:
         stamp = replace(stamp, ex="")  # the table has another metric
     what = " on ".join(filter(None, (published.model, published.benchmark)))
     told = f"{paper}, {published.source}: {measured(what, published.n, published.metric)}. {published.note}"
-    caption = filter(None, (_our_caption(ours, stamp), told.strip(), note))
-    return ResultTable(title or published.title, tuple(caption), table)
+    made = alone(ours, stamp, title or published.title, told.strip(), note)
+    return replace(made, frame=table)
 
 
 def _row_beside(ours: pd.DataFrame, theirs: pd.DataFrame, label: str, stamp: Stamp) -> int:
-    """The paper's row beside one row of ours: that of its label and, of several, that of its model; else -1."""
-    same = theirs[theirs["label"].map(_words) == _words(ours[label].iloc[0])]
-    if same.empty:
-        return -1
-    own = stamp.of(ours)
-    models = [*same.get("model", [""])]  # without models, one row has the label
-    return int(same.index[nearest_model(models, (own.model, *own.others))])
+    """The paper's row beside one row of ours, the first of those most like its models; -1 without one.
 
+    "Claude 3.5 Sonnet" is like anthropic/claude-3-5-sonnet-20240620, since all of its words stand in that name.
+    """
 
-def _words(label: object) -> str:
-    return re.sub(r"[\W_]+", " ", shown(label).casefold()).strip()
+    def words(name: object) -> list[str]:
+        return re.findall(r"[^\W\d_]+|\d+[^\W\d_]*", shown(name).casefold())
 
+    asked = [{*words(model)} for model in stamp.of(ours).models.split(", ")]
 
-def _our_caption(ours: pd.DataFrame, stamp: Stamp) -> str:
-    known = _intervals(ours)
-    said = [f"Here: {stamp}."]
-    if known.keys() - _PAIRED:
-        said.append("Intervals: 95%, clustered by database.")
-    if paired := ", ".join(name for name in known if name in _PAIRED):
-        said.append(f"Intervals of {paired}: 95%, over questions, paired.")
-    if {"n", "change", "change high"} <= set(ours) and stamp.models.startswith("embedded/"):
-        # Tango's interval of a change of 0 is shortest, z^2 / (n + z^2), where no verdict differs.
-        shortest = ours["change high"] < 100.1 * 3.8415 / (ours["n"] + 3.8415)
-        if same := ", ".join(map(str, ours.iloc[:, 0][shortest & (ours["change"] == 0)])):
-            said.append(f"No effect with the parser (no verdict differs): {same}.")
-    return " ".join(said)
+    def likeness(row: int) -> int:
+        printed = str(theirs["model"][row]).split(", ") if "model" in theirs else []
+        known = [own for own in map(words, printed) if any({*own} <= one for one in asked)]
+        return sum(map(len, known))
+
+    own = words(ours[label].iloc[0])
+    same = [row for row, name in enumerate(theirs["label"]) if words(name) == own]
+    return max(same, key=likeness, default=-1)

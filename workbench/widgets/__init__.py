@@ -4,7 +4,6 @@ A page of plain DOM shows what the traits say, and text gets there as text only.
 """
 
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from workbench.types import Execution, Schema, Value
 _HERE = Path(__file__).parent
 _HELPERS = (_HERE / "desk.js").read_text(encoding="utf-8")
 ROWS = 30  # of a result, that are sent
-_WORDS = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|\w+|\s+|.""")
 _EXACT = 2**53  # JavaScript's numbers are exact below
 
 
@@ -44,7 +42,7 @@ class Desk(anywidget.AnyWidget):
         self.on_msg(lambda _, message, __: self.send(self.answer(message)))
 
     def answer(self, message: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a message of the page; also what tests and notebooks call."""
+        """The answer to a message of the page."""
         given = dict(message)
         ref, name = given.pop("ref", 0), given.pop("do", "")
         try:
@@ -83,14 +81,12 @@ def result(execution: Execution) -> dict[str, Any]:
 
 def pair(gold: str, predicted: str, schema: Schema) -> list[dict[str, Any]]:
     """Two queries part by part, for `sqlPair`; [] if one cannot be read."""
+
+    def line(part: Part) -> dict[str, Any]:
+        text = shown(part.text, 4_000)
+        return {"clause": part.clause, "depth": part.depth, "indent": part.indent, "text": text}
+
     return [
-        {"gold": _line(one), "predicted": _line(other), "same": same}
+        {"gold": one and line(one), "predicted": other and line(other), "same": same}
         for one, other, same in aligned(gold, predicted, schema)
     ]
-
-
-def _line(part: Part | None) -> dict[str, Any] | None:
-    if part is None:
-        return None
-    words = [shown(word) for word in _WORDS.findall(part.text)]
-    return {"clause": part.clause, "depth": part.depth, "indent": part.indent, "words": words}

@@ -89,10 +89,12 @@ const desk = (() => {
     return rows;
   }
   const kind = w => /^'/.test(w) ? 's' : WORDS.has(w.toLowerCase()) ? 'k' : /^\d/.test(w) ? 'n' : /^--|^\{#/.test(w) ? 'c' : null;
+  /** The words of a line; those of the kernel's lines are still one text. */
+  const split = one => one.words ?? one.text.match(TOKEN) ?? [];
   /** One line of SQL; words that `other` lacks are marked. */
   function line(one, other, cls = '') {
-    const own = other ? new Set(diff(one.words, other.words, w => w.toLowerCase()).filter(op => op[0] === '-').map(op => op[1])) : new Set();
-    return h('div', { class: `ln ${cls}`, style: `--in:${one.depth * 4 + one.indent}` }, one.words.map(w => {
+    const own = other ? new Set(diff(split(one), split(other), w => w.toLowerCase()).filter(op => op[0] === '-').map(op => op[1])) : new Set();
+    return h('div', { class: `ln ${cls}`, style: `--in:${one.depth * 4 + one.indent}` }, split(one).map(w => {
       const piece = kind(w) ? h('span', { class: kind(w) }, w) : w;
       return own.has(w) && w !== ' ' ? h('mark', {}, piece) : piece;
     }));
