@@ -1,6 +1,6 @@
 // The explorer and the comparison. The kernel records, renders, runs and judges; this page holds what is typed, and draws.
 // Without a list of systems it is the comparison alone, in a cell of its own.
-const { h, div, span, h3, fill, mark, badge, diff, line, split, align, sqlUnified, sql, table, many, count, keys, kernel, seg, select, help, entry } = desk;
+const { h, div, span, h3, fill, mark, badge, diff, line, tokens, align, sqlUnified, sql, table, many, count, keys, kernel, seg, select, help, entry } = desk;
 const HIGH = 56, NEAR = 3, GROW = 60;  // pixels of a row of the list; equal lines around a change; rows of the grid that are added
 const FILTERS = [['all', 'All'], ['right', 'Right'], ['wrong', 'Wrong'], ['lost', 'Lost', 'a right candidate was there and another was picked']];
 const KEYS = [['/', 'search'], ['↑ ↓', 'question before, next'], ['1 2 3', 'template, rendered, diff'], ['Ctrl ↵', 'run'], ['p c', 'prompt, compare'],
@@ -367,7 +367,7 @@ function render({ model, el }) {
     const found = state.opened[row.id];
     if (!found || found.error) return h('td', { colspan: all, class: found ? 'wrong' : 'dim', style: 'padding:12px' }, found?.error ?? 'Looking…');
     const against = one => div('sql', (one.pair.length ? one.pair : align(found.gold, one.sql)).map(({ gold: g, predicted: p, same }) => p
-      ? line(p, same ? null : g, same ? '' : 'p own') : div('g own', line({ ...g, words: ['lacks ', ...split(g)] }, null, ''))));
+      ? line(p, same ? null : g, same ? '' : 'p own') : div('g own', line({ ...g, words: ['lacks ', ...tokens(g)] }, null, ''))));
     const outcome = (ran, other) => [h3('', `Result, ${count(ran)}`), div('wide', table(ran, other, 'p', ''))];
     return [h('td', {}, h3('', 'Gold'), sql(found.gold), outcome(found.goldResult)), found.cells.map((one, i) => {
       const right = row.cells[i][0], differs = one.sql && !right;

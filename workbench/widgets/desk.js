@@ -90,11 +90,11 @@ const desk = (() => {
   }
   const kind = w => /^'/.test(w) ? 's' : WORDS.has(w.toLowerCase()) ? 'k' : /^\d/.test(w) ? 'n' : /^--|^\{#/.test(w) ? 'c' : null;
   /** The words of a line; those of the kernel's lines are still one text. */
-  const split = one => one.words ?? one.text.match(TOKEN) ?? [];
+  const tokens = one => one.words ?? one.text.match(TOKEN) ?? [];
   /** One line of SQL; words that `other` lacks are marked. */
   function line(one, other, cls = '') {
-    const own = other ? new Set(diff(split(one), split(other), w => w.toLowerCase()).filter(op => op[0] === '-').map(op => op[1])) : new Set();
-    return h('div', { class: `ln ${cls}`, style: `--in:${one.depth * 4 + one.indent}` }, split(one).map(w => {
+    const own = other ? new Set(diff(tokens(one), tokens(other), w => w.toLowerCase()).filter(op => op[0] === '-').map(op => op[1])) : new Set();
+    return h('div', { class: `ln ${cls}`, style: `--in:${one.depth * 4 + one.indent}` }, tokens(one).map(w => {
       const piece = kind(w) ? h('span', { class: kind(w) }, w) : w;
       return own.has(w) && w !== ' ' ? h('mark', {}, piece) : piece;
     }));
@@ -177,5 +177,5 @@ const desk = (() => {
   /** A form of one line. */
   const entry = (label, done, props) => h('form', { class: 'flex', onsubmit: event => { event.preventDefault(); done(event.target.elements[0].value.trim()); } },
     h('input', { class: 'grow', 'aria-label': label, ...props }), h('button', { class: 'primary' }, 'OK'));
-  return { h, div, span, h3, fill, mark, badge, diff, align, sql, sqlPair, sqlUnified, line, table, many, count, keys, kernel, seg, select, help, entry };
+  return { h, div, span, h3, fill, mark, badge, diff, align, sql, sqlPair, sqlUnified, tokens, line, table, many, count, keys, kernel, seg, select, help, entry };
 })();
