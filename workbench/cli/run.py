@@ -43,10 +43,10 @@ from workbench.study.study import open_study
 def run(system: str, benchmark: str, judge: str, save: Path | None, preview: bool, **settings: Any) -> None:  # fmt: skip
     """Run SYSTEM over a benchmark and print its execution accuracy and cost.
 
-    SYSTEM is chase (CHASE-SQL), chess (CHESS, IR+CG+UT), chess-ss (CHESS, IR+SS+CG), mac (MAC-SQL),
-    zero-shot (BIRD's prompt) or direct (our own prompt). The table and the answers are saved in the folder runs. `workbench evaluate` judges the answers again in every
-    sense, and `workbench trace` shows the SQL and calls behind a row of the table. Running again asks only for what
-    is missing.
+    SYSTEM is chase (CHASE-SQL), chess (CHESS, IR+CG+UT), chess-ss (CHESS, IR+SS+CG), mac (MAC-SQL), zero-shot (BIRD's
+    prompt) or direct (our own prompt). The table and the answers are saved in the folder runs. `workbench evaluate`
+    judges the answers again in every sense, and `workbench trace` shows the SQL and calls behind a row of the table.
+    Running again asks only for what is missing.
     """
     if save:
         options.check_writable(save, benchmark)
