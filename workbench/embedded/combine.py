@@ -50,12 +50,17 @@ def hypotheses(context: Context) -> list[Hypothesis]:
     """
     if not context.examples:
         return propose(_reading(context))
-    queries, found = [example.sql for example in context.examples], []
-    usual = {form: fmean(bool(re.search(form, q)) for q in queries) for form in _FORMS}
+    examples, found = [_forms(example.sql) for example in context.examples], []
+    usual = [fmean(have) for have in zip(*examples, strict=True)]
     for one in hypotheses(replace(context, examples=())):
-        has = fmean(p if re.search(form, one.sql) else 1 - p for form, p in usual.items())
+        has = fmean(p if form else 1 - p for p, form in zip(usual, _forms(one.sql), strict=True))
         found.append(replace(one, score=one.score + _USUAL * (has - 0.5)))
     return sorted(found, key=lambda h: (-h.score, h.sql))
+
+
+@lru_cache(maxsize=8192)  # prompts show the same examples
+def _forms(sql: str) -> list[bool]:
+    return [bool(re.search(form, sql)) for form in _FORMS]
 
 
 @lru_cache(maxsize=8)  # what is spoken of and the hypotheses have the same

@@ -238,12 +238,13 @@ def _filter_column(asked: Asked, _temperature: float, _seed: str) -> str:
 
     The hint is searched for the column's name only: to parse its formulas against one column says no more.
     """
-    question, lines = asked.context.question, []
-    hint, several = re.sub(r"'[^']*'", "''", question.evidence), '"column"' in asked.answer
+    hint = re.sub(r"'[^']*'", "''", asked.context.question.evidence)
+    question, lines = replace(asked.context.question, evidence=""), []
+    several = '"column"' in asked.answer
     for section in asked.columns:
         schema = one_column(section)
         ((_, name),) = schema.columns()
-        alone = replace(asked.context, question=replace(question, evidence=""), schema=schema)
+        alone = replace(asked.context, question=question, schema=schema)
         named = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", hint, re.IGNORECASE)
         said = named or max(spoken(alone).values(), default=0.0) >= _RELEVANT
         verdict = {"column": re.findall("^Column: (.*)", section)[0]} if several else {}
