@@ -66,7 +66,8 @@ def read(messages: Sequence[Message]) -> Asked:
         "" if line.strip() == "None." else " ".join(line.split())
         for line in (get("Question"), get("Hint"))
     )
-    found = _of_columns(f"{get('Values found')}\n{get('Missing entities')}")
+    listed = _OF_COLUMN.findall(f"{get('Values found')}\n{get('Missing entities')}")
+    found = [(_plain(table), _plain(name), rest) for table, name, rest in listed]
     # A judge's prompt may show no values but those that the candidates compare columns with.
     shown = "\n".join(body for title, body in sections.items() if title.startswith("Candidate"))
     compared = sorted({*re.findall(rf"({_NAME}) = ({_TEXT})", shown)})
@@ -91,11 +92,6 @@ def read(messages: Sequence[Message]) -> Asked:
         tuple(body for title, body in sections.items() if title.startswith("Unit Test")),
         tuple(re.split(r"\n\s*\n", get("Columns") or get("Column"))),
     )
-
-
-def _of_columns(text: str) -> list[tuple[str, str, str]]:
-    """Lines like "table.column: text", as table, column and text."""
-    return [(_plain(table), _plain(name), rest) for table, name, rest in _OF_COLUMN.findall(text)]
 
 
 def _runs(body: str) -> list[tuple[str, str]]:

@@ -66,7 +66,8 @@ def _query(asked: Asked, temperature: float, seed: str) -> str:
             return "There is no schema in this prompt that a query could be written for."
         return "No word of the question names a table or a column of the schema."
     chosen = found[draw([h.score for h in found], temperature, seed)]
-    return _formed(asked, chosen.sql, _explained(chosen.sql), chosen.missed)
+    explained = f"The query {', '.join(sorted(elements(chosen.sql)) or ['is the likeliest'])}."
+    return _formed(asked, chosen.sql, explained, chosen.missed)
 
 
 def _mended(asked: Asked, temperature: float, seed: str) -> str:
@@ -111,10 +112,6 @@ def _formed(asked: Asked, sql: str, reasoning: str, missed: Sequence[str] = ()) 
         title = f"Sub question 1: {asked.context.question.text}\nSQL\n"
     fence = f"{title}```sql\n{sql}\n```"
     return f"{reasoning}\n\n{fence}" if missed or "Give only" not in form else fence
-
-
-def _explained(sql: str) -> str:
-    return f"The query {', '.join(sorted(elements(sql)) or ['is the likeliest'])}."
 
 
 @lru_cache(maxsize=4096)
