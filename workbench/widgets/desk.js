@@ -89,8 +89,7 @@ const desk = (() => {
     return rows;
   }
   const kind = w => /^'/.test(w) ? 's' : WORDS.has(w.toLowerCase()) ? 'k' : /^\d/.test(w) ? 'n' : /^--|^\{#/.test(w) ? 'c' : null;
-  /** The words of a line; those of the kernel's lines are still one text. */
-  const tokens = one => one.words ?? one.text.match(TOKEN) ?? [];
+  const tokens = one => one.words ?? one.text.match(TOKEN) ?? [];  // a line of the kernel's is one text
   /** One line of SQL; words that `other` lacks are marked. */
   function line(one, other, cls = '') {
     const own = other ? new Set(diff(tokens(one), tokens(other), w => w.toLowerCase()).filter(op => op[0] === '-').map(op => op[1])) : new Set();
@@ -174,7 +173,6 @@ const desk = (() => {
     onchange: event => pick(event.target.value) }, options.map(text => h('option', { selected: text === chosen }, text)));
   /** The keys of a widget and what they do. */
   const help = list => list.map(([names, does]) => div('two-up', span('', names.split(' ').map(one => h('kbd', {}, one))), does));
-  /** A form of one line. */
   const entry = (label, done, props) => h('form', { class: 'flex', onsubmit: event => { event.preventDefault(); done(event.target.elements[0].value.trim()); } },
     h('input', { class: 'grow', 'aria-label': label, ...props }), h('button', { class: 'primary' }, 'OK'));
   return { h, div, span, h3, fill, mark, badge, diff, align, sql, sqlPair, sqlUnified, tokens, line, table, many, count, keys, kernel, seg, select, help, entry };
