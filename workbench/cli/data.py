@@ -1,4 +1,4 @@
-"""What lies on disk: `workbench cache` moves model calls, `data` checks benchmarks, and `init` copies the notebooks."""
+"""Files on disk: `workbench cache` moves model calls, `data` checks benchmarks, and `init` copies the notebooks."""
 
 import shutil
 import sys

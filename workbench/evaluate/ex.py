@@ -1,4 +1,4 @@
-"""What comes of running a query and the gold query: execution accuracy (EX), Soft-F1, and VES and R-VES.
+"""Metrics that run a query and the gold query: execution accuracy (EX), Soft-F1, and VES and R-VES.
 
 BIRD compares results as sets of rows: the order of columns counts, the order of rows and duplicates do not. Spider
 allows any order of columns; it counts duplicates, and the order of rows if the gold query has ORDER BY, and its official

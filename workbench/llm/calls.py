@@ -1,4 +1,4 @@
-"""What a call asks: its key, its model and its parameters.
+"""A call of a model, before it is sent: its key, its model and its parameters.
 
 A key hashes everything that a reply depends on and nothing else: no time-out and no API key. A parameter that
 a model does not take is not sent with the call, but stays in its key.

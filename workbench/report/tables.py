@@ -32,7 +32,7 @@ _STYLE: Any = [
 
 
 class Published(BaseModel, extra="forbid", frozen=True):
-    """One table or figure of a paper: its numbers, and the notes that belong beside them."""
+    """A paper's table or figure: its numbers, and the notes that belong beside them."""
 
     paper: str
     source: str  # the paper's name of the table or figure, in lower case: `table 4`, `figure 3a`

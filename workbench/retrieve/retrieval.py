@@ -103,8 +103,8 @@ class Embedding:
         return (matrix(queries) @ matrix(texts).T).clip(0, 1)
 
 
-# Of each query (row) and each text (column), from 0 to 1; NaN if the model failed. `alike` is the similarity from which two
-# texts count as alike. In a `collection`, words that many of the texts have count less.
+# A similarity gives a number from 0 to 1 for each query (row) and text (column), NaN if the model failed. Two texts count
+# as alike from its `alike` on. In a `collection`, words that many of the texts have count less.
 Similarity = Lexical | Embedding
 
 

@@ -278,7 +278,7 @@ def counterexample(path: str, queries: list[str], probes: dict[str, list[str]]) 
         ids: set[int] = set()
         for probe in own:
             deadline = min(end, time.monotonic() + 0.1)
-            # It may be slow or name a column of an outer query, and the table may have no row ids.
+            # A probe may be slow or name a column of an outer query, and a table may have no row ids.
             with suppress(sqlite3.OperationalError):
                 found = connection.execute(probe).fetchmany(60)
                 ids.update(id_ for (id_,) in found if isinstance(id_, int))

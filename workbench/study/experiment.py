@@ -58,7 +58,7 @@ class Experiment:
     root: Place | None = None
     model: str = "embedded/parser"  # "none" where the notebooks ask no model
     models: Mapping[str, str] = Field(default_factory=dict)  # of single roles, such as `judge`
-    # Of all calls of a model or a role; they replace the steps' own, and None removes one.
+    # Parameters of all calls of a model or a role replace the steps' own; None removes one.
     parameters: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
     prompts: Place | None = None
     limit: StrictInt | StrictFloat | None = None  # questions, or a share of each database's: 0.1

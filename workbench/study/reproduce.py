@@ -52,7 +52,7 @@ _ASIDE = ("notebooks", "about", "batch", "cluster", "offline", "budget", "figure
 
 @dataclass(slots=True)
 class Job:
-    """One notebook of a run. `key` is a hash of its inputs."""
+    """A notebook of a run; `key` is a hash of its inputs."""
 
     name: str
     notebook: Path
@@ -84,7 +84,7 @@ class Job:
         return False
 
     def missing(self) -> int:
-        """How many questions of the runs behind the figures and tables have no answer, since a call failed."""
+        """The number of questions behind the figures and tables that have no answer, since a call failed."""
         runs = {run for record in self.records.values() if record for run in record["runs"]}
         lost = "SELECT 1 FROM runs, json_each(selections) WHERE value ->> 0 = '' AND runs.id IN"
         with Store() as store:

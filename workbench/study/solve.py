@@ -53,7 +53,7 @@ class Keys(NamedTuple):
 
 
 class QuestionRecords(NamedTuple):
-    """What came of a question. Each candidate is a list: its queries before each fix, and the last one."""
+    """The records of a question. A candidate is a list: its queries before each fix, and the last one."""
 
     key: str  # of the selection's record; "" if it is not cached, as after a failed call
     candidates: Record

@@ -1,4 +1,4 @@
-"""What a model learns from: few-shot examples, and conversations to fine-tune it on.
+"""Training data: few-shot examples for a prompt, and conversations to fine-tune a model on.
 
 The steps themselves render a conversation's prompt, so a tuned model learns the prompts that it will see. `Pairs` are for
 CHASE-SQL's judge (section 2.5), `NoisySchema` for CHESS's candidate generator (appendix B), `instructions` for the model
@@ -67,7 +67,7 @@ def examples_of(path: str | Path, benchmark: Benchmark) -> dict[str, tuple[Examp
 
 @dataclass(frozen=True)
 class Conversation:
-    """One agent's prompt about a question, and its answer as the last message; `agent` is the prompt's name."""
+    """An agent's prompt about a question, and its answer as the last message; `agent` is the prompt's name."""
 
     question_id: str
     db_id: str
