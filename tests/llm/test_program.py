@@ -133,8 +133,6 @@ def database(script):
     return make
 
 
-OLD = "CREATE TABLE calls(key); CREATE TABLE executions(key); PRAGMA user_version=9"
-
 
 def test_a_file_keeps_its_log_while_it_is_open(tmp_path):
     """A second use in this process leaves SQLite's locks alone, so another process does not take the log away."""
@@ -160,7 +158,6 @@ REFUSED = {
     "a folder": (Path.mkdir, "a folder"),
     "a FIFO": (os.mkfifo, "a FIFO"),
     "another program's": (database("CREATE TABLE mine(a)"), "another program"),
-    "an older layout": (database(OLD), "older"),
     "half a header": (lambda path: path.write_bytes(b"SQLite format 3\0" + b"x" * 90), "damaged"),
 }
 
