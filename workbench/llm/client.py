@@ -182,10 +182,13 @@ class Client:
             calls.check_model(request.model)
             calls.check_parameters(request.parameters)
         self.cache.check_writable()  # nothing is paid that cannot be kept
-        local, remote = {}, {}
+        local: dict[str, Request] = {}
+        remote: dict[str, Request] = {}
         for key, request in missing.items():
-            here = self.send is send and calls.in_process(request.model)
-            (local if here else remote)[key] = request
+            if self.send is send and calls.in_process(request.model):
+                local[key] = request
+            else:
+                remote[key] = request
         try:
             answers = self._compute(local) if local else {}
             if remote:
