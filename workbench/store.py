@@ -154,27 +154,27 @@ class Store:
         raise StoreError(f"cache file {self.path} is damaged: {missing}")
 
     def _prepare(self) -> None:
-        """Refuse a database of another program, and make the tables that are missing or have another form."""
+        """Refuse a database of another program, and make the tables that are missing or outdated."""
         until = time.monotonic() + _WAIT
-        while True:
+        while True:  # another process may be making the tables
             try:
-                size = self.path.stat().st_size
-                theirs = tables_of(self._reader)
-                if theirs:
-                    foreign = not _columns_of_calls(self._reader) >= _ours()[1]
-                else:
-                    foreign = size > 0
-                if foreign:
-                    raise StoreError(f"{self.path} is a file of another program: name another file")
-                if not self.read_only:
-                    if _outdated(theirs):
-                        self._make_tables()
-                    self._reader.execute("PRAGMA journal_mode=WAL")  # last: no file is without tables
-                return
+                return self._check_tables()
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error) or time.monotonic() > until:
                     raise
-                time.sleep(0.01)  # another process may be making the tables
+                time.sleep(0.01)
+
+    def _check_tables(self) -> None:
+        size = self.path.stat().st_size
+        theirs = tables_of(self._reader)
+        is_ours = _columns_of_calls(self._reader) >= _ours()[1] if theirs else size == 0
+        if not is_ours:
+            raise StoreError(f"{self.path} is a file of another program: name another file")
+        if self.read_only:
+            return
+        if _outdated(theirs):
+            self._make_tables()
+        self._reader.execute("PRAGMA journal_mode=WAL")  # last, so that no file is without tables
 
     def _make_tables(self) -> None:
         connection = self._reader
@@ -216,7 +216,7 @@ class Store:
 
 
 def _outdated(tables: dict[str, str]) -> set[str]:
-    """Return the names of our tables that these lack or have in another form; calls and budgets have one."""
+    """Return the names of our tables that these lack, or have in another form."""
     names = set()
     for name, definition in _ours()[0].items():
         if name not in tables or (name not in _KEPT and tables[name] != definition):

@@ -49,7 +49,9 @@ def replies(usage):
     return lambda *_: (200, body, {})
 
 
-@pytest.mark.parametrize("usage", [None, {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}])
+@pytest.mark.parametrize(
+    "usage", [None, {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}]
+)
 def test_a_reply_without_usage_costs_what_was_reserved(cache, ask, usage):
     with Server(respond=replies(usage)) as server:
         client = wb.Client(cache, api_base=server.url, budget=wb.Budget(dollars=0.001))
@@ -79,7 +81,9 @@ def test_negative_usage_does_not_refill_a_budget(cache, ask):
 def test_a_model_that_ignores_its_limit_is_known_under_every_prompt(cache):
     expensive = {"choices": [{"message": {"content": "a"}}], "cost": 0.6}
     requests = [
-        wb.Request(f"prompt {n}", "openai/gpt-4o", [{"role": "user", "content": "q"}], {"max_tokens": 5}, n)
+        wb.Request(
+            f"prompt {n}", "openai/gpt-4o", [{"role": "user", "content": "q"}], {"max_tokens": 5}, n
+        )
         for n in range(64)
     ]
     client = wb.Client(cache, send=wb.scripted([expensive] * 64), budget=wb.Budget(dollars=1))

@@ -136,7 +136,6 @@ def database(script):
     return make
 
 
-
 def test_a_file_keeps_its_log_while_it_is_open(tmp_path):
     """A second use in this process leaves SQLite's locks alone, so another process does not take the log away."""
     path = tmp_path / "lab.sqlite"
@@ -160,7 +159,10 @@ def test_calls_of_an_older_cache_file_are_found(tmp_path, ask):
     """The file was made by version 0.1.0."""
     path = shutil.copy(Path(__file__).with_name("made_by_0.1.0.sqlite"), tmp_path / "lab.sqlite")
     client = wb.Client(wb.Cache(path), offline=True)
-    assert [answer.text for answer in client.complete_many(ask(2))] == ["SELECT 1", "SELECT 'é — 数'"]
+    assert [answer.text for answer in client.complete_many(ask(2))] == [
+        "SELECT 1",
+        "SELECT 'é — 数'",
+    ]
     assert wb.Cache(tmp_path / "new.sqlite").merge(path)[0] >= 2
 
 
@@ -178,7 +180,9 @@ def test_calls_stay_when_the_form_of_tables_changes(tmp_path, ask):
     with wb.Cache(path) as cache:
         assert wb.Client(cache, offline=True).complete_many(ask(2))
         assert cache.read("SELECT count(*), count(name) FROM runs") == [(0, 0)]
-        assert wb.Client(cache, send=wb.scripted(["new"])).complete(ask(1, first=2)[0]).text == "new"
+        assert (
+            wb.Client(cache, send=wb.scripted(["new"])).complete(ask(1, first=2)[0]).text == "new"
+        )
 
 
 def test_a_file_that_lost_its_end_is_refused(cache, ask):
@@ -227,7 +231,12 @@ def test_a_pack_with_a_field_of_a_wrong_type_is_refused(cache, tmp_path, ask, fi
 
 def test_keys_are_the_same_under_every_version_of_litellm(monkeypatch):
     def limits():
-        models = ("openai/gpt-4", "gemini/gemini-2.5-pro", "anthropic/claude-sonnet-4-5", "openai/new")
+        models = (
+            "openai/gpt-4",
+            "gemini/gemini-2.5-pro",
+            "anthropic/claude-sonnet-4-5",
+            "openai/new",
+        )
         return [calls.call_parameters(model, 0.0, 6144, {})["max_tokens"] for model in models]
 
     assert limits() == [4096, 14336, 14336, 6144]

@@ -201,7 +201,9 @@ def test_an_embedding_is_a_text_of_floats(cache, ask):
     assert json.loads(json.dumps(answer.cost)) > 0
 
 
-@pytest.mark.parametrize("model", ["gemini/gemini-embedding-001", "mistral/mistral-embed", "groq/m", "cohere/command-r"])
+@pytest.mark.parametrize(
+    "model", ["gemini/gemini-embedding-001", "mistral/mistral-embed", "groq/m", "cohere/command-r"]
+)
 def test_redirects_are_refused_for_every_provider(cache, ask, model, monkeypatch):
     monkeypatch.setenv("COHERE_API_KEY", CANARY)
     monkeypatch.setenv("GROQ_API_KEY", CANARY)
@@ -228,7 +230,9 @@ def test_a_provider_that_is_reached_by_another_http_client_is_refused(cache, ask
 
 @pytest.mark.parametrize(("name", "variable"), [("OpenAI", "OPENAI_API_KEY"), ("Anthropic", "ANTHROPIC_API_KEY"),
                                                 ("Gemini", "GEMINI_API_KEY")])  # fmt: skip
-def test_a_missing_key_is_named_before_anything_is_asked(cache, server, ask, monkeypatch, name, variable):
+def test_a_missing_key_is_named_before_anything_is_asked(
+    cache, server, ask, monkeypatch, name, variable
+):
     monkeypatch.delenv(variable)
     with pytest.raises(ProviderError, match=f"{variable} is not set"):
         wb.Client(cache, api_base=server.url).complete(ask(1, MODELS[name])[0])
@@ -268,6 +272,8 @@ def test_a_process_ends_without_a_word(tmp_path, name):
 
 
 def test_an_error_in_place_of_an_answer_is_not_cached(cache, ask):
-    reply = {"choices": [{"message": {"content": ""}, "error": {"code": 502, "message": "upstream"}}]}
+    reply = {
+        "choices": [{"message": {"content": ""}, "error": {"code": 502, "message": "upstream"}}]
+    }
     answer = wb.Client(cache, send=wb.scripted([reply]), retries=0).complete(ask(1)[0])
     assert (answer.fault, cache.read("SELECT key FROM calls")) == ("server", [])

@@ -85,7 +85,9 @@ def refusal(error: Exception, *, posted: bool, response: Any, host: str = "") ->
         return Refusal("rejected", text, fatal=True)
     name = type(error).__name__
     if not status and (cause := _no_connection(error)):
-        return Refusal("connection", f"no connection to {host or 'its server'} ({cause})", again=True)
+        return Refusal(
+            "connection", f"no connection to {host or 'its server'} ({cause})", again=True
+        )
     text = str(error).partition("Traceback (")[0].replace(f"{name}: {name}: ", f"{name}: ")
     source = response or getattr(error, "response", None)
     wait = wait_in(getattr(source, "headers", None) or {}, text)

@@ -39,6 +39,8 @@ def litellm() -> Any:
     with _loading, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         module: Any = importlib.import_module("litellm")
+    # Of LiteLLM's types, which pydantic reads at the first call.
+    warnings.filterwarnings("ignore", message="Items? .* on TypedDict", module="pydantic")
     module.telemetry, module.suppress_debug_info = False, True
     return module
 

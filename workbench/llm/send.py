@@ -103,7 +103,9 @@ def check_key(model: str) -> None:
     known = [n for n in os.environ if n.startswith(stems) and n.endswith(("KEY", "TOKEN"))]
     if keys and not any(os.environ[name] for name in known):
         names, place = " or ".join(keys), f'os.environ["{keys[0]}"]'
-        advice = f"export it in the shell or set {place}; any text will do for a server without keys"
+        advice = (
+            f"export it in the shell or set {place}; any text will do for a server without keys"
+        )
         raise ProviderError(f"{model} needs a key, and {names} is not set: {advice}")
 
 
