@@ -1,4 +1,4 @@
-"""Canonical JSON, in which equal values have equal text; hashes of values and files; cells of CSV files."""
+"""Canonical JSON, in which equal values have equal text; hashes; cells of CSV files."""
 
 import hashlib
 import os
@@ -48,7 +48,7 @@ def folder_hash(folder: Path, without: Collection[str] = ()) -> str:
 
 
 def plain(cell: Any) -> Any:
-    """Return the cell of a CSV file, with an apostrophe before what a spreadsheet could run as a formula.
+    """Return the cell of a CSV file, with an apostrophe before what may be run as a formula.
 
     So has a text that begins with an apostrophe, a tab or a line break: a reader can always remove
     the first apostrophe. Half of a surrogate pair, which UTF-8 cannot encode, becomes an escape.

@@ -75,7 +75,7 @@ def kind(path: Path) -> str:
 
 
 def content_of(path: Path) -> bytes:
-    """Return the bytes of a file that a user names. A device or FIFO is refused: it may never end."""
+    """Return the bytes of a file that a user names; a FIFO is refused, as it may never end."""
     with naming(path):
         if what := kind(path):
             raise BadInputError(f"{path} is {what}: give a file")
@@ -83,7 +83,7 @@ def content_of(path: Path) -> bytes:
 
 
 def read_yaml(path: Path) -> Any:
-    """Return the data of a YAML file that a user names. Tags that create Python objects are refused."""
+    """Return the data of a YAML file; tags that create Python objects are refused."""
     import yaml  # noqa: PLC0415  few commands read YAML
 
     try:

@@ -1,7 +1,8 @@
-"""The cache: one SQLite file of everything that was expensive to make; `schema.sql` describes its tables.
+"""The cache: one SQLite file of everything that was expensive to make.
 
-A file of another program is refused, and never touched. In a file of another version of the workbench the
-calls and budgets stay, and tables of another form, which can be computed again, are made anew.
+`schema.sql` describes its tables. A file of another program is refused, and never touched. In a file of another
+version of the workbench the calls and budgets stay, and tables of another form, which can be
+computed again, are made anew.
 """
 
 import os
@@ -103,7 +104,7 @@ class Store:
     def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
         """Run the block in one transaction, on disk when it ends, and rolled back if it raises.
 
-        With `durable=False`, for what can be computed again, a power cut may lose it; a kill does not.
+        With `durable=False` a power cut may lose it; a kill does not.
         """
         self.check_writable()
         with self._writing, self._errors():
@@ -154,7 +155,7 @@ class Store:
         raise StoreError(f"cache file {self.path} is damaged: {missing}")
 
     def _prepare(self) -> None:
-        """Refuse a database of another program, and make the tables that are missing or outdated."""
+        """Refuse a database of another program, and make tables that are missing or outdated."""
         until = time.monotonic() + _WAIT
         while True:  # another process may be making the tables
             try:

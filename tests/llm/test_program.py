@@ -3,8 +3,8 @@
 import asyncio
 import json
 import os
-import sqlite3
 import shutil
+import sqlite3
 import subprocess
 import sys
 from contextlib import closing

@@ -218,7 +218,7 @@ def test_a_provider_that_is_reached_by_another_http_client_is_refused(cache, ask
     module = send.litellm()
 
     class Other(module.CustomLLM):
-        async def acompletion(self, *args, **kwargs):
+        async def acompletion(self, *_, **__):
             return module.completion(model="openai/gpt-4o", messages=[], mock_response="SELECT 1")
 
     handler = {"provider": "other", "custom_handler": Other()}
@@ -250,9 +250,8 @@ def test_no_connection_is_said_after_the_first_try(cache, ask, name, capsys):
 @pytest.mark.parametrize("name", MODELS)
 def test_an_echoed_key_is_in_no_traceback(cache, ask, name):
     echo = error(401, "invalid_api_key", f"Incorrect API key provided: {CANARY}")
-    with Server([echo] * 9) as server:
-        with pytest.raises(ProviderError) as caught:
-            wb.Client(cache, api_base=server.url).complete(ask(1, MODELS[name])[0])
+    with Server([echo] * 9) as server, pytest.raises(ProviderError) as caught:
+        wb.Client(cache, api_base=server.url).complete(ask(1, MODELS[name])[0])
     assert CANARY not in "".join(traceback.format_exception(caught.value))
 
 

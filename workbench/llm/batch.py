@@ -1,8 +1,8 @@
 """Calls in batches, at half the price and answered within a day: OpenAI's form, by LiteLLM.
 
-A stopped or killed run leaves its batches at the provider. The next run finds them in the provider's
-list by their metadata, and their calls by our keys, so no call is sent twice. A batch is noted in the
-cache before it is made, since it comes into that list a while after.
+A stopped or killed run leaves its batches at the provider. The next run finds them in the
+provider's list by their metadata, and their calls by our keys, so no call is sent twice. A batch is
+noted in the cache before it is made, since it comes into that list a while after.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ class Batches:
         self._answers: dict[str, Reply | Refusal] = {}  # by key
 
     async def ask(self, key: str, request: Request, url: str) -> Reply:
-        """Return the reply to one call, from the batch that has it or the next one; raises Refusal."""
+        """Return the reply to one call, from the batch that has it or the next one."""
         group = (request.model, url)
         search = self._searches.get(group)
         if not search or (search.done() and search.exception()):
@@ -173,7 +173,7 @@ class Batches:
 
 
 def _lines(content: Any) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a file with one in a line; a damaged line is left out, and so asked again."""
+    """Yield the objects in the lines of a file, without damaged ones: their calls are asked again."""
     for text in content.content.splitlines():
         with suppress(ValueError):
             line = orjson.loads(text)
@@ -205,7 +205,7 @@ def _line(key: str, request: Request) -> bytes:
 
 
 async def _call(function: str, group: _Group, **given: Any) -> Any:
-    """Return the result of LiteLLM's function for files or batches, called again where that may help."""
+    """Return the result of LiteLLM's function, which is called again where that may help."""
     model, url = group
     module = await asyncio.to_thread(litellm)
     http.http()  # it follows no redirect

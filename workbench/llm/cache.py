@@ -83,7 +83,7 @@ class Cache(Store):
         return answers
 
     def left_out(self, model: str) -> list[str]:
-        """Return the parameters that the model does not take: its cached calls were sent without them."""
+        """Return the parameters that the model does not take, which its calls were sent without."""
         select = "SELECT DISTINCT dropped FROM calls WHERE model = ? AND dropped <> ''"
         rows = self.read(select, [model])
         return sorted({name for (names,) in rows for name in names.split(", ")})

@@ -1,7 +1,7 @@
 """A call of a model, before it is sent: its key, its model and its parameters.
 
-A key hashes everything that a reply depends on and nothing else: no time-out and no API key. A parameter that
-a model does not take is not sent with the call, but stays in its key. LiteLLM's version is not part of it, either.
+A key hashes everything that a reply depends on and nothing else: no time-out, no API key and no
+version of LiteLLM. A parameter that a model does not take is not sent, but stays in the key.
 """
 
 import functools
@@ -64,7 +64,7 @@ def register(provider: str, answer: Answer, version: Version = "") -> None:
 
 
 def runs_here(model: str) -> tuple[Answer, Version] | None:
-    """Return the answering function and version of a model of this process; None for any other model."""
+    """Return the answering function and version of a model of this process, else None."""
     provider = model.partition("/")[0]
     if provider not in _registered and provider in _installed():
         module = import_module(_installed()[provider])
@@ -73,7 +73,7 @@ def runs_here(model: str) -> tuple[Answer, Version] | None:
 
 
 def in_process(model: str) -> bool:
-    """Whether the model runs in this process, so that its calls cost nothing and reach no network."""
+    """Whether the model runs in this process: its calls cost nothing and reach no network."""
     return runs_here(model) is not None
 
 
@@ -90,7 +90,7 @@ def _installed() -> Mapping[str, str]:
 
 
 def endpoint(model: str, url: str) -> str:
-    """Return the endpoint in keys: the server's address, after the version of a model of this process."""
+    """Return the endpoint in keys: the version of a model of this process, the server's address."""
     registered = runs_here(model)
     version = registered[1] if registered else ""
     if registered and isinstance(version, str):
@@ -100,7 +100,7 @@ def endpoint(model: str, url: str) -> str:
 
 
 def address(model: str) -> str:
-    """Return the model's URL by the environment: PROVIDER_API_BASE or PROVIDER_BASE_URL, else ""."""
+    """Return the model's URL by PROVIDER_API_BASE or PROVIDER_BASE_URL, else ""."""
     provider = model.partition("/")[0].upper().replace("-", "_")
     return os.environ.get(f"{provider}_API_BASE") or os.environ.get(f"{provider}_BASE_URL", "")
 
@@ -177,8 +177,8 @@ def _limits() -> Mapping[str, Mapping[str, Any]]:
 def listed(model: str) -> Mapping[str, Any]:
     """Return the model's limits and abilities that are part of keys; empty for a model without any.
 
-    The list is LiteLLM's of one version. It stays as it is, since a key must be the same under every version
-    of LiteLLM; models may be added to it.
+    The list is LiteLLM's of one version. It stays as it is, since a key must be the same under
+    every version of LiteLLM; models may be added to it.
     """
     return _limits().get(model, {})
 
@@ -208,7 +208,7 @@ def given_for(
 def call_parameters(
     model: str, temperature: float, answer: int | None, given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the parameters of a step's call: its temperature, the output limit of an `answer`, and a user's.
+    """Return the parameters of a step's call: temperature, output limit of an `answer`, a user's.
 
     A user's win, and a None among them leaves a parameter out.
     """

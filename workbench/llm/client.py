@@ -72,7 +72,8 @@ class Client:
 
     >>> client = wb.Client(wb.Cache(), budget=wb.Budget(dollars=5))
     >>> ask = [{"role": "user", "content": "How many rows has t?"}]
-    >>> print(client.preview([wb.Request("direct", "embedded/parser", ask, sample=n) for n in (0, 1)]))
+    >>> requests = [wb.Request("direct", "embedded/parser", ask, sample=n) for n in (0, 1)]
+    >>> print(client.preview(requests))
     2 requests: 0 cached, 2 to make; $0.0000 to $0.0000; the cache grows by 0.0 MB
     """
 
@@ -146,7 +147,7 @@ class Client:
         return self.complete_many([request])[0]
 
     def complete_many(self, requests: Sequence[Request]) -> list[Completion]:
-        """Return the answers in the order of the requests. One that fails has a `fault`; the rest go on.
+        """Return the answers in the order of the requests; one that fails has a `fault`.
 
         A refused key, a reached budget and a full disk are raised. Then, and after Ctrl-C, nothing
         more is sent, and what is under way is waited for and stored: running the same again asks
@@ -174,7 +175,8 @@ class Client:
         if self.offline:
             key, first = next(iter(missing.items()))
             raise CacheMissError(
-                f"offline, and {len(missing):,} of {total:,} requests are not in {self.cache.path}; "
+                f"offline, and {len(missing):,} of {total:,} requests are not in "
+                f"{self.cache.path}; "
                 f"the first: prompt {first.prompt!r}, question {first.question!r}, {key}; "
                 "merge a cache that has them"
             )
@@ -250,7 +252,7 @@ class Client:
         return sum(call.posted for call in self._calls)
 
     async def _ask(self, missing: dict[str, Request]) -> dict[str, Completion]:
-        """Return the answers by key. After an error or a stop, calls that are posted are waited for."""
+        """Return the answers by key. After an error or a stop, posted calls are waited for."""
         if self.send is send:
             for model in {request.model for request in missing.values()} - self._checked:
                 await asyncio.to_thread(http.check_key, model)
@@ -271,7 +273,7 @@ class Client:
             self._calls.difference_update(started.values())
 
     def _kept(self) -> str:
-        """Return the calls and dollars paid and stored so far, for the message of a run that ends."""
+        """Return what is paid and stored so far, for the message of a run that ends."""
         if waits := self.cache.waits:
             advice = "make space and run the same again in this process; ending it loses them"
             return f"{waits:,} paid replies wait in memory: {advice}"
@@ -283,7 +285,7 @@ class Client:
         )
 
     async def _make(self, call: Call, key: str, request: Request) -> Completion:
-        """Return the answer to a call: limited, locked against other runs, repeated while that may help."""
+        """Return the answer to a call: limited, locked, and repeated while that may help."""
         batch = self.batch and EMBEDDING not in request.parameters and takes(request.model)
         limiter = self._limiters.setdefault(request.model, Limiter(self.at_once))
         attempt, end, wait = 1, time.monotonic() + self.timeout, 0.01

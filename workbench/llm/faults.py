@@ -68,7 +68,7 @@ class Refusal(Exception):  # noqa: N818  not an error of ours
 
 
 def refusal(error: Exception, *, posted: bool, response: Any, host: str = "") -> Refusal:
-    """Return the Refusal for an exception of `send`; an exception of no provider is raised again."""
+    """Return the Refusal for an exception of `send`; one of no provider is raised again."""
     status = response.status_code if response else 0
     if isinstance(error, Refusal):
         return error

@@ -62,7 +62,7 @@ def price(request: Request, tokens_in: float, tokens_out: float) -> float | None
 
 
 def priced(request: Request, reply: Reply, stated: object = None) -> float | None:
-    """Return the cost of a reply: `stated`, or by its tokens; None if it counts none or has no price."""
+    """Return the cost of a reply, as stated or by its tokens; None if it is not known."""
     if is_free(request.model):
         return 0.0
     usage = reply.get("usage") or {}
@@ -216,8 +216,8 @@ class Budget:
 
     Processes that give the same `name` and cache file share the budget: it is a row of that file.
     Before a call is sent, it reserves the most that it may cost, or, once its prompt has had four
-    replies, 1.5 times the dearest. A call of unknown cost costs what was reserved, and what a killed
-    process has reserved counts as spent. Under a limit of dollars calls of unknown price are
+    replies, 1.5 times the dearest. A call of unknown cost costs what was reserved, and what a
+    killed process has reserved counts as spent. Under a limit of dollars calls of unknown price are
     refused, unless `unpriced` allows them. A limit of calls holds for models of this process, too.
 
     >>> budget = wb.Budget(calls=1)
@@ -339,7 +339,7 @@ class Budget:
         )
 
     def _most(self, request: Request) -> float:
-        """Return the most that a call may cost: a token for every two bytes, and the longest reply."""
+        """Return the most that a call may cost: a token for two bytes, and the longest reply."""
         size = sum(len(str(message.get("content")).encode()) for message in request.messages)
         most = price(request, size // 2 + 100, longest(request))
         if most is None and not self._unpriced:
@@ -353,7 +353,7 @@ class Budget:
     def settled(
         self, reservation: Reservation, cost: float | None, *, paid: bool
     ) -> list[Statement]:
-        """Return the statements that end a reservation; a call that is perhaps paid counts as spent."""
+        """Return the statements that end a reservation; what is perhaps paid counts as spent."""
         if not self._limited:
             return []
         request, spent = reservation.request, 0.0
@@ -381,7 +381,7 @@ class Budget:
 
 
 def cautious(dollars: float | None, calls: int | None = None, name: str = "") -> Budget:
-    """Return the budget that a user set, by default of `CAUTIOUS` dollars and open to unknown prices."""
+    """Return the budget that a user set, else `CAUTIOUS` dollars, open to unknown prices."""
     is_unlimited = dollars in {None, math.inf}
     limit = CAUTIOUS if dollars is None else dollars
     return Budget(limit, calls=calls, name=name, unpriced=is_unlimited)

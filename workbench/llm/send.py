@@ -1,7 +1,8 @@
 """Send one request by LiteLLM, which is imported by the first call that is not cached.
 
-LiteLLM is given our HTTP client for all providers. It follows no redirect, so that no key reaches another
-host, and its hooks check right before a post that the run was not stopped, and note what came back.
+LiteLLM is given our HTTP client for all providers. It follows no redirect, so that no key reaches
+another host, and its hooks check right before a post that the run was not stopped, and note what
+came back.
 """
 
 import asyncio
@@ -36,7 +37,7 @@ _answering = threading.Lock()
 
 
 class Call:
-    """A call without an answer yet; the hooks note whether it is posted and where, and the HTTP response."""
+    """A call without an answer yet; the hooks note if and where it is posted, and the response."""
 
     task: "asyncio.Task[Completion]"
     posted, stopped, response, host = False, False, None, ""
@@ -110,7 +111,7 @@ def check_key(model: str) -> None:
 
 
 async def send(request: Request, url: str, seconds: float) -> Reply:
-    """Return the provider's reply as OpenAI's chat completion, with `cost` in dollars, None if unknown."""
+    """Return the reply as OpenAI's chat completion, with `cost` in dollars, None if unknown."""
     if not http.cache_info().currsize:
         await asyncio.to_thread(litellm)
         http()
@@ -186,7 +187,7 @@ def hidden(reply: Reply) -> Reply:
 
 
 def completion(request: Request, key: str, reply: Reply) -> Completion:
-    """Return the answer in a reply, which loses its text and cost; without a text it has a fault."""
+    """Return the answer in a reply, which loses its text and cost; a fault if it has no text."""
     cost = valid_cost(reply.pop("cost", None))
     choice = (reply.get("choices") or [{}])[0]
     message, reason = choice.get("message") or {}, choice.get("finish_reason") or "stop"
@@ -209,7 +210,7 @@ def completion(request: Request, key: str, reply: Reply) -> Completion:
 
 
 def _token_counts(usage: Reply) -> tuple[int, int, int]:
-    """Return the tokens of input and of output, and those of the input that the provider had cached."""
+    """Return the tokens of input, of output, and those of the input that were cached there."""
     cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens")
     stated = (usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
     read, written, known = (int(number or 0) for number in stated)
@@ -219,7 +220,7 @@ def _token_counts(usage: Reply) -> tuple[int, int, int]:
 
 
 class scripted:  # noqa: N801  it reads as a function: send=wb.scripted([...])
-    """A `send` that gives these replies in turn, then `otherwise`; without it, a further request fails.
+    """A `send` that gives these replies in turn, then `otherwise`; without it, it fails.
 
     A reply is a text, a whole reply as a provider sends it, or a `Refusal` to raise. `history` has
     the requests.
