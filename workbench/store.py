@@ -1,8 +1,8 @@
 """The cache: one SQLite file of everything that was expensive to make.
 
-`schema.sql` describes its tables. A file of another program is refused, and never touched. In a file of another
-version of the workbench the calls and budgets stay, and tables of another form, which can be
-computed again, are made anew.
+`schema.sql` describes its tables. A file of another program is refused, and never touched. In a
+file of another version of the workbench the calls and budgets stay, and tables of another form,
+which can be computed again, are made anew.
 """
 
 import os

@@ -276,3 +276,12 @@ def test_an_error_in_place_of_an_answer_is_not_cached(cache, ask):
     }
     answer = wb.Client(cache, send=wb.scripted([reply]), retries=0).complete(ask(1)[0])
     assert (answer.fault, cache.read("SELECT key FROM calls")) == ("server", [])
+
+
+def test_an_address_with_a_password_is_refused_and_costs_nothing(cache, server, ask):
+    address = server.url.replace("://", "://user:pass-word@")
+    client = wb.Client(cache, api_base=address, budget=wb.Budget(calls=5))
+    with pytest.raises(ProviderError, match="password") as caught:
+        client.complete(ask(1)[0])
+    assert "pass-word" not in str(caught.value)
+    assert (client.budget.made, server.requests) == (0, 0)

@@ -173,7 +173,7 @@ class Batches:
 
 
 def _lines(content: Any) -> Iterator[dict[str, Any]]:
-    """Yield the objects in the lines of a file, without damaged ones: their calls are asked again."""
+    """Yield the objects in a file's lines, without damaged ones: their calls are asked again."""
     for text in content.content.splitlines():
         with suppress(ValueError):
             line = orjson.loads(text)

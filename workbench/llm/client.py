@@ -106,7 +106,7 @@ class Client:
         self._urls: dict[str, str] = {}  # by model, as the next one
         self._endpoints: dict[str, str] = {}
         self._refreshed: set[str] = set()
-        self._checked: set[str] = set()  # models whose key is there
+        self._checked: set[str] = set()  # models whose key and address are there
         self._unreached: set[str] = set()  # hosts that could not be reached, which is said once
         self._calls: set[Call] = set()  # under way; only the loop's thread uses it
         self._halted: WeakSet[threading.Thread] = WeakSet()
@@ -255,7 +255,7 @@ class Client:
         """Return the answers by key. After an error or a stop, posted calls are waited for."""
         if self.send is send:
             for model in {request.model for request in missing.values()} - self._checked:
-                await asyncio.to_thread(http.check_key, model)
+                await asyncio.to_thread(http.check_access, model, self._urls[model])
                 self._checked.add(model)
         started = {key: Call() for key in missing}
         for key, call in started.items():

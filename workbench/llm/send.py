@@ -19,6 +19,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextvars import ContextVar
 from functools import cache
 from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
 
@@ -95,8 +96,11 @@ async def close() -> None:
         await http().close()
 
 
-def check_key(model: str) -> None:
-    """Raise ProviderError if the environment lacks the API key of the model's provider."""
+def check_access(model: str, url: str) -> None:
+    """Raise ProviderError if the address cannot be used, or the environment lacks the API key."""
+    if "@" in urlsplit(url).netloc:
+        advice = "give it without them, and the key in the environment"
+        raise ProviderError(f"the address of {model} has a user and a password: {advice}")
     needed = litellm().validate_environment(model)["missing_keys"]
     keys = [name for name in needed if name.endswith("_API_KEY")]
     # Some providers know more names of a key, as TOGETHER_API_KEY or AZURE_AD_TOKEN.
