@@ -1,4 +1,4 @@
-"""Canonical JSON, in which equal values have equal text, hashes of values and of files, and cells of CSV files."""
+"""Canonical JSON, in which equal values have equal text; hashes; cells of CSV files."""
 
 import hashlib
 import os
@@ -15,8 +15,8 @@ from workbench.errors import BadInputError
 def canonical(value: Any, option: int = orjson.OPT_SORT_KEYS) -> bytes:
     """JSON with sorted keys and no spaces; dataclasses become objects and tuples become arrays.
 
-    Values outside JSON (bytes, sets, keys that are not strings) raise TypeError, and lone surrogates
-    BadInputError: a lossy form could be shared by two different values.
+    Values outside JSON (bytes, sets, keys that are not strings) raise TypeError, and lone
+    surrogates BadInputError: a lossy form could be shared by two different values.
     """
     try:
         return orjson.dumps(value, option=option)
@@ -38,7 +38,7 @@ def content_hash(tag: str, value: Any) -> str:
 
 
 def folder_hash(folder: Path, without: Collection[str] = ()) -> str:
-    """A hash of the code and texts in a folder and their paths, without its entries named in `without`."""
+    """Return a hash of the code and texts in a folder, and of their paths, without some entries."""
     digest = hashlib.sha256()
     for file in sorted(folder.rglob("*")):
         name = file.relative_to(folder)
@@ -48,15 +48,17 @@ def folder_hash(folder: Path, without: Collection[str] = ()) -> str:
 
 
 def plain(cell: Any) -> Any:
-    """The cell of a CSV file; a text that a spreadsheet could run as a formula gets an apostrophe in front.
+    """Return the cell of a CSV file, with an apostrophe before what may be run as a formula.
 
-    So does a text that begins with an apostrophe, a tab or a line break: a reader can always remove the first
-    apostrophe. Half of a surrogate pair, which UTF-8 cannot encode, becomes an escape.
+    So has a text that begins with an apostrophe, a tab or a line break: a reader can always remove
+    the first apostrophe. Half of a surrogate pair, which UTF-8 cannot encode, becomes an escape.
     """
     if not isinstance(cell, str):
         return cell
     cell = cell.encode("utf-8", "backslashreplace").decode()
     # A spreadsheet skips blanks before a formula.
-    first = next((one for one in cell if one.isprintable() and not one.isspace()), "")
-    sign = unicodedata.normalize("NFKC", first) in {*"=+-@"}
-    return f"'{cell}" if sign or cell[:1] in {*"'\t\r\n"} else cell
+    visible = (letter for letter in cell if letter.isprintable() and not letter.isspace())
+    is_formula = unicodedata.normalize("NFKC", next(visible, "")) in {*"=+-@"}
+    if is_formula or cell[:1] in {*"'\t\r\n"}:
+        return f"'{cell}"
+    return cell

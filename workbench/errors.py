@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -47,6 +48,15 @@ class ClusterError(WorkbenchError):
     """A cluster, or one of its workers, cannot be reached or used."""
 
 
+_KINDS = {
+    stat.S_ISDIR: "a folder",
+    stat.S_ISFIFO: "a FIFO",
+    stat.S_ISSOCK: "a socket",
+    stat.S_ISCHR: "a device",
+    stat.S_ISBLK: "a device",
+}
+
+
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
     """Turn an OSError in the block into a BadInputError that names the path."""
@@ -57,23 +67,23 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def kind(path: Path) -> str:
-    """The kind of thing at the path, "a folder" or "a FIFO"; "" for a file, and where nothing is."""
-    kinds = {"is_dir": "a folder", "is_fifo": "a FIFO", "is_socket": "a socket",
-             "is_char_device": "a device", "is_block_device": "a device"}  # fmt: skip
-    tests = {} if path.is_file() else kinds
-    return next((name for test, name in tests.items() if getattr(path, test)()), "")
+    """Return "a folder", "a FIFO" or what else the path is; "" for a file, and where nothing is."""
+    if path.is_file() or not path.exists():
+        return ""
+    mode = path.stat().st_mode
+    return next((name for test, name in _KINDS.items() if test(mode)), "no file")
 
 
 def content_of(path: Path) -> bytes:
-    """The bytes of a file that a user names. A device or FIFO is refused: it may never end."""
+    """Return the bytes of a file that a user names; a FIFO is refused, as it may never end."""
     with naming(path):
-        if found := kind(path):
-            raise BadInputError(f"{path} is {found}: give a file")
+        if what := kind(path):
+            raise BadInputError(f"{path} is {what}: give a file")
         return path.read_bytes()
 
 
 def read_yaml(path: Path) -> Any:
-    """The data of a YAML file that a user names. Tags that create Python objects are refused."""
+    """Return the data of a YAML file; tags that create Python objects are refused."""
     import yaml  # noqa: PLC0415  few commands read YAML
 
     try:
@@ -84,7 +94,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def fault(error: Exception) -> str:
-    """A plain sentence for the error that reading a record of a file raised."""
+    """Return a plain sentence for the error that reading a record of a file raised."""
     if isinstance(error, KeyError):
         return f"it has no {error.args[0]}"
     return str(error) if isinstance(error, ValueError) else "it is of another form"
@@ -114,25 +124,38 @@ _SECRET_NAMES = re.compile(r"(?i)(?:key|token|secret|password|credentials?)$")
 
 
 def hide(text: str) -> str:
-    """The text with `***` for every secret of the environment and of addresses."""
+    """Return the text with `***` for every secret of the environment and of addresses."""
     for secret in _secrets(frozenset(HIDDEN), *os.environb.items()):
         text = text.replace(secret, "***")
     return text
 
 
 def redact(text: str) -> str:
-    """The text with `***` for every secret, and for everything that looks like one."""
+    """Return the text with `***` for every secret, and for everything that looks like one."""
     return _SECRETS.sub("***", hide(text))
 
 
 @lru_cache(maxsize=100)  # each reply is searched for secrets
 def _secrets(hidden: frozenset[str], *variables: tuple[bytes, bytes]) -> list[str]:
-    """The secrets as they are, as a URL writes them and as JSON does; the longest first."""
-    found = set(hidden)
-    for name, value in (map(os.fsdecode, variable) for variable in variables):
-        user = value.partition("://")[2].partition("/")[0].rpartition("@")[0]
-        found |= {value} if _SECRET_NAMES.search(name) else {user, unquote(user.partition(":")[2])}
-    long = [secret for secret in found if len(secret) >= 8]  # a shorter one is a word like "none"
-    forms = {*long, *(json.dumps(secret)[1:-1] for secret in long)}
-    forms |= {quote(secret, safe="", errors="surrogateescape") for secret in long}
+    """Return the secrets as they are, as a URL writes them and as JSON does; the longest first."""
+    secrets = set(hidden)
+    for variable in variables:
+        name, value = map(os.fsdecode, variable)
+        if _SECRET_NAMES.search(name):
+            secrets.add(value)
+        else:
+            secrets |= _in_address(value)
+    forms = set()
+    for secret in secrets:
+        if len(secret) >= 8:  # a shorter one is a word like "none"
+            in_url = quote(secret, safe="", errors="surrogateescape")
+            in_json = json.dumps(secret)[1:-1]
+            forms |= {secret, in_url, in_json}
     return sorted(forms, key=len, reverse=True)
+
+
+def _in_address(value: str) -> set[str]:
+    """Return the `user:password` of an address, and its password."""
+    address = value.partition("://")[2].partition("/")[0]
+    user = address.rpartition("@")[0]
+    return {user, unquote(user.partition(":")[2])}

@@ -1,5 +1,7 @@
--- The cache: everything that was expensive to make. A call, execution, attempt or selection has a key that is a hash of
--- everything it depends on, so two processes that write the same row agree.
+-- The cache: everything that was expensive to make. What was paid for, `calls` and `budgets`, keeps its form for ever
+-- and opens in every later version; the other tables may be changed here, and are then made anew. A call, execution,
+-- attempt or selection has a key that is a hash of everything it depends on, so two processes that write the same row
+-- agree.
 
 -- Calls of models, and their answers.
 CREATE TABLE IF NOT EXISTS calls(
@@ -30,6 +32,14 @@ CREATE TABLE IF NOT EXISTS budgets(
     made INTEGER NOT NULL,          -- calls
     reserved REAL NOT NULL,         -- dollars of calls under way; those of a process that was killed stay
     under_way INTEGER NOT NULL      -- calls
+);
+
+-- Batches of calls that were sent to a provider, noted before they are.
+CREATE TABLE IF NOT EXISTS batches(
+    file TEXT PRIMARY KEY,          -- the provider's name of the file with the calls
+    model TEXT NOT NULL,
+    address TEXT NOT NULL,          -- "" is the provider's own
+    created REAL NOT NULL           -- seconds since 1970
 );
 
 -- Databases, and the results of queries.

@@ -1,6 +1,8 @@
-"""The cache: one SQLite file of everything that was expensive to make; `schema.sql` describes its tables.
+"""The cache: one SQLite file of everything that was expensive to make.
 
-A file of another program or layout is refused, and never touched.
+`schema.sql` describes its tables. A file of another program is refused, and never touched. In a
+file of another version of the workbench the calls and budgets stay, and tables of another form,
+which can be computed again, are made anew.
 """
 
 import os
@@ -9,10 +11,9 @@ import shlex
 import sqlite3
 import threading
 import time
-import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import cached_property
+from contextlib import closing, contextmanager
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,15 +21,39 @@ from workbench.canonical import canonical
 from workbench.errors import StoreError, kind
 
 _SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
-_LAYOUT = zlib.crc32(re.sub(r"--.*|\s+", "", _SCHEMA).encode()) >> 1  # in the file's user_version
+_TABLES = "SELECT name, sql FROM {}.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+_KEPT = {"calls", "budgets", "batches"}  # money was paid for them
 _WAIT = 60.0  # seconds that a write waits for another process's write
-_UNUSABLE = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
-             sqlite3.SQLITE_PERM}  # fmt: skip
+_UNUSABLE = (
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_PERM,
+)
 
 
 def home() -> Path:
-    """The folder of the cache file and the indexes: `WORKBENCH_HOME`, or `~/.workbench`."""
+    """Return the folder of the cache file and the indexes: `WORKBENCH_HOME`, or `~/.workbench`."""
     return Path(os.environ.get("WORKBENCH_HOME") or Path.home() / ".workbench")
+
+
+def tables_of(connection: sqlite3.Connection, database: str = "main") -> dict[str, str]:
+    """Return the definitions of a database's tables by name, without comments and white space."""
+    rows = connection.execute(_TABLES.format(database)).fetchall()
+    return {name: re.sub(r"--.*|\s+", "", definition) for name, definition in rows}
+
+
+@cache
+def _ours() -> tuple[dict[str, str], set[str]]:
+    """Return the tables of this version, and the columns of its table of calls."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(_SCHEMA)
+        return tables_of(connection), _columns_of_calls(connection)
+
+
+def _columns_of_calls(connection: sqlite3.Connection) -> set[str]:
+    rows = connection.execute("SELECT name FROM pragma_table_info('calls')")
+    return {name for (name,) in rows}
 
 
 class Store:
@@ -39,17 +64,19 @@ class Store:
     drop SQLite's locks, and another process would delete the log that this one still writes.
     """
 
-    def __init__(self, path: Path | str | None = None) -> None:
+    def __init__(self, path: Path | str | None = None, *, read_only: bool = False) -> None:
         self.path = Path(path) if path else home() / "lab.sqlite"
-        self._locks = threading.Lock(), threading.Lock()  # of the connections that read and write
-        if found := kind(self.path):
-            raise StoreError(f"{self.path} is {found}: name another file")
-        writes = self.path if self.path.exists() else self.path.parent
-        self.read_only = writes.exists() and not os.access(writes, os.W_OK)
+        self._log = self.path.with_name(self.path.name + "-wal")
+        self._reading, self._writing = threading.Lock(), threading.Lock()
+        if what := kind(self.path):
+            raise StoreError(f"{self.path} is {what}: name another file")
+        target = self.path if self.path.exists() else self.path.parent
+        self.read_only = read_only or (target.exists() and not os.access(target, os.W_OK))
         with self._errors():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._reader = self._connect()
-            self._check_layout()
+            self._check_whole()
+            self._prepare()
             self._writer = self._reader if self.read_only else self._connect()
 
     @cached_property
@@ -60,27 +87,27 @@ class Store:
         return Database(self._reader)
 
     def read(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        """All rows of a SELECT."""
-        with self._locks[0], self._errors():
+        """Return all rows of a SELECT."""
+        with self._reading, self._errors():
             return self._reader.execute(sql, values).fetchall()
 
     def read_keys(self, sql: str, keys: Sequence[str]) -> list[Any]:
-        """The rows of a SELECT that ends in `WHERE key IN`, for any number of keys."""
+        """Return the rows of a SELECT that ends in `WHERE key IN`, for any number of keys."""
         return self.read(f"{sql} (SELECT value FROM json_each(?))", [canonical(keys)])
 
     def check_writable(self) -> None:
         if self.read_only:
-            told = "cannot be written: set WORKBENCH_HOME to another folder"
-            raise StoreError(f"cache file {self.path} {told}")
+            advice = "cannot be written: set WORKBENCH_HOME to another folder"
+            raise StoreError(f"cache file {self.path} {advice}")
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
-        """One transaction, on disk when the block ends, and rolled back if it raises.
+        """Run the block in one transaction, on disk when it ends, and rolled back if it raises.
 
-        With `durable=False`, for what can be computed again, a power cut may lose it; a kill does not.
+        With `durable=False` a power cut may lose it; a kill does not.
         """
         self.check_writable()
-        with self._locks[1], self._errors():
+        with self._writing, self._errors():
             self._writer.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
             try:
                 self._writer.execute("BEGIN IMMEDIATE")
@@ -92,7 +119,7 @@ class Store:
 
     def close(self) -> None:
         """Close the file once no thread reads or writes it."""
-        with self._locks[1], self._locks[0]:  # in the order of a read within a write
+        with self._writing, self._reading:  # in the order of a read within a write
             self._reader.close()
             self._writer.close()
 
@@ -104,8 +131,7 @@ class Store:
 
     def _connect(self) -> sqlite3.Connection:
         uri = f"{self.path.absolute().as_uri()}?mode={'ro' if self.read_only else 'rwc'}"
-        log = self.path.with_name(self.path.name + "-wal")
-        if self.read_only and not (log.exists() and log.stat().st_size):
+        if self.read_only and not os.access(self.path, os.W_OK) and not self._has_log():
             uri += "&immutable=1"  # else SQLite needs to create files beside it
         connection = sqlite3.connect(
             uri, uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False
@@ -113,27 +139,58 @@ class Store:
         connection.execute("PRAGMA cache_size=-64000")  # KB of pages kept in memory
         return connection
 
-    def _check_layout(self) -> None:
-        """Refuse a database of another program or layout, and make the tables of a new one."""
+    def _has_log(self) -> bool:
+        return self._log.exists() and self._log.stat().st_size > 0
+
+    def _check_whole(self) -> None:
+        """Refuse a file whose end is cut off; with a write-ahead log, pages may stand there."""
+        for _ in range(10):  # another process may be extending it
+            size = self.path.stat().st_size
+            page = self._reader.execute("PRAGMA page_size").fetchone()[0]
+            pages = self._reader.execute("PRAGMA page_count").fetchone()[0]
+            if not size or self._has_log() or (size % page == 0 and size >= page * pages):
+                return
+            time.sleep(0.02)
+        missing = "its end is missing: take it from a backup, or move it away to begin a new one"
+        raise StoreError(f"cache file {self.path} is damaged: {missing}")
+
+    def _prepare(self) -> None:
+        """Refuse a database of another program, and make tables that are missing or outdated."""
         until = time.monotonic() + _WAIT
         while True:  # another process may be making the tables
             try:
-                select = "SELECT name FROM sqlite_schema WHERE type = 'table'"
-                tables = {name for (name,) in self._reader.execute(select)}
-                if tables and self._reader.execute("PRAGMA user_version").fetchone() != (_LAYOUT,):
-                    ours = {"calls", "executions"} <= tables
-                    program = "an older workbench" if ours else "another program"
-                    raise StoreError(f"{self.path} is a file of {program}: name another file")
-                if tables or self.read_only:
-                    return
-                self._reader.execute("PRAGMA page_size=16384")
-                self._reader.execute("PRAGMA journal_mode=WAL")
-                make = f"BEGIN IMMEDIATE; {_SCHEMA}; PRAGMA user_version={_LAYOUT}; COMMIT;"
-                self._reader.executescript(make)
+                return self._check_tables()
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error) or time.monotonic() > until:
                     raise
                 time.sleep(0.01)
+
+    def _check_tables(self) -> None:
+        size = self.path.stat().st_size
+        theirs = tables_of(self._reader)
+        is_ours = _columns_of_calls(self._reader) >= _ours()[1] if theirs else size == 0
+        if not is_ours:
+            raise StoreError(f"{self.path} is a file of another program: name another file")
+        if self.read_only:
+            return
+        if _outdated(theirs):
+            self._make_tables()
+        self._reader.execute("PRAGMA journal_mode=WAL")  # last, so that no file is without tables
+
+    def _make_tables(self) -> None:
+        connection = self._reader
+        connection.execute("PRAGMA page_size=16384")
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            theirs = tables_of(connection)
+            for name in _outdated(theirs) & theirs.keys():
+                connection.execute(f"DROP TABLE {name}")
+            for statement in re.sub(r"--.*", "", _SCHEMA).split(";"):
+                connection.execute(statement)
+            connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -143,8 +200,11 @@ class Store:
         except (sqlite3.Error, OSError) as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-                copy = f"sqlite3 {shlex.quote(str(self.path))} .recover | sqlite3 NEW.sqlite"
-                told = f"is no cache file, or damaged ({error}): copy what can be read into a new file by\n{copy}"
+                command = f"sqlite3 {shlex.quote(str(self.path))} .recover | sqlite3 NEW.sqlite"
+                told = (
+                    f"is no cache file, or damaged ({error}): "
+                    f"copy what can be read into a new file by\n{command}"
+                )
             elif code == sqlite3.SQLITE_FULL:
                 told = "has no room on its disk: make space and run this again; what it has is safe"
             elif code == sqlite3.SQLITE_BUSY:
@@ -154,3 +214,12 @@ class Store:
             else:
                 raise
             raise StoreError(f"cache file {self.path} {told}") from error
+
+
+def _outdated(tables: dict[str, str]) -> set[str]:
+    """Return the names of our tables that these lack, or have in another form."""
+    names = set()
+    for name, definition in _ours()[0].items():
+        if name not in tables or (name not in _KEPT and tables[name] != definition):
+            names.add(name)
+    return names

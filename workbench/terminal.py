@@ -1,8 +1,9 @@
-"""A terminal: it would obey control characters in names and replies, and signals stop what runs in it.
+"""A terminal: it would obey control characters, and signals stop what runs in it.
 
-SIGTERM and SIGHUP, which batch schedulers, containers and closed terminals send, stop a program as Ctrl-C does. The
-program then has a moment to store the replies of its open model calls, in which it ignores further SIGTERM and SIGHUP,
-but not Ctrl-C. A program that ignores a signal from its start, as under `nohup`, goes on ignoring it.
+SIGTERM and SIGHUP, which batch schedulers, containers and closed terminals send, stop a program as
+Ctrl-C does. The program then has a moment to store the replies of its open model calls, in which it
+ignores further SIGTERM and SIGHUP, but not Ctrl-C. A program that ignores a signal from its start,
+as under `nohup`, goes on ignoring it.
 """
 
 import re
@@ -13,7 +14,8 @@ from typing import Any, TextIO
 
 # Characters that no reader sees, that reverse the order of letters, or that HTML cannot hold.
 _INVISIBLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\U0001d173-\U0001d17a"
     "\U000e0000-\U000e00ff]"
 )
@@ -22,13 +24,13 @@ _received: list[int] = []
 
 
 def visible(text: str) -> str:
-    """The text with invisible characters written as escapes, `u202e` after a backslash for instance."""
+    """Return the text with invisible characters written as escapes, such as backslash u202e."""
     escaped = text.replace("\r\n", "\n")
     return _INVISIBLE.sub(lambda found: found[0].encode("unicode_escape").decode(), escaped)
 
 
 class VisibleStream:
-    """A stream that writes invisible characters, and characters that its encoding lacks, as escapes."""
+    """A stream that writes characters that are invisible or not in its encoding as escapes."""
 
     def __init__(self, unfiltered: TextIO) -> None:
         self.unfiltered = unfiltered
@@ -44,7 +46,7 @@ class VisibleStream:
 
 
 def bar_stream() -> TextIO:
-    """The stream of a progress bar, which moves the cursor by control characters: unfiltered standard error."""
+    """Return unfiltered standard error: a progress bar moves the cursor by control characters."""
     stream: TextIO = getattr(sys.stderr, "unfiltered", sys.stderr)
     return stream
 

@@ -3,7 +3,7 @@
     python tests/benchmarks/bench_calls.py [--quick]
 
 1,000 calls of 0.5 s, 64 at once, in turn with `litellm.acompletion` under a semaphore: ours takes at most 1.1 times the
-wall and 1.2 times the processor time. Then 200 calls of 0.5 s against a server that allows eight at once: at most 1.3
+wall and 1.15 times the processor time. Then 200 calls of 0.5 s against a server that allows eight at once: at most 1.3
 times the shortest time possible and 1.5 requests a call, beside LiteLLM's `num_retries=6`. The server is a process of its
 own, each side a fresh one without its imports and a first call. Ours also looks each request up, locks it and stores the
 reply, on disk before it is answered.
@@ -123,7 +123,7 @@ def main():
     seconds, _, requests = limited["ours"]
     held = (
         ratios["wall"] <= 1.1
-        and ratios["processor"] <= 1.2
+        and ratios["processor"] <= 1.15
         and seconds <= 1.3 * bound
         and requests <= 1.5
     )

@@ -20,6 +20,8 @@ class Files:
 
     def __init__(self, server: Server, *, looks: int = 1) -> None:
         self.looks, self.loses = looks, 0  # replies to `create` that get lost
+        self.late = 0.0  # seconds until a batch is in the list
+        self.damage = 0  # lines of outputs that get damaged
         self.plan: deque[str] = deque()
         self.paid: Counter[str] = Counter()
         self.files: dict[str, bytes] = {}
@@ -42,7 +44,8 @@ class Files:
                 case "POST", ["batches"]:
                     return self._create(json.loads(raw))
                 case "GET", ["batches"]:
-                    listed = {"object": "list", "data": list(self.batches.values())}
+                    shown = [b for b in self.batches.values() if time.time() >= b["shown_at"]]
+                    listed = {"object": "list", "data": shown}
                     return 200, json.dumps(listed | {"has_more": False}).encode()
                 case "GET", ["batches", name] if name in self.batches:
                     self._look(name)
@@ -62,6 +65,7 @@ class Files:
         self.batches[name] = {
             "id": name, "object": "batch", "endpoint": "/v1/chat/completions", "completion_window": "24h",
             "input_file_id": body["input_file_id"], "metadata": body.get("metadata") or {}, "created_at": int(time.time()),
+            "shown_at": time.time() + self.late,
             "status": "in_progress", "output_file_id": None, "error_file_id": None, "errors": {"data": []},
         }  # fmt: skip
         self.bodies += [item["body"] for item in self._items(name)]
@@ -96,7 +100,11 @@ class Files:
                 self.paid[json.dumps(item["body"], sort_keys=True)] += 1
                 body = reply_to(item["body"])
                 line |= {"response": {"status_code": 200, "body": body}, "error": None}
-            (failed if bad else answered).insert(0, json.dumps(line).encode() + b"\n")
+            text = json.dumps(line).encode()
+            if self.damage:
+                self.damage -= 1
+                text = text[: len(text) // 2]
+            (failed if bad else answered).insert(0, text + b"\n")
         batch["status"] = "expired" if fault == "expired" else "completed"
         for kind, lines in (("output", answered), ("error", failed)):
             if lines:

@@ -77,6 +77,22 @@ def test_a_batch_whose_making_lost_its_reply_is_found(cache, server, ask):
     assert (len(files.batches), set(files.paid.values())) == (1, {1})
 
 
+def test_a_batch_that_is_late_in_the_list_is_waited_for(cache, server, ask):
+    files = Files(server)
+    files.loses, files.late = 1, 0.2
+    answers = wb.Client(cache, api_base=server.url, batch=True).complete_many(ask(4))
+    assert all(answer.text for answer in answers)
+    assert (len(files.batches), set(files.paid.values())) == (1, {1})
+
+
+def test_a_damaged_line_of_results_loses_its_own_answer_alone(cache, server, ask):
+    files = Files(server)
+    files.damage = 1
+    client = wb.Client(cache, api_base=server.url, batch=True, retries=0)
+    assert sum(bool(answer.text) for answer in client.complete_many(ask(6))) == 5
+    assert all(answer.text for answer in client.complete_many(ask(6)))
+
+
 def test_other_providers_are_asked_live(cache, server, ask, capsys):
     client = wb.Client(cache, api_base=server.url, batch=True, retries=0)
     assert [a.error for a in client.complete_many(ask(2, "mistral/m"))] == [""] * 2

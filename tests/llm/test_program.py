@@ -1,7 +1,9 @@
 """The public face: a program as a user writes it, the keys that are kept, and what a cache file refuses."""
 
+import asyncio
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -14,6 +16,7 @@ import workbench as wb
 from tests.llm.conftest import CANARY
 from tests.llm.server import Server
 from workbench.errors import BadInputError, CacheMissError, StoreError
+from workbench.llm import calls
 
 KEYS = json.loads(Path(__file__).with_name("keys.json").read_text())
 
@@ -133,9 +136,6 @@ def database(script):
     return make
 
 
-OLD = "CREATE TABLE calls(key); CREATE TABLE executions(key); PRAGMA user_version=9"
-
-
 def test_a_file_keeps_its_log_while_it_is_open(tmp_path):
     """A second use in this process leaves SQLite's locks alone, so another process does not take the log away."""
     path = tmp_path / "lab.sqlite"
@@ -155,12 +155,102 @@ def test_a_file_keeps_its_log_while_it_is_open(tmp_path):
         assert store.read("SELECT count(*) FROM databases") == [(2,)]
 
 
+def test_calls_of_an_older_cache_file_are_found(tmp_path, ask):
+    """The file was made by version 0.1.0."""
+    path = shutil.copy(Path(__file__).with_name("made_by_0.1.0.sqlite"), tmp_path / "lab.sqlite")
+    client = wb.Client(wb.Cache(path), offline=True)
+    assert [answer.text for answer in client.complete_many(ask(2))] == [
+        "SELECT 1",
+        "SELECT 'é — 数'",
+    ]
+    assert wb.Cache(tmp_path / "new.sqlite").merge(path)[0] >= 2
+
+
+def test_calls_stay_when_the_form_of_tables_changes(tmp_path, ask):
+    path = tmp_path / "lab.sqlite"
+    with wb.Cache(path) as cache:
+        wb.Client(cache, send=wb.scripted(otherwise="SELECT 1")).complete_many(ask(2))
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(
+            "DROP TABLE runs; CREATE TABLE runs(id); DROP TABLE executions;"
+            "ALTER TABLE calls ADD COLUMN later INT; PRAGMA user_version=9"
+        )
+    with wb.Cache(tmp_path / "other.sqlite") as other:
+        assert other.merge(path) == (2, 0)
+    with wb.Cache(path) as cache:
+        assert wb.Client(cache, offline=True).complete_many(ask(2))
+        assert cache.read("SELECT count(*), count(name) FROM runs") == [(0, 0)]
+        assert (
+            wb.Client(cache, send=wb.scripted(["new"])).complete(ask(1, first=2)[0]).text == "new"
+        )
+
+
+def test_a_file_that_lost_its_end_is_refused(cache, ask):
+    wb.Client(cache, send=wb.scripted(otherwise="x" * 5000)).complete_many(ask(20))
+    cache.close()
+    whole = cache.path.read_bytes()
+    for size in (len(whole) - 100, len(whole) - 16384, 1):
+        cache.path.write_bytes(whole[:size])
+        with pytest.raises(StoreError, match="damaged"):
+            wb.Cache(cache.path)
+        assert cache.path.read_bytes() == whole[:size]
+
+
+def test_a_statement_that_is_refused_blocks_no_other(cache):
+    async def put():
+        wrong = ("INSERT INTO budgets VALUES (?, 0, 0, 0, 0)", (2**70,))
+        right = ("INSERT INTO budgets VALUES (?, 0, 0, 0, 0)", ("right",))
+        with pytest.raises(StoreError, match="could not be stored"):
+            await cache.put(wrong, right)
+        await cache.put(("INSERT INTO budgets VALUES (?, 0, 0, 0, 0)", ("later",)))
+
+    asyncio.run(put())
+    assert cache.read("SELECT name FROM budgets ORDER BY name") == [("later",), ("right",)]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("input_tokens", "abc"), ("output_tokens", -1), ("cost", "1"), ("text", 5), ("sample", 1.0),
+     ("cost", -1.0), ("created", None)],
+)  # fmt: skip
+def test_a_pack_with_a_field_of_a_wrong_type_is_refused(cache, tmp_path, ask, field, value):
+    wb.Client(cache, send=wb.scripted(["SELECT 1"])).complete(ask(1)[0])
+    cache.export(tmp_path / "a.jsonl")
+    line = json.loads((tmp_path / "a.jsonl").read_text()) | {field: value}
+    (tmp_path / "a.jsonl").write_text(json.dumps(line))
+    with wb.Cache(tmp_path / "new.sqlite") as new:
+        with pytest.raises(BadInputError, match=f"its {field} is"):
+            new.merge(tmp_path / "a.jsonl")
+        if field == "input_tokens":
+            with cache.write() as db:
+                db.execute("UPDATE calls SET input_tokens = 'abc'")
+            with pytest.raises(BadInputError, match="wrong type"):
+                new.merge(cache.path)
+        assert not new.read("SELECT key FROM calls")
+
+
+def test_keys_are_the_same_under_every_version_of_litellm(monkeypatch):
+    def limits():
+        models = (
+            "openai/gpt-4",
+            "gemini/gemini-2.5-pro",
+            "anthropic/claude-sonnet-4-5",
+            "openai/new",
+        )
+        return [calls.call_parameters(model, 0.0, 6144, {})["max_tokens"] for model in models]
+
+    assert limits() == [4096, 14336, 14336, 6144]
+    monkeypatch.setattr(calls, "_price_list", lambda: {"new": {"litellm_provider": "openai",
+        "max_output_tokens": 5, "supports_reasoning": True}})  # fmt: skip
+    assert limits() == [4096, 14336, 14336, 6144]
+
+
 REFUSED = {
+    "a database without tables": (database("PRAGMA user_version=1; VACUUM"), "another program"),
     "a text": (lambda path: path.write_text("my notes"), "no cache file"),
     "a folder": (Path.mkdir, "a folder"),
     "a FIFO": (os.mkfifo, "a FIFO"),
     "another program's": (database("CREATE TABLE mine(a)"), "another program"),
-    "an older layout": (database(OLD), "older"),
     "half a header": (lambda path: path.write_bytes(b"SQLite format 3\0" + b"x" * 90), "damaged"),
 }
 

@@ -4,6 +4,9 @@ import base64
 import json
 import re
 import struct
+import subprocess
+import sys
+import traceback
 
 import pytest
 
@@ -11,6 +14,7 @@ import workbench as wb
 from tests.llm.conftest import CANARY
 from tests.llm.server import FAULTS, Server, error, reply_to
 from workbench.errors import ProviderError
+from workbench.llm import send
 
 MODELS = {
     "OpenAI": "openai/gpt-4o-mini",
@@ -195,3 +199,89 @@ def test_an_embedding_is_a_text_of_floats(cache, ask):
         answer = client.complete(ask(1, "openai/text-embedding-3-small", embedding=True)[0])
     assert struct.unpack("<2f", base64.b64decode(answer.text)) == (0.5, -1.0)
     assert json.loads(json.dumps(answer.cost)) > 0
+
+
+@pytest.mark.parametrize(
+    "model", ["gemini/gemini-embedding-001", "mistral/mistral-embed", "groq/m", "cohere/command-r"]
+)
+def test_redirects_are_refused_for_every_provider(cache, ask, model, monkeypatch):
+    monkeypatch.setenv("COHERE_API_KEY", CANARY)
+    monkeypatch.setenv("GROQ_API_KEY", CANARY)
+    parameters = {"embedding": True} if "embed" in model else {}
+    with Server() as thief, Server([(307, {}, {"Location": f"{thief.root}/v1"})] * 9) as server:
+        with pytest.raises(ProviderError, match="redirects"):
+            wb.Client(cache, api_base=server.url).complete(ask(1, model, **parameters)[0])
+        assert (server.requests, thief.requests) == (1, 0)
+
+
+def test_a_provider_that_is_reached_by_another_http_client_is_refused(cache, ask, monkeypatch):
+    module = send.litellm()
+
+    class Other(module.CustomLLM):
+        async def acompletion(self, *_, **__):
+            return module.completion(model="openai/gpt-4o", messages=[], mock_response="SELECT 1")
+
+    handler = {"provider": "other", "custom_handler": Other()}
+    monkeypatch.setattr(module, "custom_provider_map", [handler])
+    monkeypatch.setattr(module, "_custom_providers", ["other"])
+    with pytest.raises(ProviderError, match="another HTTP client"):
+        wb.Client(cache).complete(ask(1, "other/m")[0])
+
+
+@pytest.mark.parametrize(("name", "variable"), [("OpenAI", "OPENAI_API_KEY"), ("Anthropic", "ANTHROPIC_API_KEY"),
+                                                ("Gemini", "GEMINI_API_KEY")])  # fmt: skip
+def test_a_missing_key_is_named_before_anything_is_asked(
+    cache, server, ask, monkeypatch, name, variable
+):
+    monkeypatch.delenv(variable)
+    with pytest.raises(ProviderError, match=f"{variable} is not set"):
+        wb.Client(cache, api_base=server.url).complete(ask(1, MODELS[name])[0])
+    assert not server.requests
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_no_connection_is_said_after_the_first_try(cache, ask, name, capsys):
+    client = wb.Client(cache, api_base="http://127.0.0.1:9/v1", retries=1)
+    answers = client.complete_many(ask(3, MODELS[name]))
+    assert {answer.fault for answer in answers} == {"connection"}
+    assert capsys.readouterr().err.count("no connection to http://127.0.0.1:9 ") == 1
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_an_echoed_key_is_in_no_traceback(cache, ask, name):
+    echo = error(401, "invalid_api_key", f"Incorrect API key provided: {CANARY}")
+    with Server([echo] * 9) as server, pytest.raises(ProviderError) as caught:
+        wb.Client(cache, api_base=server.url).complete(ask(1, MODELS[name])[0])
+    assert CANARY not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_process_ends_without_a_word(tmp_path, name):
+    program = (
+        "import sys, workbench as wb\n"
+        "client = wb.Client(wb.Cache(sys.argv[1]), api_base=sys.argv[2])\n"
+        "ask = [{'role': 'user', 'content': 'q'}]\n"
+        "assert client.complete(wb.Request('p', sys.argv[3], ask)).text == 'SELECT 1'\n"
+    )
+    with Server(respond=lambda *_: WORDS[name]["text"]) as server:
+        base = server.root if name == "Anthropic" else server.url
+        command = [sys.executable, "-c", program, str(tmp_path / "a.sqlite"), base, MODELS[name]]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_error_in_place_of_an_answer_is_not_cached(cache, ask):
+    reply = {
+        "choices": [{"message": {"content": ""}, "error": {"code": 502, "message": "upstream"}}]
+    }
+    answer = wb.Client(cache, send=wb.scripted([reply]), retries=0).complete(ask(1)[0])
+    assert (answer.fault, cache.read("SELECT key FROM calls")) == ("server", [])
+
+
+def test_an_address_with_a_password_is_refused_and_costs_nothing(cache, server, ask):
+    address = server.url.replace("://", "://user:pass-word@")
+    client = wb.Client(cache, api_base=address, budget=wb.Budget(calls=5))
+    with pytest.raises(ProviderError, match="password") as caught:
+        client.complete(ask(1)[0])
+    assert "pass-word" not in str(caught.value)
+    assert (client.budget.made, server.requests) == (0, 0)

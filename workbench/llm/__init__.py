@@ -1,1 +1,1 @@
-"""Calls of models: answered from the cache, or paid once and on disk before anybody sees the reply."""
+"""Calls of models: answered from the cache, or paid once and stored before anybody sees them."""

@@ -1,26 +1,30 @@
 """Calls in batches, at half the price and answered within a day: OpenAI's form, by LiteLLM.
 
-A stopped or killed run leaves its batches at the provider. The next run finds them in the provider's
-list by their metadata, and their calls by our keys, so no call is sent twice.
+A stopped or killed run leaves its batches at the provider. The next run finds them in the
+provider's list by their metadata, and their calls by our keys, so no call is sent twice. A batch is
+noted in the cache before it is made, since it comes into that list a while after.
 """
 
 import asyncio
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from typing import Any
 
 import orjson
 
-from workbench.llm.calls import Reply
+from workbench.llm import send as http
+from workbench.llm.calls import Reply, public
 from workbench.llm.faults import LONGEST, Refusal, pause, refusal, sort
 from workbench.llm.money import litellm, priced
 from workbench.llm.send import hidden
+from workbench.store import Store
 from workbench.types import Request
 
 QUIET = 5.0  # seconds: when no new call has come for so long, the gathered calls are sent
-SETTLING = 20.0  # seconds until a new batch is in its provider's list
+SETTLING = 60.0  # seconds until a new batch is in its provider's list
 MOST = 4_000  # calls of a batch, whose file may have 200 MB
 _POLL = 5.0  # seconds between two looks at a batch, at first
 _RECENT = 3 * 86_400  # seconds: older batches of earlier runs are not looked at
@@ -31,8 +35,8 @@ _Calls = dict[str, Request]
 @cache
 def takes(model: str) -> bool:
     """Whether a model's calls can go into a batch; where not, that is said once."""
-    if able := model.startswith(("openai/", "azure/")):
-        return able
+    if model.startswith(("openai/", "azure/")):
+        return True
     told = "there are no batches of such calls in OpenAI's form; they are sent live"
     print(f"{model}: {told}", file=sys.stderr)
     return False
@@ -41,15 +45,16 @@ def takes(model: str) -> bool:
 class Batches:
     """The batches that this client follows. Only the loop's thread uses it."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._searches: dict[_Group, asyncio.Task[None]] = {}
         self._open: dict[_Group, tuple[_Calls, asyncio.Task[None]]] = {}  # these gather calls
         self._changed = 0.0
         self._sent: dict[str, asyncio.Task[None]] = {}  # by key: the task that follows its batch
-        self._found: dict[str, Reply | Refusal] = {}  # by key
+        self._answers: dict[str, Reply | Refusal] = {}  # by key
 
     async def ask(self, key: str, request: Request, url: str) -> Reply:
-        """The reply to one call, from the batch that has it or the next one; raises Refusal."""
+        """Return the reply to one call, from the batch that has it or the next one."""
         group = (request.model, url)
         search = self._searches.get(group)
         if not search or (search.done() and search.exception()):
@@ -58,45 +63,73 @@ class Batches:
         if earlier := self._sent.get(key):
             with suppress(Refusal):
                 await asyncio.shield(earlier)
-        if not isinstance(self._found.get(key), dict):  # no batch has its answer
-            self._changed = time.monotonic()
-            if group not in self._open or len(self._open[group][0]) >= MOST:
-                calls: _Calls = {}
-                self._open[group] = calls, asyncio.create_task(self._send(group, calls))
-            calls, task = self._open[group]
-            calls[key] = request
-            try:
-                await asyncio.shield(task)
-            finally:
-                calls.pop(key, None)
-        found = self._found.pop(key, None) or Refusal("server", "its batch ended without an answer")
-        if isinstance(found, Refusal):
-            raise found
-        cost = priced(request, found)
-        return hidden(found) | {"cost": None if cost is None else cost / 2}
+        if not isinstance(self._answers.get(key), dict):  # no batch has its answer
+            await self._in_next_batch(group, key, request)
+        answer = self._answers.pop(key, None)
+        if not answer:
+            raise Refusal("server", "its batch ended without an answer")
+        if isinstance(answer, Refusal):
+            raise answer
+        cost = priced(request, answer)
+        return hidden(answer) | {"cost": None if cost is None else cost / 2}
+
+    async def _in_next_batch(self, group: _Group, key: str, request: Request) -> None:
+        self._changed = time.monotonic()
+        if group not in self._open or len(self._open[group][0]) >= MOST:
+            gathered: _Calls = {}
+            self._open[group] = gathered, asyncio.create_task(self._send(group, gathered))
+        calls, task = self._open[group]
+        calls[key] = request
+        try:
+            await asyncio.shield(task)
+        finally:
+            calls.pop(key, None)
 
     async def _search(self, group: _Group) -> None:
         """Follow the recent batches of earlier runs and tries, of those with one call the last."""
+        while True:
+            ours = await self._listed(group)
+            late = await asyncio.to_thread(self._noted, group)
+            if late <= {batch["input_file_id"] for batch in ours}:
+                break
+            await asyncio.sleep(min(_POLL, SETTLING / 4))
+        for batch in reversed(ours):
+            content = await _call("afile_content", group, file_id=batch["input_file_id"])
+            task = asyncio.create_task(self._follow(group, batch["id"]))
+            for line in _lines(content):
+                self._sent[f"call:{line.get('custom_id')}"] = task
+
+    async def _listed(self, group: _Group) -> list[dict[str, Any]]:
+        """Return our recent batches in the provider's list, the newest first."""
         ours: list[dict[str, Any]] = []
         after = None
         while True:
             page = await _call("alist_batches", group, after=after, limit=100)
             page = page if isinstance(page, dict) else page.model_dump()
             batches = page.get("data") or []
-            recent = [one for one in batches if one["created_at"] > time.time() - _RECENT]
-            ours += [one for one in recent if (one.get("metadata") or {}).get("workbench")]
+            recent = [batch for batch in batches if batch["created_at"] > time.time() - _RECENT]
+            ours += [batch for batch in recent if (batch.get("metadata") or {}).get("workbench")]
             if not page.get("has_more") or len(recent) < len(batches):
-                break
+                return ours
             after = batches[-1]["id"]
-        for batch in reversed(ours):
-            content = await _call("afile_content", group, file_id=batch["input_file_id"])
-            task = asyncio.create_task(self._follow(group, batch["id"]))
-            for line in content.content.splitlines():
-                self._sent[f"call:{orjson.loads(line)['custom_id']}"] = task
+
+    def _noted(self, group: _Group) -> set[str]:
+        """Return the files of batches that are perhaps made and may not be in the list yet."""
+        select = "SELECT file FROM batches WHERE model = ? AND address = ? AND created > ?"
+        values = [group[0], public(group[1]), time.time() - SETTLING]
+        return {file for (file,) in self._store.read(select, values)}
+
+    def _note(self, group: _Group, file: str) -> None:
+        with self._store.write() as db:
+            row = [file, group[0], public(group[1]), time.time()]
+            db.execute("INSERT OR REPLACE INTO batches VALUES (?, ?, ?, ?)", row)
 
     async def _send(self, group: _Group, calls: _Calls) -> None:
         """Send the gathered calls once no other comes, without those that nobody waits for."""
-        while (wait := self._changed + QUIET - time.monotonic()) > 0 and len(calls) < MOST:  # noqa: ASYNC110
+        while len(calls) < MOST:
+            wait = self._changed + QUIET - time.monotonic()
+            if wait <= 0:
+                break
             await asyncio.sleep(wait)
         if self._open[group][0] is calls:
             del self._open[group]
@@ -107,13 +140,18 @@ class Batches:
         if not calls or not task:
             return
         self._sent |= dict.fromkeys(calls, task)
-        given = {"completion_window": "24h", "endpoint": "/v1/chat/completions",
-                 "input_file_id": file, "metadata": {"workbench": "calls"}}  # fmt: skip
+        settings = {
+            "completion_window": "24h",
+            "endpoint": "/v1/chat/completions",
+            "input_file_id": file,
+            "metadata": {"workbench": "calls"},
+        }
+        await asyncio.to_thread(self._note, group, file)
         try:
-            batch = await _call("acreate_batch", group, **given)
+            batch = await _call("acreate_batch", group, **settings)
         except Refusal as refused:  # perhaps only its reply is lost: the next try searches for it
             self._searches.pop(group, None)
-            refused.wait = max(SETTLING, refused.wait)
+            refused.wait = max(pause(0, 0.0), refused.wait)
             raise
         print(f"batch {batch.id}: {len(calls):,} calls of {group[0]}", file=sys.stderr)
         await self._follow(group, batch.id)
@@ -125,42 +163,62 @@ class Batches:
             batch = (await _call("aretrieve_batch", group, batch_id=number)).model_dump()
             if batch["status"] in {"failed", "completed", "expired", "cancelled"}:
                 break
-            await asyncio.sleep(wait := min(LONGEST, 1.5 * wait))
+            wait = min(LONGEST, 1.5 * wait)
+            await asyncio.sleep(wait)
         if batch["status"] == "failed":  # before it began, so nothing is paid
             raise sort("", 400, str(batch.get("errors") or "the batch failed"))
         for file in filter(None, (batch.get("output_file_id"), batch.get("error_file_id"))):
-            content = await _call("afile_content", group, file_id=file)
-            for line in map(orjson.loads, content.content.splitlines()):
-                response = line.get("response") or {}
-                status, body = response.get("status_code") or 500, response.get("body") or {}
-                text = str(line.get("error") or body.get("error"))
-                failed = Refusal(sort("", status, text).fault, text)  # of this call alone
-                self._found[f"call:{line['custom_id']}"] = body if status == 200 else failed
+            for line in _lines(await _call("afile_content", group, file_id=file)):
+                self._answers[f"call:{line.get('custom_id')}"] = _result(line)
+
+
+def _lines(content: Any) -> Iterator[dict[str, Any]]:
+    """Yield the objects in a file's lines, without damaged ones: their calls are asked again."""
+    for text in content.content.splitlines():
+        with suppress(ValueError):
+            line = orjson.loads(text)
+            if isinstance(line, dict):
+                yield line
+
+
+def _result(line: dict[str, Any]) -> Reply | Refusal:
+    """Return what became of one call of a batch."""
+    response = line.get("response")
+    response = response if isinstance(response, dict) else {}
+    status, body = response.get("status_code") or 500, response.get("body")
+    body = body if isinstance(body, dict) else {}
+    if status == 200 and body:
+        return body
+    text = str(line.get("error") or body.get("error"))
+    return Refusal(sort("", status, text).fault, text)  # of this call alone
 
 
 def _line(key: str, request: Request) -> bytes:
     provider, _, name = request.model.partition("/")
-    given = litellm().utils.get_optional_params(
+    parameters = litellm().utils.get_optional_params(
         model=name, custom_llm_provider=provider, drop_params=True, **request.parameters
     )
-    body = {"model": name, "messages": request.messages, **given.pop("extra_body", {}), **given}
-    line = {"custom_id": key.removeprefix("call:"), "method": "POST",
-            "url": "/v1/chat/completions", "body": body}  # fmt: skip
-    return orjson.dumps(line) + b"\n"
+    extra = parameters.pop("extra_body", {})
+    body = {"model": name, "messages": request.messages, **extra, **parameters}
+    line = {"custom_id": key.removeprefix("call:"), "method": "POST"}
+    return orjson.dumps(line | {"url": "/v1/chat/completions", "body": body}) + b"\n"
 
 
 async def _call(function: str, group: _Group, **given: Any) -> Any:
-    """The result of LiteLLM's function for files or batches, called again where that may help."""
-    (model, url), module = group, await asyncio.to_thread(litellm)
-    given |= {"api_base": url} if url else {}
+    """Return the result of LiteLLM's function, which is called again where that may help."""
+    model, url = group
+    module = await asyncio.to_thread(litellm)
+    http.http()  # it follows no redirect
+    if url:
+        given["api_base"] = url
     given |= {"custom_llm_provider": model.partition("/")[0], "timeout": 600.0, "max_retries": 0}
     making, attempt = function == "acreate_batch", 0
     while True:
         try:
             return await getattr(module, function)(**given)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  `refusal` raises again what is no provider's
             refused, attempt = refusal(error, posted=False, response=None), attempt + 1
             if making or attempt == 9 or not refused.again:
                 refused.again &= making  # the next `ask` first searches for what was made
-                raise refused from error
+                raise refused from None  # LiteLLM's text may repeat a key
             await asyncio.sleep(pause(attempt, refused.wait))

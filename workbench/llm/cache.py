@@ -7,7 +7,6 @@ caches give equal files. A merge adds rows and replaces none.
 import asyncio
 import os
 import sqlite3
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,9 +18,9 @@ import orjson
 from workbench.canonical import canonical
 from workbench.errors import BadInputError, StoreError, fault, kind, naming
 from workbench.llm.calls import request_key
-from workbench.llm.money import Statement
+from workbench.llm.money import Statement, valid_cost
 from workbench.llm.send import FILTERED, asked, dropped
-from workbench.store import Store
+from workbench.store import Store, tables_of
 from workbench.types import Completion, Request
 
 _ANSWER = "text, model, finish_reason, input_tokens, output_tokens, cached_tokens, cost, key"
@@ -31,6 +30,15 @@ _CALL = (
 _COLUMNS = _CALL.split(", ")
 _INSERT = f"({_CALL}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 _JSON = ("messages", "parameters", "reply")
+_COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "sample")
+_TIMES = ("seconds", "created")
+_TEXTS = tuple(n for n in _COLUMNS if n not in {*_JSON, *_COUNTS, *_TIMES, "cost"})
+_WRONG_TYPES = " OR ".join(
+    [f"typeof({name}) <> 'integer' OR {name} < 0" for name in _COUNTS]
+    + [f"typeof({name}) NOT IN ('integer', 'real')" for name in _TIMES]
+    + [f"typeof({name}) <> 'text'" for name in (*_TEXTS, *_JSON)]
+    + ["NOT (cost IS NULL OR typeof(cost) IN ('integer', 'real') AND cost >= 0 AND cost < 9e999)"]
+)
 
 
 @dataclass
@@ -39,7 +47,8 @@ class _Unsaved:
 
     statements: list[Statement] = field(default_factory=list)
     refused: bool = False  # a full disk has refused them
-    turn: threading.Lock = field(default_factory=threading.Lock)
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    next_commit: "asyncio.Task[None] | None" = None  # it has not begun, and takes what comes
 
 
 # By process and file: on a full disk they outlive a Cache.
@@ -59,20 +68,22 @@ class Cache(Store):
         self._unsaved = _unsaved.setdefault((os.getpid(), self.path.resolve()), _Unsaved())
 
     def get_many(self, keys: Sequence[str]) -> dict[str, Completion]:
-        """The cached answers by key; one that a content filter withheld has a fault."""
-        one = len(keys) == 1
-        where = "key = ?" if one else "key IN (SELECT value FROM json_each(?))"
-        values = [keys[0] if one else canonical(keys)]
-        found = {}
-        for row in self.read(f"SELECT {_ANSWER} FROM calls WHERE {where}", values):
+        """Return the cached answers by key; one that a content filter withheld has a fault."""
+        select = f"SELECT {_ANSWER} FROM calls WHERE key"
+        if len(keys) == 1:
+            rows = self.read(f"{select} = ?", keys)
+        else:
+            rows = self.read_keys(f"{select} IN", keys)
+        answers = {}
+        for row in rows:
             answer = Completion(*row, True)  # type: ignore[call-arg]  # eight columns, and `cached`
             if answer.finish_reason == "content_filter":
                 answer = replace(answer, fault="filtered", error=FILTERED)
-            found[answer.key] = answer
-        return found
+            answers[answer.key] = answer
+        return answers
 
     def left_out(self, model: str) -> list[str]:
-        """The parameters that the model does not take: its cached calls were sent without them."""
+        """Return the parameters that the model does not take, which its calls were sent without."""
         select = "SELECT DISTINCT dropped FROM calls WHERE model = ? AND dropped <> ''"
         rows = self.read(select, [model])
         return sorted({name for (names,) in rows for name in names.split(", ")})
@@ -80,31 +91,43 @@ class Cache(Store):
     @property
     def waits(self) -> int:
         """The number of paid replies that wait in memory, since a full disk has refused them."""
-        waiting = self._unsaved.statements if self._unsaved.refused else ()
-        return sum(sql.startswith("INSERT") for sql, _ in waiting)
+        if not self._unsaved.refused:
+            return 0
+        return sum(sql.startswith("INSERT") for sql, _ in self._unsaved.statements)
 
     async def put(self, *statements: Statement) -> None:
         """Store what was paid: it is on disk when this returns, in one commit with what else waits.
 
         What a full disk refuses waits in memory for the next `put`.
         """
-        self._unsaved.statements += statements
-        await asyncio.to_thread(self._save)
-
-    def _save(self) -> None:
         unsaved = self._unsaved
-        with unsaved.turn:
-            if not (statements := tuple(unsaved.statements)):  # the turn before has saved them
-                return
-            try:
-                with self.write() as db:
-                    for statement in statements:
+        unsaved.statements += statements
+        if not unsaved.next_commit:
+            unsaved.next_commit = asyncio.create_task(self._commit())
+            unsaved.next_commit.add_done_callback(_retrieve)
+        await asyncio.shield(unsaved.next_commit)
+
+    async def _commit(self) -> None:
+        async with self._unsaved.turn:
+            self._unsaved.next_commit = None
+            await asyncio.to_thread(self._save, tuple(self._unsaved.statements))
+
+    def _save(self, statements: Sequence[Statement]) -> None:
+        unsaved, errors = self._unsaved, []
+        try:
+            with self.write() as db:
+                for statement in statements:
+                    try:
                         db.execute(*statement)
-            except StoreError:
-                unsaved.refused = True
-                raise
-            unsaved.refused = False
-            del unsaved.statements[: len(statements)]
+                    except _OF_A_STATEMENT as error:  # it would be refused for ever
+                        errors.append(error)
+        except StoreError:
+            unsaved.refused = True
+            raise
+        unsaved.refused = False
+        del unsaved.statements[: len(statements)]
+        if errors:
+            raise StoreError(f"{len(errors)} replies could not be stored: {errors[0]}")
 
     def export(self, path: Path | str, where: str = "1", values: Sequence[Any] = ()) -> int:
         """Write the calls to a file of JSON lines, whole or not at all; returns their number."""
@@ -131,13 +154,14 @@ class Cache(Store):
         Returns the number of rows that are new here, and the number of those that are not.
         """
         other = Path(other)
-        if (found := kind(other)) or not other.exists():
-            known = "name a cache file, or an export of one"
-            raise BadInputError(f"{other} is {found or 'missing'}: {known}")
+        what = kind(other)
+        if what or not other.exists():
+            allowed = "name a cache file, or an export of one"
+            raise BadInputError(f"{other} is {what or 'missing'}: {allowed}")
         if not other.stat().st_size:
             return 0, 0
         try:  # SQLite alone opens a cache file: closing it otherwise drops SQLite's locks on it
-            Store(other).close()
+            Store(other, read_only=True).close()
         except StoreError as error:
             if getattr(error.__cause__, "sqlite_errorcode", 0) != sqlite3.SQLITE_NOTADB:
                 raise
@@ -145,9 +169,17 @@ class Cache(Store):
         new = total = 0
         with Store(self.path) as ours, ours.write() as db:  # a connection of its own
             db.execute("ATTACH ? AS theirs", [f"{other.absolute().as_uri()}?mode=ro"])
-            for table in ("calls", "executions"):
+            wrong = f"SELECT key FROM theirs.calls WHERE {_WRONG_TYPES} LIMIT 1"
+            if damaged := db.execute(wrong).fetchone():
+                told = "has a field of a wrong type, so nothing was merged"
+                raise BadInputError(f"{other}: call {damaged[0]!r} {told}")
+            tables = {"calls": _CALL}
+            if tables_of(db, "theirs").get("executions") == tables_of(db)["executions"]:
+                tables["executions"] = "*"
+            for table, columns in tables.items():
                 total += db.execute(f"SELECT count(*) FROM theirs.{table}").fetchone()[0]
-                copy = f"INSERT OR IGNORE INTO main.{table} SELECT * FROM theirs.{table}"
+                into = table if columns == "*" else f"{table}({columns})"
+                copy = f"INSERT OR IGNORE INTO main.{into} SELECT {columns} FROM theirs.{table}"
                 new += db.execute(copy).rowcount
         return new, total - new
 
@@ -156,29 +188,78 @@ class Cache(Store):
         with path.open("rb") as file, self.write() as db:
             for number, line in enumerate(file, 1):
                 try:
-                    call = orjson.loads(line)
-                    parts = (call["model"], call["messages"], call["parameters"], call["sample"])
-                    if request_key(Request("", *parts), call["endpoint"]) != call["key"]:
-                        raise ValueError("its request was changed, so its key is wrong")
-                    call |= {name: canonical(call[name]).decode() for name in _JSON}
-                    row = [call[name] for name in _COLUMNS]
-                    new += db.execute(f"INSERT OR IGNORE INTO calls{_INSERT}", row).rowcount
+                    row = _row(orjson.loads(line))
                 except (ValueError, TypeError, KeyError) as error:
                     raise BadInputError(
                         f"{path}, line {number}: no exported call ({fault(error)}), so nothing was "
                         "merged; export the calls again, by `workbench cache export FILE.jsonl`"
                     ) from error
+                new += db.execute(f"INSERT OR IGNORE INTO calls{_INSERT}", row).rowcount
         return new, number - new
 
 
-def insert(request: Request, answer: Completion, endpoint: str, reply: Mapping[str, Any],
-           began: float) -> Statement:  # fmt: skip
-    """The statement that stores a call, and replaces one that is asked once more."""
-    now, left_out = time.time(), dropped.get(asked(request), "") if dropped else ""
-    values = (
-        answer.text, answer.model, answer.finish_reason, answer.input_tokens, answer.output_tokens,
-        answer.cached_tokens, answer.cost, answer.key, endpoint,
-        orjson.dumps(request.messages).decode(), canonical(request.parameters).decode(), left_out,
-        request.sample, request.prompt, orjson.dumps(reply).decode(), now - began, now,
-    )  # fmt: skip
-    return f"INSERT OR REPLACE INTO calls{_INSERT}", values
+# Errors of one statement, which SQLite undoes; others are of the file or its disk.
+_OF_A_STATEMENT = (
+    sqlite3.DataError,
+    sqlite3.IntegrityError,
+    sqlite3.InterfaceError,
+    sqlite3.ProgrammingError,
+    OverflowError,
+    UnicodeEncodeError,
+)
+
+
+def _retrieve(commit: "asyncio.Task[None]") -> None:
+    """Take the error of a commit that no stopped call waits for, which asyncio would print."""
+    if not commit.cancelled():
+        commit.exception()
+
+
+def _row(call: Mapping[str, Any]) -> list[Any]:
+    """Return the row of an exported call; ValueError, TypeError or KeyError say what is wrong."""
+    for name in _TEXTS:
+        _check(call, name, isinstance(call[name], str), "a text")
+    for name in _COUNTS:
+        counts = type(call[name]) is int and 0 <= call[name] < 2**63
+        _check(call, name, counts, "a whole number, 0 or more")
+    for name in _TIMES:
+        _check(call, name, isinstance(call[name], int | float), "a number")
+    has_cost = call["cost"] is None or valid_cost(call["cost"]) is not None
+    _check(call, "cost", has_cost, "a number, 0 or more, or null")
+    parts = (call["model"], call["messages"], call["parameters"], call["sample"])
+    if request_key(Request("", *parts), call["endpoint"]) != call["key"]:
+        raise ValueError("its request was changed, so its key is wrong")
+    texts = {name: canonical(call[name]).decode() for name in _JSON}
+    return [texts[name] if name in texts else call[name] for name in _COLUMNS]
+
+
+def _check(call: Mapping[str, Any], name: str, is_valid: object, wanted: str) -> None:
+    if not is_valid:
+        raise ValueError(f"its {name} is {str(call[name])[:100]!r}: it must be {wanted}")
+
+
+def insert(
+    request: Request, answer: Completion, endpoint: str, reply: Mapping[str, Any], began: float
+) -> Statement:
+    """Return the statement that stores a call, and replaces one that is asked once more."""
+    now = time.time()
+    values = {
+        "text": answer.text,
+        "model": answer.model,
+        "finish_reason": answer.finish_reason,
+        "input_tokens": answer.input_tokens,
+        "output_tokens": answer.output_tokens,
+        "cached_tokens": answer.cached_tokens,
+        "cost": answer.cost,
+        "key": answer.key,
+        "endpoint": endpoint,
+        "messages": orjson.dumps(request.messages).decode(),
+        "parameters": canonical(request.parameters).decode(),
+        "dropped": dropped.get(asked(request), "") if dropped else "",
+        "sample": request.sample,
+        "prompt": request.prompt,
+        "reply": orjson.dumps(reply).decode(),
+        "seconds": now - began,
+        "created": now,
+    }
+    return f"INSERT OR REPLACE INTO calls{_INSERT}", tuple(values[name] for name in _COLUMNS)

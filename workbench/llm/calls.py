@@ -1,13 +1,14 @@
 """A call of a model, before it is sent: its key, its model and its parameters.
 
-A key hashes everything that a reply depends on and nothing else: no time-out and no API key. A parameter that
-a model does not take is not sent with the call, but stays in its key.
+A key hashes everything that a reply depends on and nothing else: no time-out, no API key and no
+version of LiteLLM. A parameter that a model does not take is not sent, but stays in the key.
 """
 
 import functools
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,7 +26,9 @@ Answer = Callable[[Request, str], Reply]
 Version = str | Callable[[str], str]
 _registered: dict[str, tuple[Answer, Version]] = {}
 
+FREE = "WORKBENCH_FREE"  # models that a person calls free, as `hosted_vllm/*, ollama/llama3`
 ROLES = ("generation", "filtering", "judge", "rest")
+_ROLE_OF_FOLDER = {"generate": "generation", "select": "judge"}
 LIMITS = ("max_completion_tokens", "max_tokens")  # two names of the limit on a reply's tokens
 _THOUGHT = 8_192  # tokens of thinking where no parameter limits them
 _KNOWN = {
@@ -41,7 +44,7 @@ _LONGEST = 128_000  # tokens of output assumed for a model whose longest reply i
 
 
 def request_key(request: Request, endpoint: str) -> str:
-    """The call's key: equal for two requests exactly when one reply can answer both."""
+    """Return the call's key: equal for two requests exactly when one reply can answer both."""
     parts = {"version": 1, "endpoint": endpoint, "model": request.model, "sample": request.sample}
     parts |= {"messages": request.messages, "parameters": request.parameters}
     return content_hash("call", parts)
@@ -61,7 +64,7 @@ def register(provider: str, answer: Answer, version: Version = "") -> None:
 
 
 def runs_here(model: str) -> tuple[Answer, Version] | None:
-    """The answering function and version of a model of this process; None for any other model."""
+    """Return the answering function and version of a model of this process, else None."""
     provider = model.partition("/")[0]
     if provider not in _registered and provider in _installed():
         module = import_module(_installed()[provider])
@@ -69,27 +72,41 @@ def runs_here(model: str) -> tuple[Answer, Version] | None:
     return _registered.get(provider)
 
 
+def in_process(model: str) -> bool:
+    """Whether the model runs in this process: its calls cost nothing and reach no network."""
+    return runs_here(model) is not None
+
+
+def is_free(model: str) -> bool:
+    """Whether a model's calls cost nothing: it runs in this process, or a person called it free."""
+    patterns = os.environ.get(FREE, "").replace(",", " ").split()
+    return in_process(model) or any(fnmatchcase(model, pattern) for pattern in patterns)
+
+
 @functools.cache
 def _installed() -> Mapping[str, str]:
-    """The modules of installed packages that answer for a provider."""
-    return {one.name: one.value for one in metadata.entry_points(group="workbench.models")}
+    """Return the modules of installed packages that answer for a provider."""
+    return {entry.name: entry.value for entry in metadata.entry_points(group="workbench.models")}
 
 
 def endpoint(model: str, url: str) -> str:
-    """The endpoint in keys: the server's address, after the version of a model of this process."""
-    here = runs_here(model)
-    version: Version = here[1] if here else lambda _: ""
-    return version if isinstance(version, str) else f"{version(model)} {public(url)}".strip()
+    """Return the endpoint in keys: the version of a model of this process, the server's address."""
+    registered = runs_here(model)
+    version = registered[1] if registered else ""
+    if registered and isinstance(version, str):
+        return version
+    parts = [version(model) if callable(version) else "", public(url)]
+    return " ".join(filter(None, parts))
 
 
 def address(model: str) -> str:
-    """The model's URL by the environment: PROVIDER_API_BASE or PROVIDER_BASE_URL, else ""."""
+    """Return the model's URL by PROVIDER_API_BASE or PROVIDER_BASE_URL, else ""."""
     provider = model.partition("/")[0].upper().replace("-", "_")
     return os.environ.get(f"{provider}_API_BASE") or os.environ.get(f"{provider}_BASE_URL", "")
 
 
 def public(url: str) -> str:
-    """The URL without user, query and fragment; texts hide its user, password and query from now on."""
+    """Return the URL without user, query and fragment; texts hide those from now on."""
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
@@ -98,8 +115,8 @@ def public(url: str) -> str:
             f"the address of the model's server is no URL ({redact(str(error))}): "
             "write it like http://localhost:8000/v1"
         ) from None
-    given = (parts.username, parts.password, *dict(parse_qsl(parts.query)).values())
-    HIDDEN.update(unquote(part) for part in given if part)
+    secrets = [parts.username, parts.password, *dict(parse_qsl(parts.query)).values()]
+    HIDDEN.update(unquote(secret) for secret in secrets if secret)
     return urlunsplit((parts.scheme.lower(), host, parts.path.rstrip("/"), "", ""))
 
 
@@ -117,71 +134,103 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
                 f"there is no parameter {name!r} among {', '.join(sorted(_KNOWN))}; what only "
                 f'one server knows goes into extra_body, as extra_body={{"{name}": ...}}'
             )
-    if secret := next((n for n in parameters.get("extra_body") or () if n.endswith(_SECRET)), ""):
-        raise BadInputError(f"{secret!r} may be a secret: keys come from the environment")
+    for name in parameters.get("extra_body") or ():
+        if name.endswith(_SECRET):
+            raise BadInputError(f"{name!r} may be a secret: keys come from the environment")
 
 
-def check_given(given: Mapping[str, Mapping[str, Any]]) -> None:
+def check_given(parameters: Mapping[str, Mapping[str, Any]]) -> None:
     """Raise BadInputError for parameters of neither a model nor a role, and for unknown ones."""
-    for owner, parameters in given.items():
+    for owner, settings in parameters.items():
         if "/" not in owner and owner not in ROLES:
             form = "give them by a model, like openai/gpt-4o, or by a role"
             raise BadInputError(f"parameters of {owner!r}: {form}: {', '.join(ROLES)}")
-        check_parameters(parameters)
+        check_parameters(settings)
 
 
 @functools.cache
-def _bundled() -> Mapping[str, Mapping[str, Any]]:
+def _price_list() -> Mapping[str, Mapping[str, Any]]:
+    """Return LiteLLM's list of models, without importing LiteLLM."""
     package = Path(find_spec("litellm").origin)  # type: ignore[union-attr, arg-type]
     path = package.with_name("model_prices_and_context_window_backup.json")
     entries: Mapping[str, Mapping[str, Any]] = orjson.loads(path.read_bytes())
     return entries
 
 
+@functools.cache
+def _limits() -> Mapping[str, Mapping[str, Any]]:
+    """Return the limits and abilities of models by name, as `limits.json` lists them."""
+    content = orjson.loads(Path(__file__).with_name("limits.json").read_bytes())
+    limits: dict[str, Mapping[str, Any]] = {}
+    for provider, groups in content.items():
+        for description, names in groups.items():
+            words = description.split()
+            entry = {
+                "max_output_tokens": int(words[0]) if words[0].isdecimal() else None,
+                "supports_reasoning": "reasoning" in words,
+                "supports_response_schema": "schema" in words,
+            }
+            limits.update({f"{provider}/{name}": entry for name in names.split()})
+    return limits
+
+
 def listed(model: str) -> Mapping[str, Any]:
-    """The model's limits and abilities from LiteLLM's list, without importing LiteLLM."""
-    provider, _, name = model.partition("/")
-    entry = _bundled().get(model) or _bundled().get(name, {})
-    return entry if str(entry.get("litellm_provider", "")).startswith(provider) else {}
+    """Return the model's limits and abilities that are part of keys; empty for a model without any.
+
+    The list is LiteLLM's of one version. It stays as it is, since a key must be the same under
+    every version of LiteLLM; models may be added to it.
+    """
+    return _limits().get(model, {})
 
 
 def longest(request: Request) -> int:
-    """The most tokens of a reply: the request's limit, else the model's."""
-    entry = listed(request.model)
-    known = [request.parameters.get(name) for name in LIMITS]
-    known += [entry.get("max_output_tokens"), entry.get("max_tokens"), _LONGEST]
-    return next(int(number) for number in known if number)
+    """Return the most tokens of a reply: the request's limit, else the model's."""
+    provider, _, name = request.model.partition("/")
+    entry = _price_list().get(request.model) or _price_list().get(name, {})
+    if not str(entry.get("litellm_provider", "")).startswith(provider):
+        entry = {}
+    limits = [request.parameters.get(name) for name in LIMITS]
+    limits += [entry.get("max_output_tokens"), entry.get("max_tokens"), _LONGEST]
+    return next(int(limit) for limit in limits if limit)
 
 
-def given_for(model: str, prompt: str, given: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """A user's parameters of a call: those of its model and its role; the role's win."""
-    roles = {"generate": "generation", "select": "judge"}
-    role = roles.get(prompt.partition("/")[0], "rest")
-    role = "filtering" if prompt.startswith("prune/filter_column") else role
-    return {**given.get(model, {}), **given.get(role, {})}
+def given_for(
+    model: str, prompt: str, parameters: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return a user's parameters of a call: those of its model and its role; the role's win."""
+    if prompt.startswith("prune/filter_column"):
+        role = "filtering"
+    else:
+        role = _ROLE_OF_FOLDER.get(prompt.partition("/")[0], "rest")
+    return {**parameters.get(model, {}), **parameters.get(role, {})}
 
 
-def call_parameters(model: str, temperature: float, answer: int | None,
-                    given: Mapping[str, Any]) -> dict[str, Any]:  # fmt: skip
-    """The parameters of a step's call: its temperature, the output limit of an `answer`, and a user's.
+def call_parameters(
+    model: str, temperature: float, answer: int | None, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the parameters of a step's call: temperature, output limit of an `answer`, a user's.
 
     A user's win, and a None among them leaves a parameter out.
     """
-    own: dict[str, Any] = {"temperature": temperature}
+    parameters: dict[str, Any] = {"temperature": temperature}
     if answer and not given.keys() & LIMITS:
-        thinks = "reasoning_effort" in given or listed(model).get("supports_reasoning")
-        thought = (given.get("thinking") or {}).get("budget_tokens") or _THOUGHT * bool(thinks)
-        own["max_tokens"] = _allowed(model, answer + int(thought))
-    return {name: value for name, value in (own | dict(given)).items() if value is not None}
+        thought = 0
+        if "reasoning_effort" in given or listed(model).get("supports_reasoning"):
+            thought = _THOUGHT
+        budget = (given.get("thinking") or {}).get("budget_tokens")
+        parameters["max_tokens"] = _allowed(model, answer + int(budget or thought))
+    parameters |= given
+    return {name: value for name, value in parameters.items() if value is not None}
 
 
 def with_more_room(request: Request, *, thought: bool) -> Request:
-    """The request with twice its output limit, and room for the thought that was cut off."""
-    room = 2 * request.parameters["max_tokens"] + _THOUGHT * thought
+    """Return the request with twice its output limit, and room for the thought that was cut off."""
+    room = 2 * request.parameters["max_tokens"]
+    if thought:
+        room += _THOUGHT
     limit = {"max_tokens": _allowed(request.model, room)}
     return replace(request, parameters={**request.parameters, **limit})
 
 
 def _allowed(model: str, tokens: int) -> int:
-    most = listed(model).get("max_output_tokens")
-    return min(tokens, most) if isinstance(most, int) else tokens
+    return min(tokens, listed(model).get("max_output_tokens") or tokens)

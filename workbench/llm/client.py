@@ -13,16 +13,24 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from weakref import WeakSet
 
-from workbench.errors import BudgetError, CacheMissError, ProviderError, StoppedError, StoreError
+from workbench.errors import (
+    BadInputError,
+    BudgetError,
+    CacheMissError,
+    ProviderError,
+    StoppedError,
+    StoreError,
+    at_least,
+)
 from workbench.llm import calls
 from workbench.llm import send as http
 from workbench.llm.batch import Batches, takes
 from workbench.llm.cache import Cache, insert
-from workbench.llm.faults import Refusal, error_in, pause, refusal
+from workbench.llm.faults import Refusal, error_in, error_of, pause, refusal
 from workbench.llm.money import LETTERS, Budget, Ledger, Preview, dollars, estimate
 from workbench.llm.send import EMBEDDING, Call, Send, send
 from workbench.llm.turns import Limiter, Locks
@@ -30,9 +38,11 @@ from workbench.types import Completion, Request
 
 _loops: dict[int, asyncio.AbstractEventLoop] = {}  # by process: a forked one has no threads
 _starting = threading.Lock()
+_LONGEST_TIMEOUT = 7 * 86_400  # seconds
 
 
 def _loop() -> asyncio.AbstractEventLoop:
+    """Return the event loop of this process's calls, started at first."""
     with _starting:
         if os.getpid() not in _loops:
             loop = _loops[os.getpid()] = asyncio.new_event_loop()
@@ -45,6 +55,8 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
     """End the loop before Python does: within an import, it would keep a lock that Python needs."""
+    with suppress(TimeoutError):
+        asyncio.run_coroutine_threadsafe(http.close(), loop).result(5)
     loop.call_soon_threadsafe(loop.stop)
     thread.join(5)
 
@@ -60,53 +72,74 @@ class Client:
 
     >>> client = wb.Client(wb.Cache(), budget=wb.Budget(dollars=5))
     >>> ask = [{"role": "user", "content": "How many rows has t?"}]
-    >>> print(client.preview([wb.Request("direct", "embedded/parser", ask, sample=n) for n in (0, 1)]))
+    >>> requests = [wb.Request("direct", "embedded/parser", ask, sample=n) for n in (0, 1)]
+    >>> print(client.preview(requests))
     2 requests: 0 cached, 2 to make; $0.0000 to $0.0000; the cache grows by 0.0 MB
     """
 
     def __init__(
-        self, cache: Cache, *, send: Send = send, api_base: str | Mapping[str, str] = "",
-        offline: bool = False, refresh: bool = False, budget: Budget | None = None,
-        at_once: int = 64, retries: int = 4, timeout: float = 600.0, batch: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        cache: Cache,
+        *,
+        send: Send = send,
+        api_base: str | Mapping[str, str] = "",
+        offline: bool = False,
+        refresh: bool = False,
+        budget: Budget | None = None,
+        at_once: int = 64,
+        retries: int = 4,
+        timeout: float = 600.0,
+        batch: bool = False,
+    ) -> None:
+        at_least(1, at_once=at_once)
+        at_least(0, retries=retries)
+        if not (isinstance(timeout, int | float) and 0 < timeout <= _LONGEST_TIMEOUT):
+            raise BadInputError(
+                f"timeout is {timeout!r}: it must be a number of seconds above 0, at most a week"
+            )
         self.cache, self.send, self.api_base = cache, send, api_base
         self.offline, self.refresh, self.batch = offline, refresh, batch
         self.budget, self.ledger = budget or Budget(), Ledger()
         self.at_once, self.retries, self.timeout = at_once, retries, timeout
-        self._locks, self._batches = Locks(cache.path), Batches()
+        self._locks, self._batches = Locks(cache.path), Batches(cache)
         self._limiters: dict[str, Limiter] = {}
         self._urls: dict[str, str] = {}  # by model, as the next one
         self._endpoints: dict[str, str] = {}
         self._refreshed: set[str] = set()
+        self._checked: set[str] = set()  # models whose key and address are there
+        self._unreached: set[str] = set()  # hosts that could not be reached, which is said once
         self._calls: set[Call] = set()  # under way; only the loop's thread uses it
         self._halted: WeakSet[threading.Thread] = WeakSet()
 
     def endpoint(self, model: str) -> str:
-        """The endpoint in the keys of the model's calls."""
+        """Return the endpoint in the keys of the model's calls."""
         if model not in self._endpoints:
             given = self.api_base
-            given = given if isinstance(given, str) else given.get(model, "")
-            self._urls[model] = url = given or calls.address(model)
-            self._endpoints[model] = calls.endpoint(model, url)
+            url = given if isinstance(given, str) else given.get(model, "")
+            self._urls[model] = url or calls.address(model)
+            self._endpoints[model] = calls.endpoint(model, self._urls[model])
         return self._endpoints[model]
 
     def key(self, request: Request) -> str:
         return calls.request_key(request, self.endpoint(request.model))
 
     def cached(self, request: Request) -> Completion | None:
-        """The cached answer or None; the ledger does not count it."""
-        return self.cache.get_many([key := self.key(request)]).get(key)
+        """Return the cached answer or None; the ledger does not count it."""
+        key = self.key(request)
+        return self.cache.get_many([key]).get(key)
 
     def preview(self, requests: Iterable[Request]) -> Preview:
-        """The calls and dollars of `complete_many(requests)`, before it is run."""
-        asked = {self.key(request): request for request in requests}
-        seen, groups = self.cache.get_many(list(asked)), defaultdict(list)
-        for key, request in asked.items():
-            if key not in seen:
+        """Return the calls and dollars of `complete_many(requests)`, before it is run."""
+        by_key = {self.key(request): request for request in requests}
+        known, groups = self.cache.get_many(list(by_key)), defaultdict(list)
+        for key, request in by_key.items():
+            if key not in known:
                 groups[request.prompt, request.model].append(request)
-        sums = Preview(cached=len(seen))
+        sums = Preview(cached=len(known))
         for group in groups.values():
-            letters = sum(len(str(part.get("content"))) for one in group for part in one.messages)
+            letters = 0
+            for request in group:
+                letters += sum(len(str(message.get("content"))) for message in request.messages)
             sums += estimate(self.cache, group[0], letters / LETTERS / len(group), len(group))
         return sums
 
@@ -114,7 +147,7 @@ class Client:
         return self.complete_many([request])[0]
 
     def complete_many(self, requests: Sequence[Request]) -> list[Completion]:
-        """The answers in the order of the requests. One that fails has a `fault`; the rest go on.
+        """Return the answers in the order of the requests; one that fails has a `fault`.
 
         A refused key, a reached budget and a full disk are raised. Then, and after Ctrl-C, nothing
         more is sent, and what is under way is waited for and stored: running the same again asks
@@ -122,62 +155,81 @@ class Client:
         """
         if threading.current_thread() in self._halted:
             raise StoppedError("the run was stopped")
-        names = [self.key(request) for request in requests]
-        known = self._refreshed.intersection(names) if self.refresh else names
-        found = self.cache.get_many(list(known)) if known else {}
-        missing = {name: r for name, r in zip(names, requests, strict=True) if name not in found}
+        keys = [self.key(request) for request in requests]
+        known = self._refreshed.intersection(keys) if self.refresh else keys
+        answers = self.cache.get_many(list(known)) if known else {}
+        missing = {k: r for k, r in zip(keys, requests, strict=True) if k not in answers}
         if missing:
-            found |= self._find(missing, len(names))
-        answers = []
-        for name, request in zip(names, requests, strict=True):
-            answers.append(answer := found[name])
+            answers |= self._find(missing, len(keys))
+        ordered = []
+        for key, request in zip(keys, requests, strict=True):
+            answer = answers[key]
+            ordered.append(answer)
             if answer.cached:
                 self.ledger.add(request, answer)  # any other was counted when it was paid
-            found[name] = replace(answer, cached=True)  # the same request once more costs nothing
-        return answers
+            answers[key] = replace(answer, cached=True)  # the same request once more costs nothing
+        return ordered
 
     def _find(self, missing: dict[str, Request], total: int) -> dict[str, Completion]:
-        """The answers that are not cached, by key; the ledger counts them."""
+        """Return the answers that are not cached, by key; the ledger counts them."""
         if self.offline:
-            name, first = next(iter(missing.items()))
+            key, first = next(iter(missing.items()))
             raise CacheMissError(
-                f"offline, and {len(missing):,} of {total:,} requests are not in {self.cache.path}; the "
-                f"first: prompt {first.prompt!r}, question {first.question!r}, {name}; merge a cache that has them"
+                f"offline, and {len(missing):,} of {total:,} requests are not in "
+                f"{self.cache.path}; "
+                f"the first: prompt {first.prompt!r}, question {first.question!r}, {key}; "
+                "merge a cache that has them"
             )
         for request in missing.values():
             calls.check_model(request.model)
             calls.check_parameters(request.parameters)
         self.cache.check_writable()  # nothing is paid that cannot be kept
-        here = {n: r for n, r in missing.items() if self.send is send and calls.runs_here(r.model)}
-        found = self._compute(here) if here else {}
-        if remote := {name: request for name, request in missing.items() if name not in here}:
-            run = asyncio.run_coroutine_threadsafe(self._ask(remote), _loop())
-            try:
-                found |= run.result()
-            except futures.CancelledError:
-                raise StoppedError("the run was stopped before this call was sent") from None
-            except BaseException:
-                if not run.done():  # Ctrl-C; a second one leaves at once
-                    with self.stopped():
-                        futures.wait([run])
-                raise
-        return found
+        local: dict[str, Request] = {}
+        remote: dict[str, Request] = {}
+        for key, request in missing.items():
+            if self.send is send and calls.in_process(request.model):
+                local[key] = request
+            else:
+                remote[key] = request
+        try:
+            answers = self._compute(local) if local else {}
+            if remote:
+                answers |= self._wait_for(remote)
+        except (BudgetError, ProviderError, StoreError) as error:
+            raise type(error)(f"{error}. {self._kept()}") from error
+        return answers
+
+    def _wait_for(self, missing: dict[str, Request]) -> dict[str, Completion]:
+        """Return the answers of providers, which are asked in the loop."""
+        run = asyncio.run_coroutine_threadsafe(self._ask(missing), _loop())
+        try:
+            return run.result()
+        except futures.CancelledError:
+            raise StoppedError("the run was stopped before this call was sent") from None
+        except BaseException:
+            if not run.done():  # Ctrl-C; a second one leaves at once
+                with self.stopped():
+                    futures.wait([run])
+            raise
 
     def _compute(self, missing: dict[str, Request]) -> dict[str, Completion]:
-        """The answers of models of this process, which are stored together."""
-        found, rows = {}, []
+        """Return the answers of models of this process, which are stored together."""
+        answers, rows = {}, []
         try:
-            for name, request in missing.items():
-                began, reply = time.time(), http.answer_here(request)
-                answer = found[name] = replace(http.completion(request, name, reply), cost=0.0)
+            for key, request in missing.items():
+                self.budget.count(self.cache)
+                began = time.time()
+                reply = http.answer_here(request)
+                answer = replace(http.completion(request, key, reply), cost=0.0)
                 rows.append(insert(request, answer, self.endpoint(request.model), reply, began))
                 self.ledger.add(request, answer)
+                answers[key] = answer
         finally:
             with self.cache.write(durable=False) as db:
                 for row in rows:
                     db.execute(*row)
         self._refreshed |= missing.keys()
-        return found
+        return answers
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
@@ -200,35 +252,40 @@ class Client:
         return sum(call.posted for call in self._calls)
 
     async def _ask(self, missing: dict[str, Request]) -> dict[str, Completion]:
-        """The answers by key. After an error or a stop, calls that are posted are waited for."""
-        mine = {name: Call() for name in missing}
-        for name, call in mine.items():
-            call.task = asyncio.create_task(self._make(call, name, missing[name]))
-        self._calls |= (own := set(mine.values()))
-        tasks = [call.task for call in mine.values()]
+        """Return the answers by key. After an error or a stop, posted calls are waited for."""
+        if self.send is send:
+            for model in {request.model for request in missing.values()} - self._checked:
+                await asyncio.to_thread(http.check_access, model, self._urls[model])
+                self._checked.add(model)
+        started = {key: Call() for key in missing}
+        for key, call in started.items():
+            call.task = asyncio.create_task(self._make(call, key, missing[key]))
+        tasks = [call.task for call in started.values()]
+        self._calls.update(started.values())
         try:
-            return dict(zip(mine, await asyncio.gather(*tasks), strict=True))
-        except BaseException as error:
-            for call in own:
+            return dict(zip(started, await asyncio.gather(*tasks), strict=True))
+        except BaseException:
+            for call in started.values():
                 call.stop()
             await asyncio.wait(tasks)
-            if isinstance(error, (BudgetError, ProviderError, StoreError)):
-                raise type(error)(f"{error}. {self._kept()}") from error
             raise
         finally:
-            self._calls -= own
+            self._calls.difference_update(started.values())
 
     def _kept(self) -> str:
-        """The calls and dollars paid and stored so far, for the message of a run that ends."""
+        """Return what is paid and stored so far, for the message of a run that ends."""
         if waits := self.cache.waits:
-            told = "make space and run the same again in this process; ending it loses them"
-            return f"{waits:,} paid replies wait in memory: {told}"
+            advice = "make space and run the same again in this process; ending it loses them"
+            return f"{waits:,} paid replies wait in memory: {advice}"
         sums = self.ledger.total()
-        paid = f"{sums.calls + sums.hits:,} answers of this run are cached ({dollars(sums.cost, sums.unpriced)} paid now)"
-        return f"{paid}: run the same again to ask only for the others"
+        paid = dollars(sums.cost, sums.unpriced)
+        return (
+            f"{sums.calls + sums.hits:,} answers of this run are cached ({paid} paid now): "
+            "run the same again to ask only for the others"
+        )
 
     async def _make(self, call: Call, key: str, request: Request) -> Completion:
-        """The answer to one call: limited, locked against other runs, repeated while that may help."""
+        """Return the answer to a call: limited, locked, and repeated while that may help."""
         batch = self.batch and EMBEDDING not in request.parameters and takes(request.model)
         limiter = self._limiters.setdefault(request.model, Limiter(self.at_once))
         attempt, end, wait = 1, time.monotonic() + self.timeout, 0.01
@@ -243,7 +300,7 @@ class Client:
                 wait = min(0.5, 0.01 + 2 * wait)  # another run or process makes this call
             except Refusal as refused:
                 if refused.fatal:
-                    raise ProviderError(f"{request.model} refused: {refused}") from refused
+                    raise ProviderError(f"{request.model} refused: {refused}") from None
                 limited = refused.fault == "rate_limit" and not batch and time.monotonic() < end
                 again = limited or (refused.again and attempt <= self.retries)
                 if call.stopped or not again:
@@ -252,44 +309,63 @@ class Client:
                     )
                     self.ledger.add(request, failed)
                     return failed
-                wait = 0.0 if limited else pause(attempt, refused.wait)  # 0: the limiter waits
-                attempt += not limited
+                self._tell(call.host, refused)
+                if limited:
+                    wait = 0.0  # the limiter waits
+                else:
+                    wait = pause(attempt, refused.wait)
+                    attempt += 1
             await asyncio.sleep(wait)
 
+    def _tell(self, host: str, refused: Refusal) -> None:
+        """Say once that a host cannot be reached: the tries that follow take a while."""
+        if refused.fault == "connection" and not refused.paid and host not in self._unreached:
+            self._unreached.add(host)
+            print(f"{refused}; trying again", file=sys.stderr)
+
     async def _answer(self, call: Call, key: str, request: Request, *, batch: bool) -> Completion:
-        """The answer that another run has stored meanwhile, else that of one attempt."""
+        """Return the answer that another run has stored meanwhile, else that of one attempt."""
         while self.cache.waits:  # a full disk: nothing is paid until there is room
             await self.cache.put()
         if not self.refresh and (cached := self.cache.get_many([key]).get(key)):
             return cached
-        amount = await self.budget.reserve(self.cache, request, batch=batch)
+        reservation = await self.budget.reserve(self.cache, request, batch=batch)
         call.posted, call.response = False, None
         began, cost, paid, statements = time.time(), None, False, []
         try:
-            url, endpoint = self._urls[request.model], self.endpoint(request.model)
-            if batch:
-                reply = await self._batches.ask(key, request, url)
-            else:
-                http.CALL.set(call)
-                call.posted = self.send is not send  # else LiteLLM's HTTP client says so
-                async with asyncio.timeout(self.timeout):
-                    reply = await http.called(self.send, request, url, self.timeout)
-            paid, cost = True, reply.get("cost")
+            reply = await self._reply(call, key, request, batch=batch)
+            paid = True
             answer = http.completion(request, key, reply)
+            cost = answer.cost
+            if not answer.text and (refused := _error_behind(reply, call)):
+                raise refused
             if answer.fault != "empty":
+                endpoint = self.endpoint(request.model)
                 statements.append(insert(request, answer, endpoint, reply, began))
-            elif call.response and (found := error_in(call.response)):
-                raise found
-        except Exception as error:
-            refused = refusal(error, posted=call.posted, response=call.response)
+        except Exception as error:  # noqa: BLE001  `refusal` raises again what is no provider's
+            refused = refusal(error, posted=call.posted, response=call.response, host=call.host)
             paid = refused.paid
-            raise refused from error
+            raise refused from None  # LiteLLM's text may repeat a key
         finally:  # what was paid is stored with the end of its reservation
-            statements += self.budget.settled(request, amount, cost, paid=paid)
+            statements += self.budget.settled(reservation, cost, paid=paid)
             if statements:
                 await self.cache.put(*statements)
-            self.budget.ended(request)
+            self.budget.ended(reservation)
             call.posted = False
         self._refreshed.add(key)
         self.ledger.add(request, answer)
         return answer
+
+    async def _reply(self, call: Call, key: str, request: Request, *, batch: bool) -> calls.Reply:
+        url = self._urls[request.model]
+        if batch:
+            return await self._batches.ask(key, request, url)
+        http.CALL.set(call)
+        call.posted = self.send is not send  # else LiteLLM's HTTP client says so
+        async with asyncio.timeout(self.timeout):
+            return await http.called(self.send, request, url, self.timeout)
+
+
+def _error_behind(reply: calls.Reply, call: Call) -> Refusal | None:
+    """Return the error object that came in place of an answer; LiteLLM drops some."""
+    return error_of(reply) or (error_in(call.response) if call.response else None)

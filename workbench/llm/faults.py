@@ -35,8 +35,14 @@ _DELAY = re.compile(
     r'(?i)(?:"retryDelay": *"|(?:try again|retry) in )(?:(\d{1,6})m)?(\d{1,9}(?:\.\d*)?) ?(ms|s)'
 )
 _FATAL = {"AuthenticationError", "PermissionDeniedError", "NotFoundError", "PaymentRequiredError"}
-_SERVER = {"InternalServerError", "ServiceUnavailableError", "BadGatewayError",
-           "APIConnectionError", "APIError"}  # fmt: skip
+_SERVER = {
+    "InternalServerError",
+    "ServiceUnavailableError",
+    "BadGatewayError",
+    "APIConnectionError",
+    "APIError",
+}
+_NO_CONNECTION = ("aiohttp.client_exceptions.ClientConnector", "httpcore.Connect")
 
 
 class Refusal(Exception):  # noqa: N818  not an error of ours
@@ -46,15 +52,23 @@ class Refusal(Exception):  # noqa: N818  not an error of ours
     `wait` seconds if the provider said so. `paid` says that the provider may have charged for it.
     """
 
-    def __init__(self, fault: Fault, text: str, *, fatal: bool = False, again: bool = False,
-                 wait: float = 0.0, paid: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self,
+        fault: Fault,
+        text: str,
+        *,
+        fatal: bool = False,
+        again: bool = False,
+        wait: float = 0.0,
+        paid: bool = False,
+    ) -> None:
         plain = " ".join(re.sub(r"<[^>]*>", " ", redact(text)).split())
         super().__init__(plain[:2_000])  # a server may send a whole page
         self.fault, self.fatal, self.again, self.wait, self.paid = fault, fatal, again, wait, paid
 
 
-def refusal(error: Exception, *, posted: bool, response: Any) -> Refusal:
-    """The Refusal for an exception of `send`; an exception of no provider is raised again."""
+def refusal(error: Exception, *, posted: bool, response: Any, host: str = "") -> Refusal:
+    """Return the Refusal for an exception of `send`; one of no provider is raised again."""
     status = response.status_code if response else 0
     if isinstance(error, Refusal):
         return error
@@ -66,22 +80,35 @@ def refusal(error: Exception, *, posted: bool, response: Any) -> Refusal:
     if not type(error).__module__.startswith(("litellm", "openai", "httpx")):
         raise error
     if 300 <= status < 400:
-        where = response.headers.get("location", "")
-        text = f"the server redirects to {where}, and a key follows no redirect: give that address"
+        target = response.headers.get("location", "")
+        text = f"the server redirects to {target}, and a key follows no redirect: give that address"
         return Refusal("rejected", text, fatal=True)
-    name, source = type(error).__name__, response or getattr(error, "response", None)
+    name = type(error).__name__
+    if not status and (cause := _no_connection(error)):
+        return Refusal(
+            "connection", f"no connection to {host or 'its server'} ({cause})", again=True
+        )
     text = str(error).partition("Traceback (")[0].replace(f"{name}: {name}: ", f"{name}: ")
+    source = response or getattr(error, "response", None)
     wait = wait_in(getattr(source, "headers", None) or {}, text)
-    cause: BaseException | None = error
-    while cause and not type(cause).__name__.startswith("ClientConnector"):
-        cause = cause.__cause__ or cause.__context__
-    if posted and not status and name in _SERVER and not cause:  # the connection was made, and lost
+    if posted and not status and name in _SERVER:  # the connection was made, and lost
         return Refusal("connection", text, again=True, wait=wait, paid=True)
     return sort(name, status, text, wait)
 
 
+def _no_connection(error: BaseException) -> BaseException | None:
+    """Return the exception behind this one that says that no connection was made."""
+    cause: BaseException | None = error
+    while cause:
+        kind = type(cause)
+        if f"{kind.__module__}.{kind.__name__}".startswith(_NO_CONNECTION):
+            return cause
+        cause = cause.__cause__ or cause.__context__
+    return None
+
+
 def sort(name: str, status: int, text: str, wait: float = 0.0) -> Refusal:
-    """The Refusal for LiteLLM's exception of this name, a server's status and its words."""
+    """Return the Refusal for LiteLLM's exception of this name, a server's status and its words."""
     if name == "ContentPolicyViolationError" or (status in {0, 400} and _FILTERED.search(text)):
         return Refusal("filtered", text)
     ended = "exceeded your current quota" in text and not wait
@@ -97,28 +124,40 @@ def sort(name: str, status: int, text: str, wait: float = 0.0) -> Refusal:
 
 
 def error_in(response: Any) -> Refusal | None:
-    """The Refusal for an error object that a server sends with status 200 in place of a reply."""
+    """Return the Refusal for an error object that a server sends with status 200."""
     body = None
     with suppress(ValueError, RuntimeError):  # no JSON, or not read to its end
         body = orjson.loads(response.content)
-    found = body.get("error") if isinstance(body, dict) and not body.get("choices") else None
-    if not found:
+    return error_of(body)
+
+
+def error_of(body: Any) -> Refusal | None:
+    """Return the Refusal for an error object in a reply, in its place or in that of its answer."""
+    if not isinstance(body, dict):
         return None
-    code = found.get("code") if isinstance(found, dict) else None
-    text = found if isinstance(found, str) else orjson.dumps(found).decode()
+    choices = body.get("choices")
+    if choices:
+        first = choices[0] if isinstance(choices, list) else None
+        error = first.get("error") if isinstance(first, dict) else None
+    else:
+        error = body.get("error")
+    if not error:
+        return None
+    code = error.get("code") if isinstance(error, dict) else None
+    text = error if isinstance(error, str) else orjson.dumps(error).decode()
     return sort("", code if isinstance(code, int) else 500, text, wait_in({}, text))
 
 
 def wait_in(headers: Any, text: str) -> float:
-    """The seconds that the provider asks to wait, in Retry-After or in its words; else 0."""
-    given, wait = str(headers.get("retry-after") or ""), 0.0
-    if found := _DELAY.search(text):
-        minutes, amount, unit = found.groups()
+    """Return the seconds that the provider asks to wait, in Retry-After or in its words; else 0."""
+    header, wait = str(headers.get("retry-after") or ""), 0.0
+    if delay := _DELAY.search(text):
+        minutes, amount, unit = delay.groups()
         wait = 60 * int(minutes or 0) + float(amount) / (1000 if unit == "ms" else 1)
     with suppress(ValueError, OverflowError):
-        wait = parsedate_to_datetime(given).timestamp() - time.time()
+        wait = parsedate_to_datetime(header).timestamp() - time.time()
     with suppress(ValueError):
-        wait = float(given)
+        wait = float(header)
     if wait > LONGEST:
         told = f"the server asks to wait {wait:,.0f} s; the next call waits {LONGEST:.0f} s"
         print(told, file=sys.stderr)
@@ -126,5 +165,5 @@ def wait_in(headers: Any, text: str) -> float:
 
 
 def pause(attempt: int, wait: float) -> float:
-    """Seconds before another attempt: those asked for, else doubling; with jitter."""
+    """Return the seconds before another attempt: those asked for, else doubling; with jitter."""
     return min(LONGEST, wait or 0.5 * 2.0**attempt) * random.uniform(1.0, 1.2)  # noqa: S311

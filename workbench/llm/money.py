@@ -5,7 +5,6 @@ A cost or price that is not known is None, never zero: sums say how many calls t
 
 import asyncio
 import functools
-import gc
 import importlib
 import math
 import operator
@@ -17,8 +16,8 @@ from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from workbench.errors import BudgetError
-from workbench.llm.calls import Reply, longest, runs_here
+from workbench.errors import BadInputError, BudgetError, at_least
+from workbench.llm.calls import FREE, Reply, is_free, longest
 from workbench.store import Store
 from workbench.types import Completion, Request
 
@@ -35,40 +34,58 @@ Statement = tuple[str, tuple[Any, ...]]
 
 @functools.cache
 def litellm() -> Any:
-    """LiteLLM, whose import takes seconds, with its bundled price list."""
+    """Import LiteLLM, which takes seconds, with its bundled price list."""
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     with _loading, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         module: Any = importlib.import_module("litellm")
-    warnings.filterwarnings("ignore", message="Pydantic serializer|Items? .* on TypedDict")
+    # Of LiteLLM's types, which pydantic reads at the first call.
+    warnings.filterwarnings("ignore", message="Items? .* on TypedDict", module="pydantic")
     module.telemetry, module.suppress_debug_info = False, True
-    gc.freeze()  # it stays loaded: collections that walk through it take five times as long
     return module
 
 
 def price(request: Request, tokens_in: float, tokens_out: float) -> float | None:
-    """The dollars of a call with so many tokens by LiteLLM's prices, None where it has none."""
-    if runs_here(request.model):
+    """Return the dollars of a call with so many tokens, None where LiteLLM has no price.
+
+    LiteLLM says zero, too, where it has none: zero is the price of free models alone.
+    """
+    if is_free(request.model):
         return 0.0
     tier = request.parameters.get("service_tier")
     counts = {"prompt_tokens": int(tokens_in), "completion_tokens": int(tokens_out)}
     try:
-        return float(sum(litellm().cost_per_token(request.model, **counts, service_tier=tier)))
+        cost = sum(litellm().cost_per_token(request.model, **counts, service_tier=tier))
     except Exception:  # noqa: BLE001  of several kinds: the model has no price
         return None
+    return valid_cost(cost) or None
 
 
-def priced(request: Request, reply: Reply) -> float | None:
-    """The cost of a reply by its tokens, None where its model has no price."""
+def priced(request: Request, reply: Reply, stated: object = None) -> float | None:
+    """Return the cost of a reply, as stated or by its tokens; None if it is not known."""
+    if is_free(request.model):
+        return 0.0
     usage = reply.get("usage") or {}
-    read, written = (usage.get(f"{side}_tokens") or 0 for side in ("prompt", "completion"))
-    return price(request, read, written)
+    read, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    answers = bool(reply.get("choices"))  # the vector of a text has no output
+    if not read or (answers and not written):
+        return None
+    return valid_cost(stated) or price(request, read, written or 0)
+
+
+def valid_cost(cost: object) -> float | None:
+    """Return a cost that can be added to others, None for anything else."""
+    if isinstance(cost, int | float) and 0 <= cost < math.inf:
+        return float(cost)
+    return None
 
 
 def dollars(amount: float, unpriced: int = 0) -> str:
-    """The amount as text, with the number of calls of unknown price that it leaves out."""
-    more = f" and {unpriced:,} call{'s' * (unpriced != 1)} of unknown price" if unpriced else ""
-    return f"${amount:,.4f}{more}"
+    """Return the amount as text, with the number of calls of unknown price that it leaves out."""
+    if not unpriced:
+        return f"${amount:,.4f}"
+    calls = "call" if unpriced == 1 else "calls"
+    return f"${amount:,.4f} and {unpriced:,} {calls} of unknown price"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +109,7 @@ class Preview:
 
 
 def estimate(store: Store, request: Request, tokens: float, calls: int, cached: int = 0) -> Preview:
-    """The cost of so many calls like this request, each with about so many tokens of input.
+    """Return the cost of so many calls like this request, each with about so many tokens of input.
 
     A reply is about as long as the cached ones of the prompt and model, else of 20 to 1,000 tokens.
     """
@@ -100,14 +117,14 @@ def estimate(store: Store, request: Request, tokens: float, calls: int, cached: 
         return Preview(cached=cached)
     select = "SELECT avg(output_tokens) FROM calls WHERE prompt = ? AND model = ?"
     mean = store.read(select, [request.prompt, request.model])[0][0]
-    written = (0.7 * mean, 1.3 * mean) if mean else (20, 1000)
-    least, most = (
-        price(request, around * tokens, min(length, longest(request)))
-        for around, length in zip((0.7, 1.3), written, strict=True)
-    )
-    size = calls * (1.3 * LETTERS * tokens + 2_000)  # bytes: its messages, and the rest of its row
-    unpriced = calls * (least is None)
-    return Preview(calls, cached, unpriced, calls * (least or 0), calls * (most or 0), size / 1e6)
+    shortest, longer = (0.7 * mean, 1.3 * mean) if mean else (20, 1000)
+    limit = longest(request)
+    low = price(request, 0.7 * tokens, min(shortest, limit))
+    high = price(request, 1.3 * tokens, min(longer, limit))
+    megabytes = calls * (1.3 * LETTERS * tokens + 2_000) / 1e6  # of messages, and the rest of a row
+    if low is None or high is None:
+        return Preview(calls, cached, calls, 0.0, 0.0, megabytes)
+    return Preview(calls, cached, 0, calls * low, calls * high, megabytes)
 
 
 @dataclass(slots=True)
@@ -154,8 +171,9 @@ class Ledger:
 
     def add(self, request: Request, answer: Completion) -> None:
         """Count an answer, cached or paid now, or a request that has failed."""
-        row = (request.prompt, request.question, request.system, request.model, answer.input_tokens,
-               answer.output_tokens, answer.cost, answer.cached, request.again, answer.fault)  # fmt: skip
+        asked = (request.prompt, request.question, request.system, request.model)
+        tokens = (answer.input_tokens, answer.output_tokens)
+        row = (*asked, *tokens, answer.cost, answer.cached, request.again, answer.fault)
         with self._lock:
             self.rows.append(row)
             if answer.fault:
@@ -165,13 +183,13 @@ class Ledger:
                 self._questions[request.question].add(answer)
 
     def frame(self) -> "pd.DataFrame":
-        """A row for each answer: `client.ledger.frame().groupby("prompt").dollars.sum()`."""
+        """Return a row for each answer: `client.ledger.frame().groupby("prompt").dollars.sum()`."""
         import pandas as pd  # noqa: PLC0415  takes long to import
 
         return pd.DataFrame(self.rows, columns=_COLUMNS.split(", ")).astype({"dollars": float})
 
     def total(self, question: str | None = None) -> Tally:
-        """The tally of one question, by default of all."""
+        """Return the tally of one question, by default of all."""
         with self._lock:
             return replace(self._questions[question])
 
@@ -184,13 +202,23 @@ class Ledger:
         return "\n".join([paid, f"{sums.hits:,} cached answers: {earlier}", tokens, *failed])
 
 
+@dataclass(frozen=True)
+class Reservation:
+    """The dollars that a call may cost, kept until it ends."""
+
+    request: Request
+    dollars: float = 0.0
+    is_guess: bool = False  # no reply has shown yet what calls of its prompt cost
+
+
 class Budget:
     """A limit on what is paid from now on, in dollars, in calls, or both; None is no limit.
 
     Processes that give the same `name` and cache file share the budget: it is a row of that file.
     Before a call is sent, it reserves the most that it may cost, or, once its prompt has had four
-    replies, 1.5 times the dearest. What a killed process has reserved counts as spent. Under a limit
-    of dollars calls of unknown price are refused, unless `unpriced` allows them.
+    replies, 1.5 times the dearest. A call of unknown cost costs what was reserved, and what a
+    killed process has reserved counts as spent. Under a limit of dollars calls of unknown price are
+    refused, unless `unpriced` allows them. A limit of calls holds for models of this process, too.
 
     >>> budget = wb.Budget(calls=1)
     >>> client = wb.Client(wb.Cache(), send=wb.scripted(["SELECT 1"]), budget=budget)
@@ -198,14 +226,28 @@ class Budget:
     ('SELECT 1', 1)
     """
 
-    def __init__(self, dollars: float | None = None, *, calls: int | None = None, name: str = "",
-                 unpriced: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self,
+        dollars: float | None = None,
+        *,
+        calls: int | None = None,
+        name: str = "",
+        unpriced: bool = False,
+    ) -> None:
+        if calls is not None:
+            at_least(0, calls=calls)
+        if dollars is not None and valid_cost(dollars) is None and dollars != math.inf:
+            raise BadInputError(f"dollars is {dollars!r}: it must be a number, 0 or more")
         self.dollars, self.calls, self.name = dollars, calls, name or uuid4().hex
-        self._limits = [math.inf if limit is None else limit for limit in (dollars, calls)]
-        self._limited, self._unpriced = self._limits != [math.inf] * 2, unpriced
+        self._most_dollars = math.inf if dollars is None else dollars
+        self._most_calls = math.inf if calls is None else calls
+        self._limited = min(self._most_dollars, self._most_calls) < math.inf
+        self._unpriced = unpriced
         self._store: Store | None = None
-        self._own: Counter[tuple[str, str]] = Counter()  # this process's calls under way, by prompt
-        self._costs: dict[tuple[str, str], list[float]] = defaultdict(list)
+        self._under_way = 0  # calls of this process
+        self._guesses: Counter[str] = Counter()  # those with a guessed cost, by model
+        self._costs: dict[tuple[str, str], list[float]] = defaultdict(list)  # by model and prompt
+        self._dearest: dict[str, float] = defaultdict(float)  # reply, by model
         self._lock = threading.Lock()
         self._freed = asyncio.Event()  # set when a call of this process ends
 
@@ -225,79 +267,121 @@ class Budget:
         rows = self._store.read(select, [self.name]) if self._store else []
         return rows[0] if rows else (0.0, 0, 0.0)
 
-    async def reserve(self, store: Store, request: Request, *, batch: bool = False) -> float:
-        """The dollars reserved for a call, once there is room for it.
+    def count(self, store: Store) -> None:
+        """Count a call of a model of this process; raises BudgetError if no more are allowed."""
+        if self._most_calls == math.inf:
+            return
+        with self._lock:
+            self._store = store
+            if not self._took(store, "made", 0.0):
+                raise self._reached(0.0)
+
+    async def reserve(self, store: Store, request: Request, *, batch: bool = False) -> Reservation:
+        """Return the reservation of a call, once there is room for it.
 
         Raises BudgetError where no call of this process is under way that could make room.
         """
         while self._limited:
             freed = self._freed
-            amount = await asyncio.to_thread(self._reserve, store, request, batch=batch)
-            if amount is not None:
-                return amount
+            reservation = await asyncio.to_thread(self._reserve, store, request, batch=batch)
+            if reservation:
+                return reservation
             await freed.wait()
-        return 0.0
+        return Reservation(request)
 
-    def _reserve(self, store: Store, request: Request, *, batch: bool) -> float | None:
-        """The dollars reserved; None if the call has to wait."""
+    def _reserve(self, store: Store, request: Request, *, batch: bool) -> Reservation | None:
+        """Return the reservation; None if the call has to wait."""
         with self._lock:
-            self._store, kind = store, (request.model, request.prompt)
-            known, amount = self._costs[kind], 0.0
-            if self._limits[0] < math.inf and len(known) >= _FIRST:
-                amount = 1.5 * max(known)
-            elif self._limits[0] < math.inf:
-                amount = max([self._most(request) / (1 + batch), *known])
-                if amount and not batch and self._own[kind] >= _FIRST:
-                    return None
-            with store.write(durable=False) as db:
-                db.execute("INSERT OR IGNORE INTO budgets VALUES (?, 0, 0, 0, 0)", [self.name])
-                fits = db.execute(
-                    "UPDATE budgets SET reserved = reserved + ?1, under_way = under_way + 1 WHERE "
-                    "name = ?2 AND spent + reserved + ?1 <= ?3 AND made + under_way < ?4",
-                    [amount, self.name, *self._limits],
-                ).rowcount
-                spent, _, reserved = self._row
-            if not fits and not self._own.total():
-                if spent + reserved + amount <= self._limits[0]:  # other processes' calls count too
-                    told = "calls is used up: allow more (--calls)"
-                    raise BudgetError(f"the budget of {self.calls:,} {told}")
-                raise BudgetError(
-                    f"the budget of {dollars(self._limits[0])} is reached: ${spent:,.4f} are spent, "
-                    f"${reserved:,.4f} reserved, and the next call may cost ${amount:,.4f}"
-                )
-            self._own[kind] += fits
-            return amount if fits else None
+            self._store = store
+            reservation = self._reservation(request, batch=batch)
+            if reservation.is_guess and self._guesses[request.model] >= _FIRST:
+                return None
+            if self._took(store, "under_way", reservation.dollars):
+                self._under_way += 1
+                self._guesses[request.model] += reservation.is_guess
+                return reservation
+            if not self._under_way:
+                raise self._reached(reservation.dollars)
+            return None
+
+    def _reservation(self, request: Request, *, batch: bool) -> Reservation:
+        if self._most_dollars == math.inf:
+            return Reservation(request)
+        costs = self._costs[request.model, request.prompt]
+        if len(costs) >= _FIRST:
+            return Reservation(request, 1.5 * max(costs))
+        most = self._most(request)
+        if batch:
+            return Reservation(request, max(most / 2, *costs, 0.0))
+        # A model that ignores the limit on its reply's tokens does so under every prompt.
+        most = max(most, self._dearest[request.model])
+        return Reservation(request, most, is_guess=most > 0)
+
+    def _took(self, store: Store, counter: str, dollars: float) -> bool:
+        """Whether a call still fits into the row, which then counts it."""
+        with store.write(durable=False) as db:
+            db.execute("INSERT OR IGNORE INTO budgets VALUES (?, 0, 0, 0, 0)", [self.name])
+            update = (
+                f"UPDATE budgets SET reserved = reserved + ?1, {counter} = {counter} + 1 "
+                "WHERE name = ?2 AND spent + reserved + ?1 <= ?3 AND made + under_way < ?4"
+            )
+            values = [dollars, self.name, self._most_dollars, self._most_calls]
+            return db.execute(update, values).rowcount == 1
+
+    def _reached(self, needed: float) -> BudgetError:
+        spent, _, reserved = self._row
+        if spent + reserved + needed <= self._most_dollars:  # other processes' calls count too
+            used = "calls is used up: allow more (--calls)"
+            return BudgetError(f"the budget of {self.calls:,} {used}")
+        return BudgetError(
+            f"the budget of {dollars(self._most_dollars)} is reached: ${spent:,.4f} are spent, "
+            f"${reserved:,.4f} reserved, and the next call may cost ${needed:,.4f}"
+        )
 
     def _most(self, request: Request) -> float:
-        """The most that a call may cost: a token for every two bytes, and the longest reply."""
+        """Return the most that a call may cost: a token for two bytes, and the longest reply."""
         size = sum(len(str(message.get("content")).encode()) for message in request.messages)
-        found = price(request, size // 2 + 100, longest(request))
-        if found is None and not self._unpriced:
-            told = "so dollars cannot be limited: give the budget as a number of calls (--calls)"
-            raise BudgetError(f"no price is known for {request.model}, {told}")
-        return found or 0.0
+        most = price(request, size // 2 + 100, longest(request))
+        if most is None and not self._unpriced:
+            advice = (
+                "so dollars cannot be limited: give the budget as a number of calls (--calls), or "
+                f"name the model in the environment's {FREE} if its calls cost nothing"
+            )
+            raise BudgetError(f"no price is known for {request.model}, {advice}")
+        return most or 0.0
 
-    def settled(self, request: Request, amount: float, cost: float | None, *,
-                paid: bool) -> list[Statement]:  # fmt: skip
-        """The statements that end a reservation; a call that is perhaps paid counts as spent."""
+    def settled(
+        self, reservation: Reservation, cost: float | None, *, paid: bool
+    ) -> list[Statement]:
+        """Return the statements that end a reservation; what is perhaps paid counts as spent."""
         if not self._limited:
             return []
-        if paid and cost is not None:
+        request, spent = reservation.request, 0.0
+        if paid and cost is None:
+            spent = reservation.dollars
+        elif paid and cost is not None:
+            spent = cost
             self._costs[request.model, request.prompt].append(cost)
-        spent = (amount if cost is None else cost) if paid else 0.0
-        update = ("UPDATE budgets SET reserved = max(0, reserved - ?), under_way = under_way - 1, "
-                  "spent = spent + ?, made = made + ? WHERE name = ?")  # fmt: skip
-        return [(update, (amount, spent, int(paid), self.name))]
+            self._dearest[request.model] = max(cost, self._dearest[request.model])
+        update = (
+            "UPDATE budgets SET reserved = max(0, reserved - ?), under_way = under_way - 1, "
+            "spent = spent + ?, made = made + ? WHERE name = ?"
+        )
+        return [(update, (reservation.dollars, spent, int(paid), self.name))]
 
-    def ended(self, request: Request) -> None:
+    def ended(self, reservation: Reservation) -> None:
         """Wake the calls that wait for room; the end of a reservation is on disk."""
+        if not self._limited:
+            return
         with self._lock:
-            self._own[request.model, request.prompt] -= 1
+            self._under_way -= 1
+            self._guesses[reservation.request.model] -= reservation.is_guess
         self._freed.set()
         self._freed = asyncio.Event()
 
 
 def cautious(dollars: float | None, calls: int | None = None, name: str = "") -> Budget:
-    """The budget that a user set, by default of `CAUTIOUS` dollars and open to unknown prices."""
-    free = dollars in {None, math.inf}
-    return Budget(CAUTIOUS if dollars is None else dollars, calls=calls, name=name, unpriced=free)
+    """Return the budget that a user set, else `CAUTIOUS` dollars, open to unknown prices."""
+    is_unlimited = dollars in {None, math.inf}
+    limit = CAUTIOUS if dollars is None else dollars
+    return Budget(limit, calls=calls, name=name, unpriced=is_unlimited)

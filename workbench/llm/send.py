@@ -1,13 +1,15 @@
 """Send one request by LiteLLM, which is imported by the first call that is not cached.
 
-LiteLLM is given our HTTP client, which follows no redirect, so that no key reaches another host. The
-client's hooks check right before a post that the run was not stopped, and note what came back.
+LiteLLM is given our HTTP client for all providers. It follows no redirect, so that no key reaches
+another host, and its hooks check right before a post that the run was not stopped, and note what
+came back.
 """
 
 import asyncio
 import base64
 import importlib
 import inspect
+import os
 import re
 import struct
 import sys
@@ -17,34 +19,29 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextvars import ContextVar
 from functools import cache
 from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
 
 from workbench.canonical import canonical, content_hash
-from workbench.errors import hide
+from workbench.errors import ProviderError, hide
 from workbench.llm.calls import Reply, runs_here
 from workbench.llm.faults import Refusal
-from workbench.llm.money import litellm, priced
+from workbench.llm.money import litellm, priced, valid_cost
 from workbench.types import Completion, Fault, Request
 
 Send = Callable[[Request, str, float], Awaitable[Reply] | Reply]
 EMBEDDING = "embedding"  # a request with this parameter asks for the vector of a text
 FILTERED = "the provider's content filter withheld the answer"
 dropped: dict[bytes, str] = {}  # what LiteLLM leaves out, by `asked`
-_HANDLER = {  # companies that LiteLLM reaches by its own HTTP client, not by OpenAI's package
-    "anthropic", "azure_ai", "bedrock", "cometapi", "databricks", "deepseek", "edenai",
-    "fireworks_ai", "gemini", "groq", "heroku", "hosted_vllm", "huggingface", "minimax", "mistral",
-    "ollama", "ollama_chat", "openrouter", "ovhcloud", "snowflake", "together_ai", "vertex_ai",
-    "xai",
-}  # fmt: skip
 _answering = threading.Lock()
 
 
 class Call:
-    """A call without an answer yet; the hooks note whether it is posted, and the HTTP response."""
+    """A call without an answer yet; the hooks note if and where it is posted, and the response."""
 
     task: "asyncio.Task[Completion]"
-    posted, stopped, response = False, False, None
+    posted, stopped, response, host = False, False, None, ""
 
     def stop(self) -> None:
         """Never post it; what is posted is perhaps paid, and goes on."""
@@ -56,14 +53,14 @@ class Call:
 CALL: ContextVar[Call] = ContextVar("CALL")
 
 
-async def _before(_: Any) -> None:
+async def _before(request: Any) -> None:
     """Post nothing after a stop, and only once an attempt: LiteLLM repeats lost connections."""
     if call := CALL.get(None):
         if call.stopped:
             raise asyncio.CancelledError
         if call.posted:
             raise Refusal("connection", "the connection was lost", again=True, paid=True)
-        call.posted = True
+        call.posted, call.host = True, f"{request.url.scheme}://{request.url.netloc.decode()}"
 
 
 async def _after(response: Any) -> None:
@@ -72,24 +69,61 @@ async def _after(response: Any) -> None:
 
 
 @cache
-def _http() -> Any:
-    """Our HTTP client, for the providers of `_HANDLER`; LiteLLM uses it for the others, too."""
-    module = importlib.import_module("litellm.llms.custom_httpx.http_handler")
+def http() -> Any:
+    """Give LiteLLM our HTTP client for all providers, and return it."""
+    module, handlers = litellm(), "litellm.llms.custom_httpx.http_handler"
     hooks = {"request": [_before], "response": [_after]}
-    http = module.AsyncHTTPHandler(timeout=None, event_hooks=hooks, follow_redirects=False)
-    litellm().aclient_session = http.client
-    return http
+    ours = importlib.import_module(handlers).AsyncHTTPHandler(timeout=None, event_hooks=hooks)
+    ours.client.follow_redirects = False
+    module.aclient_session = ours.client  # for those that LiteLLM reaches by OpenAI's package
+    clients: Any = type(module.in_memory_llm_clients_cache)
+
+    class Clients(clients):  # type: ignore[misc]
+        """LiteLLM's clients by provider, of which those for plain HTTP are ours."""
+
+        def get_cache(self, key: str, *args: Any, **kwargs: Any) -> Any:
+            if key.startswith("async_httpx_client"):
+                return ours
+            return super().get_cache(key, *args, **kwargs)
+
+    module.in_memory_llm_clients_cache = Clients()
+    return ours
+
+
+async def close() -> None:
+    """Close LiteLLM's HTTP sessions in the loop that opened them, before that ends."""
+    if http.cache_info().currsize:
+        await http().close()
+
+
+def check_access(model: str, url: str) -> None:
+    """Raise ProviderError if the address cannot be used, or the environment lacks the API key."""
+    if "@" in urlsplit(url).netloc:
+        advice = "give it without them, and the key in the environment"
+        raise ProviderError(f"the address of {model} has a user and a password: {advice}")
+    needed = litellm().validate_environment(model)["missing_keys"]
+    keys = [name for name in needed if name.endswith("_API_KEY")]
+    # Some providers know more names of a key, as TOGETHER_API_KEY or AZURE_AD_TOKEN.
+    stems = tuple(name[:5] for name in keys)
+    known = [n for n in os.environ if n.startswith(stems) and n.endswith(("KEY", "TOKEN"))]
+    if keys and not any(os.environ[name] for name in known):
+        names, place = " or ".join(keys), f'os.environ["{keys[0]}"]'
+        advice = (
+            f"export it in the shell or set {place}; any text will do for a server without keys"
+        )
+        raise ProviderError(f"{model} needs a key, and {names} is not set: {advice}")
 
 
 async def send(request: Request, url: str, seconds: float) -> Reply:
-    """The provider's reply as OpenAI's chat completion, with `cost` in dollars, None if unknown."""
-    if not _http.cache_info().currsize:
+    """Return the reply as OpenAI's chat completion, with `cost` in dollars, None if unknown."""
+    if not http.cache_info().currsize:
         await asyncio.to_thread(litellm)
-    module, http, kind = litellm(), _http(), asked(request)
-    given = {**request.parameters, "model": request.model, "timeout": seconds,
-             "num_retries": 0, "max_retries": 0}  # fmt: skip
-    given |= {"api_base": url} if url else {}
-    given |= {"client": http} if request.model.partition("/")[0] in _HANDLER else {}
+        http()
+    module, kind = litellm(), asked(request)
+    given = {**request.parameters, "model": request.model, "timeout": seconds}
+    given |= {"num_retries": 0, "max_retries": 0}
+    if url:
+        given["api_base"] = url
     try:
         if given.pop(EMBEDDING, False):
             texts = [message["content"] for message in request.messages]
@@ -100,16 +134,17 @@ async def send(request: Request, url: str, seconds: float) -> Reply:
     except module.UnsupportedParamsError as error:  # LiteLLM's own refusal: nothing was sent
         if given.get("drop_params", True):
             raise
-        reason = str(error).removeprefix("litellm.")
-        words = set(re.findall(r"\w+", reason))
-        names = ", ".join(name for name in request.parameters if name in words) or reason
-        if kind not in dropped:
-            print(f"{request.model} does not take {names}: left out ({reason})", file=sys.stderr)
-        dropped[kind] = names
+        _leave_out(request, str(error).removeprefix("litellm."))
         return await send(request, url, seconds)
-    cost = reply._hidden_params.get("response_cost")  # noqa: SLF001  where LiteLLM puts it
-    whole: Reply = reply.model_dump(exclude_none=True)
-    whole["cost"] = cost or priced(request, whole)  # 0 may mean that there is no price
+    call = CALL.get(None)
+    if call and not call.response:
+        way = "by another HTTP client than ours, which obeys no stop and no limit"
+        advice = "ask it through a server in OpenAI's form, as openai/MODEL with its address"
+        text = f"LiteLLM reaches this provider {way}: {advice}"
+        raise Refusal("rejected", text, fatal=True, paid=True)
+    whole: Reply = reply.model_dump(exclude_none=True, warnings=False)
+    stated = reply._hidden_params.get("response_cost")  # noqa: SLF001  where LiteLLM puts it
+    whole["cost"] = priced(request, whole, stated)
     if data := whole.pop("data", None):  # a vector, as a text: float32 in base64
         floats = struct.pack(f"<{len(data[0]['embedding'])}f", *data[0]["embedding"])
         message = {"content": base64.b64encode(floats).decode()}
@@ -117,62 +152,79 @@ async def send(request: Request, url: str, seconds: float) -> Reply:
     return whole
 
 
+def _leave_out(request: Request, reason: str) -> None:
+    """Leave out what the model does not take from now on, and say so once."""
+    words = set(re.findall(r"\w+", reason))
+    names = ", ".join(name for name in request.parameters if name in words) or reason
+    if asked(request) not in dropped:
+        print(f"{request.model} does not take {names}: left out ({reason})", file=sys.stderr)
+    dropped[asked(request)] = names
+
+
 def asked(request: Request) -> bytes:
-    """The model and the parameters of a request: its key in `dropped`."""
+    """Return the model and the parameters of a request: its key in `dropped`."""
     return canonical([request.model, request.parameters])
 
 
 async def called(send: Send, request: Request, url: str, seconds: float) -> Reply:
-    """The reply of any `send`, without secrets; a plain function runs in a thread."""
+    """Return the reply of any `send`, without secrets; a plain function runs in a thread."""
     if inspect.iscoroutinefunction(send) or inspect.iscoroutinefunction(type(send).__call__):
-        found = send(request, url, seconds)
+        reply = send(request, url, seconds)
     else:
-        found = await asyncio.to_thread(send, request, url, seconds)
-    return hidden(await found if inspect.isawaitable(found) else found)
+        reply = await asyncio.to_thread(send, request, url, seconds)
+    return hidden(await reply if inspect.isawaitable(reply) else reply)
 
 
 def answer_here(request: Request) -> Reply:
-    """The reply of a model of this process; only one thread computes at a time."""
-    here = runs_here(request.model)
-    assert here  # noqa: S101
+    """Return the reply of a model of this process; only one thread computes at a time."""
+    registered = runs_here(request.model)
+    assert registered  # noqa: S101
     parts = [request.messages, request.parameters.get("temperature"), request.sample]
     with _answering:
-        return hidden(here[0](request, content_hash("seed", parts)))
+        return hidden(registered[0](request, content_hash("seed", parts)))
 
 
 def hidden(reply: Reply) -> Reply:
-    """A copy of the reply without secrets that a server repeats in it."""
+    """Return a copy of the reply without secrets that a server repeats in it."""
     copy: Reply = orjson.loads(hide(orjson.dumps(reply, default=str).decode()))
     return copy
 
 
 def completion(request: Request, key: str, reply: Reply) -> Completion:
-    """The answer in a reply, which loses its text and cost; the answer has a fault if it has no text."""
-    cost = reply.pop("cost", None)
-    usage, choices = reply.get("usage") or {}, reply.get("choices") or [{}]
-    message = choices[0].get("message") or {}
-    text, reason = message.pop("content", None), choices[0].get("finish_reason") or "stop"
+    """Return the answer in a reply, which loses its text and cost; a fault if it has no text."""
+    cost = valid_cost(reply.pop("cost", None))
+    choice = (reply.get("choices") or [{}])[0]
+    message, reason = choice.get("message") or {}, choice.get("finish_reason") or "stop"
+    text = message.pop("content", None)
     if isinstance(text, list):  # parts, of which those of thinking are no answer
-        text = "".join(str(part.get("text") or "") for part in text if isinstance(part, dict))
+        parts = [part for part in text if isinstance(part, dict)]
+        text = "".join(str(part.get("text") or "") for part in parts)
     details = message.get("provider_specific_fields") or {}
     refused = details.get("refusal") or message.get("refusal")
-    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens")
-    counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
-    read, written, known = counted = [int(number or 0) for number in counts]
-    if not all(0 <= number <= 10**9 for number in counted):
-        raise ValueError(f"the token counts {counts} are impossible")
     fault: Fault = ""
     error = ""
     if refused or reason == "content_filter":
         reason, text, fault, error = "content_filter", text or refused, "filtered", FILTERED
     elif text is None and reason != "length":
         fault, error = "empty", f"the reply has no content (finish_reason {reason!r})"
-    return Completion(text or "", request.model, reason, read, written, known, cost, key,
-                      fault=fault, error=error)  # fmt: skip
+    counts = _token_counts(reply.get("usage") or {})
+    return Completion(
+        text or "", request.model, reason, *counts, cost, key, fault=fault, error=error
+    )
+
+
+def _token_counts(usage: Reply) -> tuple[int, int, int]:
+    """Return the tokens of input, of output, and those of the input that were cached there."""
+    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens")
+    stated = (usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
+    read, written, known = (int(number or 0) for number in stated)
+    if min(read, written, known) < 0 or max(read, written, known) > 10**9:
+        raise ValueError(f"the token counts {stated} are impossible")
+    return read, written, known
 
 
 class scripted:  # noqa: N801  it reads as a function: send=wb.scripted([...])
-    """A `send` that gives these replies in turn, then `otherwise`; without it, a further request fails.
+    """A `send` that gives these replies in turn, then `otherwise`; without it, it fails.
 
     A reply is a text, a whole reply as a provider sends it, or a `Refusal` to raise. `history` has
     the requests.

@@ -1,8 +1,8 @@
 """The turn of a call: a limit on the calls of one model under way, and locks between runs.
 
-Of all threads and processes that want the same call, the one that locks its byte of a file makes it.
-The system ends such a lock with its process, or when the process closes any descriptor of the file:
-so there is one descriptor, which is never closed.
+Of all threads and processes that want the same call, the one that locks its byte of a file makes
+it. The system ends such a lock with its process, or when the process closes any descriptor of the
+file: so there is one descriptor, which is never closed.
 """
 
 import asyncio
