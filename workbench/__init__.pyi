@@ -23,7 +23,7 @@ from workbench.llm.send import scripted as scripted
 from workbench.prompts import Prompt as Prompt
 from workbench.report import figures as figures
 from workbench.report import tables as tables
-from workbench.report.tables import published as published
+from workbench.report.published import published as published
 from workbench.retrieve.retrieval import Descriptions as Descriptions
 from workbench.retrieve.retrieval import Embedding as Embedding
 from workbench.retrieve.retrieval import Keywords as Keywords

@@ -3,12 +3,13 @@
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.predictions import COLUMNS
+from workbench.errors import BadInputError
 from workbench.evaluate.ex import ex_verdicts
 from workbench.evaluate.judge import difficulty
 from workbench.evaluate.stats import mean_interval
@@ -16,9 +17,9 @@ from workbench.llm.money import Tally
 from workbench.report import tables
 from workbench.report.display import group_numbers
 from workbench.report.figures import differences, paired_differences
-from workbench.report.style import Picture, Stamp, ordered
+from workbench.report.published import published
+from workbench.report.style import Picture, Stamp, joined, ordered
 from workbench.report.style import runs as ids_of
-from workbench.report.tables import published
 from workbench.sql.executor import Executor
 from workbench.study.solve import QuestionRecords
 from workbench.systems.system import System
@@ -70,11 +71,32 @@ class Table(pd.DataFrame):
     """Rows of numbers under the labels of their first column, with their stamp."""
 
     _metadata: ClassVar[list[str]] = ["stamp"]
-    stamp = Stamp("", "", 0)
+    stamp: Stamp | None = None
 
     @property
     def _constructor(self) -> type["Table"]:
         return Table
+
+    def __finalize__(self, other: Any, method: str | None = None, **how: Any) -> Self:
+        """Keep the stamp of the table, or of the tables, that these rows were made of."""
+        made: Self = super().__finalize__(other, method=method, **how)  # type: ignore[misc]
+        parts = getattr(other, "objs", None) or [
+            getattr(other, "left", 0),
+            getattr(other, "right", 0),
+        ]
+        stamps = [part.stamp for part in parts if isinstance(part, Table)]
+        if stamps:
+            made.stamp = joined(stamps)
+        return made
+
+    @property
+    def _origin(self) -> Stamp:
+        if self.stamp is None:
+            raise BadInputError(
+                "these rows have lost their stamp (of other questions than those that they were joined with):"
+                " make the table with study.table(rows)"
+            )
+        return self.stamp
 
     @classmethod
     def of(cls, rows: pd.DataFrame, stamp: Stamp) -> "Table":
@@ -85,15 +107,15 @@ class Table(pd.DataFrame):
     def beside(self, paper: str, source: str, **options: Any) -> tables.ResultTable:
         """The table beside the paper's; `options` are `columns`, `title` and `note` of `tables.beside`."""
         if self.empty:
-            options["note"] = f"No rows of ours: this experiment is on {self.stamp.benchmark}."
+            options["note"] = f"No rows of ours: this experiment is on {self._origin.benchmark}."
         elif "change low" in self:
             options.setdefault("note", "The intervals of changes are over questions.")
         options["label"] = str(self.columns[0])
-        return tables.beside(pd.DataFrame(self), published(paper, source), self.stamp, **options)
+        return tables.beside(pd.DataFrame(self), published(paper, source), self._origin, **options)
 
     def alone(self, title: str, note: str = "") -> tables.ResultTable:
         """The table of our numbers alone."""
-        return tables.alone(pd.DataFrame(self), self.stamp, title, note)
+        return tables.alone(pd.DataFrame(self), self._origin, title, note)
 
 
 class Runs(dict[str, Run]):

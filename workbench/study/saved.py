@@ -24,7 +24,8 @@ from workbench.errors import BadInputError, naming
 from workbench.report import style
 from workbench.report.display import Html
 from workbench.report.style import runs, stamped
-from workbench.report.tables import ResultTable, all_published, markdown
+from workbench.report.published import all_published
+from workbench.report.tables import ResultTable, markdown
 
 VERDICTS = {True: "holds here", False: "does not hold here", None: "not judged: a parser answered"}
 _PAPERS = {"chase": "CHASE-SQL", "chess": "CHESS", "mac": "MAC-SQL", "pool": "Any pool of candidates",
