@@ -8,7 +8,7 @@ import pytest
 import workbench as wb
 from workbench.errors import BadInputError
 from workbench.retrieve.retrieval import Embedding, with_retrieval
-from workbench.study.experiment import Experiment, load_experiment, shipped
+from workbench.study.experiment import Experiment, Session, load_experiment, session_of, shipped
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
 
@@ -51,8 +51,9 @@ def test_every_experiment_is_written_and_read_back_whole(path, tmp_path, monkeyp
         monkeypatch.setenv(variable, f"/{variable}")
     whole = load_experiment(str(path))
     assert whole.about
-    resolved = replace(whole, figures=tmp_path, preview=3, budget="b", cheaper=True, offline=True)
-    assert load_experiment(str(resolved.write(tmp_path / "deep" / "experiment.yaml"))) == resolved
+    changed = replace(whole, cheaper=True)
+    resolved = Session(changed, figures=tmp_path, preview=3, budget="b", offline=True)
+    assert session_of(resolved.write(tmp_path / "deep" / "experiment.yaml")) == resolved
 
 
 def test_a_name_is_looked_for_in_the_folders_above_however_its_path_is_written(
@@ -63,7 +64,9 @@ def test_a_name_is_looked_for_in_the_folders_above_however_its_path_is_written(
     deep.mkdir(parents=True)
     monkeypatch.chdir(deep)
     assert load_experiment("mine") == load_experiment("../../experiments/mine.yaml")
-    with pytest.raises(BadInputError, match=r"no experiment 'other'; there are .*mine"):
+    with pytest.raises(
+        BadInputError, match=r"no experiment 'other'; There are .*mine.*bundled-dev"
+    ):
         load_experiment("other")
 
 

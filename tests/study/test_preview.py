@@ -1,7 +1,6 @@
 """A preview counts the calls of each model without calling any."""
 
 import re
-from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -13,7 +12,7 @@ from workbench.llm.client import Client
 from workbench.llm.send import scripted
 from workbench.prompts import load
 from workbench.store import Store
-from workbench.study.experiment import experiment_of
+from workbench.study.experiment import session_of
 from workbench.study.preview import previewed, stand_in
 from workbench.study.study import open_study
 from workbench.types import Request
@@ -74,7 +73,7 @@ def test_at_worst_every_reply_is_as_long_as_its_call_allows_however_short_earlie
 
     def worst(most):
         given = {"model": "openai/gpt-4", "parameters": {"openai/gpt-4": {"max_tokens": most}}}
-        whole = replace(experiment_of("bundled-dev"), **given)
+        whole = session_of("bundled-dev").with_settings(given)
         with previewed(whole) as few, open_study(few, limit=10) as study:
             study.run(study.direct())
         return float(capsys.readouterr().out.partition("at worst $")[2].partition(";")[0])

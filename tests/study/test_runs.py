@@ -63,7 +63,9 @@ def test_on_spider_an_empty_result_is_not_suspect_unless_the_experiment_says_so(
 ):
     study, _ = several
     benchmark = replace(study.benchmark, sense=sense, questions=study.benchmark.questions[:1])
-    here = replace(study, benchmark=benchmark, experiment=replace(study.experiment, suspect=told))
+    here = replace(
+        study, benchmark=benchmark, session=study.session.with_settings({"suspect": told})
+    )
     system = here.with_settings(mac_sql())
     assert [step.suspect for step in (*system.fix, system.select)] == [expected] * 2
 

@@ -95,7 +95,8 @@ def pooled(study: Study) -> tuple[Study, Candidates]:
                     found[one.question_id] = (*found.get(one.question_id, ()), own)
         models = study.stamp.of(pd.DataFrame({"run": [run.id for run in runs]})).models
         model = f"{models}, the answers of {len(runs)} systems"
-    return replace(study, experiment=replace(study.experiment, model=model)), found
+    experiment = replace(study.experiment, model=model)
+    return replace(study, session=replace(study.session, experiment=experiment)), found
 
 
 def best_first(trials: pd.DataFrame) -> pd.DataFrame:
