@@ -1,5 +1,6 @@
 """A preview counts the calls of each model without calling any."""
 
+import os
 import re
 
 import pytest
@@ -92,3 +93,15 @@ def test_a_model_that_runs_in_this_process_is_not_asked():
     assert "tugs" in reply["choices"][0]["message"]["content"]
     keys = {endpoint("inside/model", url) for url in ("", "http://stand-in.invalid")}
     assert len(keys) == 2  # so that the parser's replies are not taken for the model's
+
+
+@pytest.mark.parametrize("before", [None, "/somewhere"])
+def test_a_preview_leaves_the_environment_as_it_was(monkeypatch, before, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("WORKBENCH_HOME")
+    if before:
+        monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "given"))
+    known = os.environ.get("WORKBENCH_HOME")
+    with previewed(session_of("bundled-dev")) as few, open_study(few, limit=1) as study:
+        study.run(study.direct())
+    assert os.environ.get("WORKBENCH_HOME") == known
