@@ -1,6 +1,7 @@
 """A workbench for text-to-SQL research: cached model calls, safe execution, honest judging.
 
-`import workbench as wb` gives the names that `__init__.pyi` lists. Each is imported when it is first used.
+`import workbench as wb` gives the names that `__init__.pyi` lists. Each is imported when it is
+first used.
 """
 
 # Only `sys` is imported: the worker that runs untrusted SQL imports this package without site-packages.

@@ -141,7 +141,7 @@ class Lab:
         return answers
 
     def _replies(self, requests: Sequence[Request]) -> list[list[Completion]]:
-        """Return the replies to each request, two where the first is cut off; the last one counts."""
+        """Return the replies to each request, two where one is cut off; the last one counts."""
         replies = [[completion] for completion in self.client.complete_many(requests)]
         longer: dict[int, Request] = {}
         for n, request in enumerate(requests):
@@ -157,7 +157,7 @@ class Lab:
         return replies
 
     def longer(self, request: Request, reply: Completion) -> Request | None:
-        """Return the request with more room, if its reply was cut off at a limit that no user set."""
+        """Return the request with more room, if its reply was cut off at our limit."""
         given = calls.given_for(request.model, request.prompt, self.parameters)
         ours = "max_tokens" in request.parameters and not given.keys() & calls.LIMITS
         if reply.finish_reason != "length" or not ours:
@@ -206,11 +206,11 @@ class Lab:
         threads: int = 0,
         progress: Callable[[int, int], object] | None = None,
     ) -> list[R]:
-        """Return the results of `do` for all items, in their order; `do` asks models or runs queries.
+        """Return `do` of all items, in their order; `do` asks models or runs queries.
 
-        `threads` is the number of threads, by default one for each item. After an error or Ctrl-C no
-        item begins, and those that have begun are waited for until a second Ctrl-C; after Ctrl-C, or
-        where `threads` is given, they send nothing more.
+        `threads` is the number of threads, by default one for each item. After an error or Ctrl-C
+        no item begins, and those that have begun are waited for until a second Ctrl-C; after
+        Ctrl-C, or where `threads` is given, they send nothing more.
         """
         todo = list(items)
         one_after_another = not threads and (len(todo) < 2 or not self.at_once)
@@ -263,7 +263,7 @@ class Lab:
         return self.executor.execute_many([(path, sql) for sql in queries], self.limits)
 
     def run_candidates(self, question: Question, made: Iterable[Candidate]) -> tuple[Trial, ...]:
-        """Return a trial of each candidate, run if it has SQL; a generator's candidates are numbered."""
+        """Return a trial of each candidate, run if it has SQL, and numbered by its generator."""
         numbers: dict[str, count[int]] = defaultdict(count)
         candidates = [replace(c, sample=next(numbers[c.generator])) for c in made]
         executions = iter(self.run_many(question, [c.sql for c in candidates if c.sql]))
@@ -283,7 +283,7 @@ def _answer(read: Reader[T], replies: Sequence[Completion]) -> Answer[T]:
 
 
 def _again(request: Request, unread: Answer[Any]) -> Request:
-    """Return the request with the unread reply, without its thought, and the form that is wanted."""
+    """Return the request with the unread reply, without its thought, and the wanted form."""
     text = unread.completion.text
     ask = f"That could not be read. Answer only with {unread.wanted}."
     reply = {"role": "assistant", "content": answer(text) or text}
@@ -293,7 +293,7 @@ def _again(request: Request, unread: Answer[Any]) -> Request:
 
 @lru_cache(maxsize=64)
 def _schema(path: Path, changed: tuple[int, ...]) -> Schema:
-    """Return the schema of a file; `changed` has the times at which it and its write-ahead log changed."""
+    """Return the schema of a file; `changed` has the times at which it and its log changed."""
     del changed  # a part of the key under which the schema is cached
     schema = with_examples(read_schema(path), path)
     folder = path.parent / "database_description"

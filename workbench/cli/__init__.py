@@ -44,7 +44,7 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line. A mistake of the caller is one line on standard error and exit code 2."""
+    """Run the command line; a caller's mistake is one line on standard error and exit code 2."""
     stop_on_signals()
     warnings.showwarning = lambda message, *_, **__: print(f"workbench: {message}", file=sys.stderr)
     streams: Any = VisibleStream(sys.stdout), VisibleStream(sys.stderr)

@@ -39,9 +39,9 @@ def ask(
 ) -> None:
     """Answer a question about a database.
 
-    DATABASE is an SQLite file, or the name of a bundled database, such as harbour. Column descriptions are read from
-    a folder database_description beside the file. Prints the answer, its SQL, why it was chosen and what it cost;
-    the exit code is 1 where there is no answer.
+    DATABASE is an SQLite file, or the name of a bundled database, such as harbour. Column
+    descriptions are read from a folder database_description beside the file. Prints the answer, its
+    SQL, why it was chosen and what it cost; the exit code is 1 where there is no answer.
     """
     path = _database(database)
     if not question.strip():
@@ -72,7 +72,7 @@ def _database(name: str) -> Path:
 
 
 def _told(selection: Selection, *, parser: bool) -> str:
-    """Return the text to print: words that the parser did not understand, the answer, its SQL, and why it was chosen."""
+    """Return what is printed: what the parser did not understand, the answer, its SQL, and why."""
     trial, trials = selection.trial, selection.trials
     if trial is None or not trial.candidate.sql.strip():
         first = trials[0].candidate if trials else Candidate("", "")

@@ -1,4 +1,4 @@
-"""Options that commands share, options made from a dataclass, and the systems by their short names."""
+"""Options that commands share, options made from a dataclass, and systems by short names."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from workbench.study.systems import SYSTEMS
 
 
 def settings(kind: type) -> Callable[[Any], Any]:
-    """Return a decorator: an option for each field of a dataclass whose default is a number or a bool."""
+    """Return a decorator: an option for each field of a dataclass with a number or a bool."""
 
     def add(command: Any) -> Any:
         for field in reversed(fields(kind)):
@@ -72,7 +72,7 @@ cluster = click.option(
     "--cluster",
     default="",
     metavar="ADDRESS",
-    help="Compute on a Dask cluster: tcp://HOST:8786, a scheduler file, or local:4 for 4 workers here.",
+    help="Compute on a Dask cluster: tcp://HOST:8786, a scheduler file, or local:4 for workers here.",
 )
 preview = click.option(
     "--preview", is_flag=True, help="Estimate calls and cost from three questions; pay nothing."
@@ -80,7 +80,7 @@ preview = click.option(
 predictions = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 
 
-# Annotations are quoted: to look a System or a Lab up imports the steps, which most commands do not need.
+# Annotations are quoted: looking a System or a Lab up imports the steps.
 def make_system(name: str, model: str, judge: str = "") -> "wb.System":
     """Return the system of that short name on one model, with `judge` for its selector."""
     for named in filter(None, (model, judge)):
@@ -108,7 +108,7 @@ def open_lab(
 
 
 def check_writable(path: Path, *read: Path | str) -> None:
-    """Refuse a path that cannot be written, or that is a file which the command reads, before the work starts."""
+    """Refuse a path that cannot be written, or that the command reads, before the work starts."""
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise BadInputError(f"{path}: cannot be written; name another place")
     if path.exists() and any(Path(other).exists() and path.samefile(other) for other in read):

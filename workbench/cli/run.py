@@ -1,4 +1,4 @@
-"""`workbench run` runs a system, `reproduce` an experiment's notebooks, and `trace` shows what is behind a number."""
+"""`workbench run` a system, `reproduce` an experiment, and `trace` what is behind a number."""
 
 import re
 import sys
@@ -34,9 +34,9 @@ _SYSTEMS = ", ".join(f"{name} ({named.about})" for name, named in SYSTEMS.items(
 @click.command(
     help=f"""Run SYSTEM over a benchmark and print its execution accuracy and cost.
 
-    SYSTEM is one of {_SYSTEMS}. The table and the answers are saved in the folder runs. `workbench evaluate` judges the
-    answers again in every sense, and `workbench trace` shows the SQL and calls behind a row of the table. Running again
-    asks only for what is missing.
+    SYSTEM is one of {_SYSTEMS}. The table and the answers are saved in the folder runs. `workbench
+    evaluate` judges the answers again in every sense, and `workbench trace` shows the SQL and calls
+    behind a row of the table. Running again asks only for what is missing.
     """
 )
 @click.argument("system", type=click.Choice(list(SYSTEMS)), metavar="SYSTEM")
@@ -135,8 +135,8 @@ def reproduce(
 ) -> None:
     """Run the notebooks of EXPERIMENT and draw the papers' tables and figures.
 
-    EXPERIMENT is a name in the folder experiments, or a YAML file. The default, embedded, needs no key and no network.
-    A notebook that is unchanged since its last run is not run again.
+    EXPERIMENT is a name in the folder experiments, or a YAML file. The default, embedded, needs no
+    key and no network. A notebook that is unchanged since its last run is not run again.
     """
     settings = load_experiment(experiment)
     settings = replace(settings, batch=batch or settings.batch)
@@ -191,10 +191,11 @@ def _replayed(pack: Path, log: Path) -> str:
     "--question", "ids", multiple=True, metavar="ID", help="Show its calls; may be repeated."
 )
 def trace(data: Path, row: int, ids: tuple[str, ...]) -> None:
-    """Show the questions behind a number: right or wrong, the prediction, gold, and the sizes of both results.
+    """Show the questions behind a number: right or wrong, both queries, and both results' sizes.
 
-    DATA is the .csv beside a figure or table, and ROW the number of a row, from 0. With --question, each candidate is
-    shown in full, and each call with its prompt and reply. Calls of retrieval and pruning are not listed.
+    DATA is the .csv beside a figure or table, and ROW the number of a row, from 0. With --question,
+    each candidate is shown in full, and each call with its prompt and reply. Calls of retrieval and
+    pruning are not listed.
     """
     with Cache() as store:
         counted, trials = back.trace(data, row, store)
@@ -215,6 +216,5 @@ def trace(data: Path, row: int, ids: tuple[str, ...]) -> None:
         print(f"{store.path} on {back.this_machine()}\n")
         if len(trials):
             print(back.questions_of(trials, store).to_string(index=False, max_colwidth=60))
-            print(
-                f"\nOne question in full: {join(['workbench', 'trace', str(data), str(row)])} --question ID"
-            )
+            again = join(["workbench", "trace", str(data), str(row)])
+            print(f"\nOne question in full: {again} --question ID")

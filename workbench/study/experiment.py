@@ -1,7 +1,7 @@
-"""An experiment as its YAML file describes it: a benchmark, models, and notebooks with their parameters.
+"""An experiment as its YAML file has it: a benchmark, models, and notebooks with parameters.
 
-The whole file is checked before anything runs. A folder that differs between machines is written with an environment
-variable, such as `$BIRD`.
+The whole file is checked before anything runs. A folder that differs between machines is written
+with an environment variable, such as `$BIRD`.
 """
 
 import os
@@ -42,7 +42,7 @@ class _Variables(dict[str, str]):
 
 
 def _placed(path: Any, told: pydantic.ValidationInfo) -> Any:
-    """Return a path in a file with its variables replaced; a relative one starts at the file's folder."""
+    """Return a path with its variables replaced; a relative one starts at the file's folder."""
     if not isinstance(path, str) or told.context is None:
         return path
     return told.context / Path(Template(path).substitute(_Variables())).expanduser()
@@ -134,7 +134,7 @@ class Experiment:
 
 @dataclass(frozen=True, config=_CONFIG)
 class Session:
-    """An experiment with what is said of one run of it, which `reproduce` passes to its notebooks."""
+    """An experiment and what is said of one run of it: what `reproduce` passes to notebooks."""
 
     experiment: Experiment
     figures: Path | None = None  # where figures are saved
@@ -180,13 +180,13 @@ def _unknown(setting: str, known: Iterable[str]) -> str:
 
 
 def shipped(name: str) -> Path:
-    """Return the folder `notebooks` or `experiments`, in the installed package or beside it in a checkout."""
+    """Return the folder `notebooks` or `experiments`, packaged or beside the package."""
     inside = _PACKAGE / "_shipped" / name
     return inside if inside.is_dir() else _PACKAGE.parent / name
 
 
 def find_experiment(name: str) -> Path:
-    """Return an experiment's file by its path, or by its name in the nearest folder `experiments`, upwards."""
+    """Return an experiment's file by its path, or by name in the nearest `experiments` above."""
     if name.endswith((".yaml", ".yml")):
         return Path(name)
     here = Path.cwd()
@@ -198,9 +198,10 @@ def find_experiment(name: str) -> Path:
     if name not in known:
         near = get_close_matches(name, [*known, *BENCHMARKS], 1)
         hint = f"did you mean {near[0]!r}? " if near else ""
+        experiments, benchmarks = ", ".join(sorted(known)), ", ".join(BENCHMARKS)
         raise BadInputError(
-            f"no experiment {name!r}; {hint}There are the experiments {', '.join(sorted(known))} and"
-            f" the benchmarks {', '.join(BENCHMARKS)}. Give one of these names, or the path of a YAML file"
+            f"no experiment {name!r}; {hint}There are the experiments {experiments} and the"
+            f" benchmarks {benchmarks}. Give one of these names, or the path of a YAML file"
         )
     return known[name]
 
@@ -227,7 +228,7 @@ def session_of(experiment: str | Path | Experiment | Benchmark | Session) -> Ses
 
 
 def load_experiment(name: str) -> Experiment:
-    """Return the experiment of that name or path, checked. Opening it checks the benchmark's folder."""
+    """Return the experiment of that name or path, checked; opening it checks the benchmark."""
     path = find_experiment(name)
     return _experiment_in(path, read_yaml(path))
 

@@ -1,8 +1,9 @@
-"""The cost of an experiment or a run: a stand-in answers a few questions, in a cache that is thrown away.
+"""The cost of an experiment or a run: a stand-in answers a few questions, in a temporary cache.
 
-A call that the user's own cache holds gets its reply from there, and counts as cached. The numbers of calls are scaled
-up to all questions. They are estimates: the stand-in, the embedded parser, fails more or less often than a model does,
-and calls that the questions of a database share are counted for each question.
+A call that the user's own cache holds gets its reply from there, and counts as cached. The numbers
+of calls are scaled up to all questions. They are estimates: the stand-in, the embedded parser,
+fails more or less often than a model does, and calls that the questions of a database share are
+counted for each question.
 """
 
 import os
@@ -31,7 +32,8 @@ from workbench.types import Completion, Request
 
 _PARSER = "embedded/parser"
 _TOKEN = 4  # letters, about
-_NOTED = """SELECT prompt, model, parameters ->> 'service_tier', sum(reply ->> 'calls'), sum(reply ->> 'cached'),
+_NOTED = """SELECT prompt, model, parameters ->> 'service_tier',
+    sum(reply ->> 'calls'), sum(reply ->> 'cached'),
     avg(input_tokens), max(reply ->> 'limit') FROM calls GROUP BY 1, 2, 3"""
 
 
@@ -53,7 +55,7 @@ def client_of(session: Session, store: Cache, budget: Budget, weight: float) -> 
 
 
 class LoggingClient(Client):
-    """Adds the key of each request to a file, so that a pack of replies is compared with what was asked."""
+    """Adds each request's key to a file, to compare a pack of replies with what was asked."""
 
     def __init__(self, store: Cache, log: Path, **settings: Any) -> None:
         super().__init__(store, **settings)
@@ -67,7 +69,7 @@ class LoggingClient(Client):
 
 
 def _noted(users: Client | None, weight: float, request: Request, *_: object) -> Reply:
-    """Return the reply from the user's cache, else the stand-in's, with what the estimate counts."""
+    """Return the reply of the user's cache, else the stand-in's, with what the estimate counts."""
     reply = stand_in(request)
     counts = {"cached": 0.0, "calls": weight}
     if users and (known := users.cached(request)):
@@ -98,7 +100,7 @@ def stand_in(request: Request) -> Reply:
 
 @contextmanager
 def previewed(experiment: Experiment | Session) -> Iterator[Session]:
-    """Yield the experiment on three questions, in a home that is deleted at the end, when the estimate is printed."""
+    """Yield the experiment on three questions, in a temporary home; then print the estimate."""
     session = session_of(experiment)
     before = os.environ.get("WORKBENCH_HOME")
     with Cache() as store, tempfile.TemporaryDirectory(prefix="preview") as folder:
@@ -115,7 +117,7 @@ def previewed(experiment: Experiment | Session) -> Iterator[Session]:
 
 
 def estimated(made: Store, store: Store) -> str:
-    """Return a table of the calls in a preview's cache, by prompt and model, and their cost in one line."""
+    """Return a table of a preview's calls, by prompt and model, and their cost in one line."""
     calls_by_prompt = made.read(_NOTED)
     if not calls_by_prompt:
         raise BadInputError("nothing asked a model, so there is no cost to estimate")

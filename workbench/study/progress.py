@@ -11,7 +11,7 @@ from workbench.terminal import bar_stream
 
 
 class Progress(tqdm):  # type: ignore[misc]
-    """Shows the questions that are done, calls asked and cached, and dollars. `solve_all` calls it."""
+    """Shows the questions that are done, calls asked and cached, and dollars."""
 
     def __init__(self, name: str, total: int) -> None:
         how: dict[str, Any] = {"file": bar_stream(), "disable": None, "delay": 1, "leave": False}

@@ -1,8 +1,9 @@
-"""Run an experiment's notebooks by Papermill, each in a thread, as many at once as there are processors.
+"""Run an experiment's notebooks by Papermill, as many at once as there are processors.
 
-A notebook that fails stops no other. A notebook is not run again while its inputs and files are unchanged: a hash of
-both stands in the metadata of its executed copy. The calls of a stopped notebook are cached, so a second run goes on
-from there. Progress is read from the cache: the calls since the start, and their cost.
+A notebook that fails stops no other. A notebook is not run again while its inputs and files are
+unchanged: a hash of both stands in the metadata of its executed copy. The calls of a stopped
+notebook are cached, so a second run goes on from there. Progress is read from the cache: the calls
+since the start, and their cost.
 """
 
 import ast
@@ -56,8 +57,8 @@ _LIBRARIES = (
     "sqlglot",
 )
 _ASIDE = ("notebooks", "about", "batch", "path", "folder")  # settings on which no number depends
-# A kernel stops at SIGTERM as at Ctrl-C, and stores the replies under way. It is interrupted when it ends, too, which
-# its own log would call an error.
+# A kernel stops at SIGTERM as at Ctrl-C, and stores the replies under way. Jupyter interrupts it
+# when it ends, too, which its own log would call an error.
 _KERNEL = (
     "--IPKernelApp.exec_lines=from workbench.terminal import stop_on_signals; stop_on_signals()",
     "--IPKernelApp.log_level=CRITICAL",
@@ -98,7 +99,7 @@ class Job:
         return False
 
     def missing(self) -> int:
-        """The number of questions behind the figures and tables that have no answer, since a call failed."""
+        """Return how many questions behind the figures have no answer, since a call failed."""
         runs = {run for record in self.records.values() if record for run in record["runs"]}
         lost = "SELECT 1 FROM runs, json_each(selections) WHERE value ->> 0 = '' AND runs.id IN"
         with Store() as store:
@@ -150,9 +151,10 @@ def _notebook(name: str, folder: Path) -> Path:
 
 
 def run(jobs: Sequence[Job], *, at_once: int | None = None) -> str:
-    """Run the jobs whose inputs or files have changed, and return what was asked and spent, as text.
+    """Run the jobs whose inputs or files have changed; return what was asked and spent, as text.
 
-    Ctrl-C interrupts the kernels and waits for the calls under way in them; a second Ctrl-C kills the kernels.
+    Ctrl-C interrupts the kernels and waits for the calls under way in them; a second Ctrl-C kills
+    the kernels.
     """
     for job in jobs:
         job.state = "unchanged" if job.unchanged() else "waiting"
@@ -176,7 +178,7 @@ def run(jobs: Sequence[Job], *, at_once: int | None = None) -> str:
 
 
 class _Kernel(AsyncKernelManager):
-    """A kernel that another thread can signal. With a fixed hash seed, sums over a set are always the same."""
+    """A kernel that another thread can signal, with a fixed hash seed for sums over sets."""
 
     stopping: ClassVar = threading.Event()
     started: ClassVar[WeakSet["_Kernel"]] = WeakSet()
@@ -247,7 +249,7 @@ def _told(error: Exception) -> str:
 
 
 def _shared_hash(experiment: Experiment) -> str:
-    """A hash of what all notebooks of an experiment depend on: code, data, labels, settings, servers, libraries."""
+    """Return a hash of what all notebooks depend on: code, data, labels, settings, libraries."""
     names = [field.name for field in fields(experiment) if field.name not in _ASIDE]
     data: list[Any] = [[name, repr(getattr(experiment, name))] for name in names]
     for name in filter(None, (experiment.benchmark, experiment.train)):
@@ -292,7 +294,7 @@ def _hash(content: bytes) -> str:
 
 
 class _Progress:
-    """Prints a line for each notebook that ends, and progress: one line that changes, or without a terminal one each 30 s."""
+    """Prints a line for each notebook that ends, and how far all are, now and then."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -304,7 +306,7 @@ class _Progress:
         self._calls, self._runs = store.read(last_call)[0][0], store.read(last_run)[0][0]
 
     def spent(self) -> str:
-        """Return the calls asked since the start, those of the new runs that were cached, and the dollars."""
+        """Return the calls asked since the start, those that were cached, and the dollars."""
         select = "SELECT count(*), total(cost), count(*) - count(cost) FROM calls WHERE rowid > ?"
         asked, paid, unpriced = self._store.read(select, [self._calls])[0]
         select = "SELECT rowid, selections FROM runs WHERE rowid > ? ORDER BY rowid"

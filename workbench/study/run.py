@@ -1,4 +1,4 @@
-"""A run: a system's candidates and answers for every question, with verdicts, as tables; and runs side by side."""
+"""A run: a system's candidates and answers with their verdicts; and runs side by side."""
 
 import math
 from collections import Counter
@@ -34,9 +34,10 @@ _NO_ANSWER = {"sql": "", "status": "missing", "correct": False}
 class Run:
     """`trials` has a row for every final candidate, `questions` one for every question.
 
-    `correct` is execution accuracy in the benchmark's own sense, BIRD's or Spider's. `correct_first`, `first_sql` and
-    `first_status` are of a candidate before it was fixed. Costs are those of all calls that a question needs, paid now
-    or cached; `paid` has those that this run made. `metrics` names the columns of `questions` that are of one's own.
+    `correct` is execution accuracy in the benchmark's own sense, BIRD's or Spider's.
+    `correct_first`, `first_sql` and `first_status` are of a candidate before it was fixed. Costs
+    are those of all calls that a question needs, paid now or cached; `paid` has those that this run
+    made. `metrics` names the columns of `questions` that are of one's own.
     """
 
     id: str
@@ -48,7 +49,7 @@ class Run:
     stamp: Stamp = field(repr=False)
     metrics: tuple[str, ...] = field(default=(), repr=False)
     paid: Tally = field(default_factory=Tally, repr=False)
-    # By prompt, the replies of this run that were unread and asked for again, and those unread then.
+    # By prompt, the replies that were unread and asked for again, and those unread then.
     asked_again: Counter[str] = field(default_factory=Counter, repr=False)
     unread: Counter[str] = field(default_factory=Counter, repr=False)
 
@@ -58,7 +59,7 @@ class Run:
 
     @property
     def answers(self) -> pd.DataFrame:
-        """The answers as predictions (question_id, generator, sample, sql, db_id) of one generator, the run."""
+        """The answers as predictions of one generator, the run, with their db_id."""
         return self.questions.assign(generator=self.name, sample=0)[[*COLUMNS, "db_id"]]
 
     @property
@@ -76,7 +77,7 @@ class Run:
         return table_of({self.name: self}, self.stamp, accuracy)
 
     def costs(self) -> "Table":
-        """Return one row: EX with its interval, and the mean calls, tokens and dollars of a question."""
+        """Return one row: EX with its interval, and a question's mean calls, tokens and dollars."""
         return table_of({self.name: self}, self.stamp, costs)
 
 
@@ -97,7 +98,7 @@ class Table(pd.DataFrame):
         return table
 
     def beside(self, paper: str, source: str, **options: Any) -> tables.ResultTable:
-        """The table beside the paper's; `options` are `columns`, `title` and `note` of `tables.beside`."""
+        """Return the table beside the paper's; `options` are those of `tables.beside`."""
         if self.empty:
             options["note"] = f"No rows of ours: this experiment is on {self.stamp.benchmark}."
         elif "change low" in self:
@@ -110,7 +111,7 @@ class Table(pd.DataFrame):
         return tables.alone(pd.DataFrame(self), self.stamp, title, note)
 
     def _repr_html_(self) -> str:
-        """Show the rows as a saved table shows them: rounded, with intervals and without ids of runs."""
+        """Return the rows as a saved table shows them: rounded, without ids of runs."""
         if "run" in self and self.columns[0] == "system":
             return str(self.alone("")._repr_html_())
         with pd.option_context("display.html.use_mathjax", False):  # a `$` opens no formula
@@ -130,7 +131,7 @@ class Runs(dict[str, Run]):
         return pd.concat(run.questions.assign(system=name) for name, run in self.items())
 
     def accuracy(self, against: str = "", by: str = "") -> Table:
-        """EX of each run; its change `against` one of them, with the interval; or EX at each value `by` a column."""
+        """Return EX of each run, with the change `against` one, or EX `by` a column's values."""
         if not by:
             return self._compared(table_of(self, self._stamp, accuracy), against)
         levels = ordered(filter(None, self.questions[by].unique()))
@@ -143,12 +144,12 @@ class Runs(dict[str, Run]):
         return Table.of(across(pd.DataFrame(rows), by), self._stamp)
 
     def costs(self, against: str = "") -> Table:
-        """EX of each run, and the mean calls, tokens and dollars of a question, whether paid now or cached."""
+        """Return EX of each run, and a question's calls, tokens and dollars, paid now or cached."""
         return self._compared(table_of(self, self._stamp, costs), against)
 
     def differences(self, against: str | None = None) -> Picture:
         """The paired differences against a run, by default the first, as a figure."""
-        from workbench.report.figures import paired_differences  # noqa: PLC0415  numbers need no seaborn
+        from workbench.report.figures import paired_differences  # noqa: PLC0415  draws
 
         return paired_differences(self.questions, against, stamp=self._stamp)
 
@@ -191,7 +192,7 @@ def metric_cells(run: Run) -> dict[str, float]:
 
 
 def accuracy(frame: pd.DataFrame, label: str = "") -> dict[str, Any]:
-    """A row of a table: the mean of `correct` in percent, its interval clustered by database, and N.
+    """Return a row: the mean of `correct` in percent, its interval clustered by database, and N.
 
     A frame of trials weighs every question alike, however many trials it has.
     """
@@ -207,7 +208,7 @@ def accuracy(frame: pd.DataFrame, label: str = "") -> dict[str, Any]:
 
 
 def costs(questions: pd.DataFrame, label: str = "") -> dict[str, Any]:
-    """The accuracy, and the mean calls, tokens and dollars of a question; NaN dollars are unknown."""
+    """Return the accuracy, and a question's mean calls, tokens and dollars; NaN is unknown."""
     return accuracy(questions, label) | {
         "calls": questions["calls"].mean(),
         "tokens": (questions["input_tokens"] + questions["output_tokens"]).mean(),
@@ -216,7 +217,7 @@ def costs(questions: pd.DataFrame, label: str = "") -> dict[str, Any]:
 
 
 def across(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Accuracies as a wide table: a row for each system, EX with its interval for each value of a column."""
+    """Return a row for each system: EX with its interval for each value of a column."""
     wide: list[dict[str, Any]] = []
     for system, part in rows.groupby("system", sort=False):
         row: dict[str, Any] = {"system": system, "n": part["n"].max()}
@@ -260,7 +261,7 @@ def run_tables(
 def _verdicts(
     benchmark: Benchmark, records: Mapping[str, QuestionRecords], executor: Executor
 ) -> dict[tuple[str, str], bool]:
-    """Return whether a query is right, by question and query: of golds, candidates and first candidates."""
+    """Return whether a query is right, by question and query."""
     golds = [(question.id, benchmark.golds[question.id].sql) for question in benchmark.questions]
     fingerprints: dict[tuple[str, str], str] = {}
     for id_, _ in golds:

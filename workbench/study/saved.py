@@ -1,7 +1,8 @@
-"""The committed files of an experiment: figures and tables with their data, executed notebooks, and one page of all.
+"""The committed files of an experiment: figures and tables with their data, notebooks, a page.
 
-index.json has for each figure and table the stamp of its numbers, the ids and names of their runs, the paper's claims,
-and a table as Markdown. The files contain no time and no path, so saving the same numbers again does not change them.
+index.json has for each figure and table the stamp of its numbers, the ids and names of their runs,
+the paper's claims, and a table as Markdown. The files contain no time and no path, so saving the
+same numbers again does not change them.
 """
 
 import fcntl
@@ -43,7 +44,7 @@ SAVED = re.compile(r"""\.save\((?:\\n|[\s",])*(?:study, )?\\?["'](\w+)""")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement of a paper. `holds` is None where no language model answered; `detail` gives our numbers."""
+    """A statement of a paper; `holds` is None where a parser answered; `detail` has our numbers."""
 
     text: str
     holds: bool | None
@@ -62,7 +63,7 @@ def read_index(folder: Path) -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A saved figure or table: a cell shows it, and a paper's claims about it are stored beside it."""
+    """A saved figure or table, which a cell shows, with a paper's claims about it."""
 
     name: str
     shown: Figure | ResultTable
@@ -71,10 +72,11 @@ class Piece:
     judged: bool = True  # a parser's answers judge no claim
 
     def claim(self, text: str, holds: "bool | pd.Series[Any]", of: object = None) -> Claim:
-        """Store whether a claim of the paper holds, in place of an earlier verdict on the same claim.
+        """Store whether a claim of the paper holds, in place of an earlier verdict on it.
 
-        `holds` may have a verdict for each row: the claim holds if all do. `of` are the numbers that the claim is about,
-        by their labels, or a sentence; by default those of the saved column that the verdicts are named after.
+        `holds` may have a verdict for each row: the claim holds if all do. `of` are the numbers
+        that the claim is about, by their labels, or a sentence; by default those of the saved
+        column that the verdicts are named after.
         """
         judged = self.judged
         if isinstance(holds, pd.Series):
@@ -187,7 +189,7 @@ def write_executed(executed: Path, figures: Path, experiment: Path) -> None:
 
 
 def _linked(output: dict[str, Any], png: str) -> dict[str, Any]:
-    """Return the output with a link to the saved figure in place of its image, and without style sheets."""
+    """Return the output with a link in place of its image, and without style sheets."""
     data = output["data"]
     if data.keys() & {"image/png", "image/svg+xml"}:
         data = {"text/markdown": f"![{png}]({png}.png)" if png else "a figure that was not saved"}
@@ -198,7 +200,7 @@ def _linked(output: dict[str, Any], png: str) -> dict[str, Any]:
 
 
 def write_gallery(figures: Path) -> Path:
-    """Write README.md in the folder of all figures. Runs with a limit, in folders like `embedded-3`, are left out."""
+    """Write README.md in the folder of all figures, without runs with a limit, as `embedded-3`."""
     lines = ["# Figures"]
     for folder in sorted(path for path in figures.iterdir() if path.is_dir()):
         experiment = figures.parent / "experiments" / f"{folder.name}.yaml"
@@ -212,7 +214,7 @@ def write_gallery(figures: Path) -> Path:
 
 
 def _order(name: str) -> tuple[Any, ...]:
-    """Sort by paper; in a paper, numbered tables and figures come first, then the others by name."""
+    """Sort by paper; in a paper, numbered pieces come first, then the others by name."""
     word, *_ = name.split("_")
     numbered = re.match(r"[^_]+_(?:figure|table|section)_(\d+)", name)
     paper = list(_PAPERS).index(word) if word in _PAPERS else len(_PAPERS)
@@ -236,7 +238,7 @@ def _page(folder: Path, index: Mapping[str, Mapping[str, Any]]) -> Iterator[str]
 
 
 def _piece(folder: str, name: str, record: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines about a figure or table: its heading, itself, its stamp and the paper's claims."""
+    """Yield the lines about a figure or table: heading, itself, stamp and the paper's claims."""
     first, *words = name.split("_")
     label = (" ".join(words) or name).capitalize()
     source = (_PAPERS.get(first, first), " ".join(words[:2]))

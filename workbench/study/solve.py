@@ -1,11 +1,12 @@
 """Run a system on many questions; each question is solved once, and what came of it is cached.
 
-A question has two records: `attempts` has its candidates, `selections` which of them was chosen, so that systems that
-differ only in their selector share their candidates. Their keys hash all that they depend on: question, database,
-steps, endpoints, prompts, and this package's code that steps can reach. Where a call failed, no record is cached.
+A question has two records: `attempts` has its candidates, `selections` which of them was chosen, so
+that systems that differ only in their selector share their candidates. Their keys hash all that
+they depend on: question, database, steps, endpoints, prompts, and this package's code that steps
+can reach. Where a call failed, no record is cached.
 
-Processes may share a run: each locks the question that it solves, whatever the system, so that two notebooks make each
-call once. What others have locked is left until they have cached it.
+Processes may share a run: each locks the question that it solves, whatever the system, so that two
+notebooks make each call once. What others have locked is left until they have cached it.
 """
 
 import math
@@ -56,7 +57,7 @@ Record = Mapping[str, Any]
 
 
 class Keys(NamedTuple):
-    """The keys of a question; "" where a step has no source, so that no later process knows it again."""
+    """The keys of a question; "" where a step has no source, which no later process knows again."""
 
     context: str = ""  # after pruning
     candidates: str = ""
@@ -64,7 +65,7 @@ class Keys(NamedTuple):
 
 
 class QuestionRecords(NamedTuple):
-    """The records of a question. A candidate is a list: its queries before each fix, and the last one."""
+    """The records of a question; a candidate is its queries before each fix, and the last one."""
 
     key: str  # of the selection's record; "" if it is not cached, as after a failed call
     candidates: Record
@@ -79,9 +80,10 @@ def solve_all(
     cluster: "distributed.Client | None" = None,
     fresh: bool = False,
 ) -> dict[str, QuestionRecords]:
-    """Return the records of each question, by its id, solved in threads of this process or on a cluster.
+    """Return the records of each question, by its id, solved in threads or on a cluster.
 
-    `progress` is called with the number of questions done and the tally of calls. `fresh` forgets what is cached.
+    `progress` is called with the number of questions done and the tally of calls. `fresh` forgets
+    what is cached.
     """
     keys, locks = keys_of(system, questions, lab), Locks(lab.client.cache.path)
     if fresh:
@@ -177,7 +179,7 @@ def _solve_on(
     from workbench.cluster import each  # noqa: PLC0415  Dask, an extra
 
     share = len(questions) / max(1, sum(client.nthreads().values()))
-    # Chunks that compute are small, so that all workers end together; others wait for models together.
+    # Chunks that compute are small, so that all workers end together; others wait together.
     size = math.ceil(min(16, share) if lab.at_once else min(4, share / 4))
     mine = {q.id: q for q in questions if locks.acquire(lock_name(q))}
     try:
@@ -212,7 +214,8 @@ def prepared(
 ) -> tuple[tuple[Context, ...], Mapping[str, float]]:
     """Return the contexts after retrieval and after each step of pruning, and what they cost.
 
-    They are gathered once in this process for all systems with the same steps of retrieval and pruning.
+    They are gathered once in this process for all systems with the same steps of retrieval and
+    pruning.
     """
     # A worker has a cache for each driver, and the calls of a context are cached in that one alone.
     place = f"{lab.client.cache.path} {key}"
@@ -229,7 +232,7 @@ def prepared(
 
 
 def selection_of(records: QuestionRecords, question: Question, lab: Lab) -> Selection:
-    """Return the selection that a question's records describe, with every execution read from the cache."""
+    """Return the selection that a question's records describe, with cached executions."""
     record = records.selection
     return Selection(
         question.id,
@@ -249,8 +252,8 @@ def keys_of(system: System, questions: Sequence[Question], lab: Lab) -> dict[str
     try:
         prepares, makes, selects = ([identity(part), endpoints(part, lab)] for part in parts)
     except Unsourced as error:
-        told = "its source cannot be read, so its answers are not cached; define it in a cell or a file"
-        print(f"{error}: {told}", file=sys.stderr)
+        told = "its source cannot be read, so its answers are not cached"
+        print(f"{error}: {told}; define it in a cell or a file", file=sys.stderr)
         return {question.id: Keys() for question in questions}
     shared = [code_hash(), lab.limits, folder_hash(lab.prompts) if lab.prompts else ""]
     paths = {question.db_id: lab.database(question.db_id) for question in questions}
@@ -268,7 +271,7 @@ def keys_of(system: System, questions: Sequence[Question], lab: Lab) -> dict[str
 
 
 def endpoints(steps: Any, lab: Lab) -> dict[str, Any]:
-    """The address or version of each model, with the parameters that the experiment sets for it and for roles."""
+    """Return each model's address or version, with the parameters set for it and for roles."""
     roles = {name: lab.parameters[name] for name in ROLES if lab.parameters.get(name)}
     models = sorted(model_names(steps))
     return {name: [lab.client.endpoint(name), lab.parameters.get(name), roles] for name in models}
@@ -310,7 +313,7 @@ def read_records(store: Store, table: str, keys: Sequence[str]) -> dict[str, dic
 
 
 def _keep(store: Store, table: str, key: str, record: Record, *about: str) -> Record:
-    """The record as it is read back, cached under its key unless a call failed or a step has no source."""
+    """Cache a record under its key, unless a call failed; return it as it is read back."""
     text = canonical(record)
     if key and not record["cost"]["failed"]:
         row = (key, *about, zlib.compress(text, 1))
@@ -337,7 +340,7 @@ def _trials(record: Record, question: Question, lab: Lab) -> tuple[Trial, ...]:
 
 
 def _trial_record(trial: Trial) -> list[Record]:
-    """Return the trials from which one was repaired and itself, oldest first, without rows of results."""
+    """Return a trial's history, oldest first, without the rows of results."""
     record: list[Record] = []
     for step in trial.history:
         execution = step.execution or Execution("error")
@@ -347,7 +350,7 @@ def _trial_record(trial: Trial) -> list[Record]:
 
 
 def _meter(lab: Lab, question: Question) -> Callable[[], dict[str, float]]:
-    """Return a function of the calls, tokens, dollars and failures of a question since now, paid or cached."""
+    """Return a function: what a question has cost since now, paid or cached, and its failures."""
     ledger = lab.client.ledger
 
     def now() -> dict[str, float]:

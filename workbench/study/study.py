@@ -1,4 +1,4 @@
-"""An opened experiment: its benchmark and models, the runs of systems, and the folder of its figures."""
+"""An opened experiment: its benchmark and models, its runs, and the folder of its figures."""
 
 import atexit
 from collections import Counter, defaultdict
@@ -62,12 +62,12 @@ def open_study(
 ) -> "Study":
     """Open an experiment or a benchmark, by its name or path or as a value, to run systems on it.
 
-    `limit` is a number of questions, spread evenly, or a share of each database's questions, such as 0.1. `settings`
-    replace the experiment's, such as model, root, prompts, dollars or figures. `cluster` is a Dask client, a scheduler's
-    address or file, or "local:" and a number of workers.
+    `limit` is a number of questions, spread evenly, or a share of each database's questions, such
+    as 0.1. `settings` replace the experiment's, such as model, root, prompts, dollars or figures.
+    `cluster` is a Dask client, a scheduler's address or file, or "local:" and a number of workers.
 
-    Figures are saved to the folder `figures`, else to one named after the experiment and a given `limit`, so that figures
-    of a few questions never replace those of all questions.
+    Figures are saved to the folder `figures`, else to one named after the experiment and a given
+    `limit`, so that figures of a few questions never replace those of all questions.
 
     >>> with wb.open_study("bundled-dev", limit=4) as study:
     ...     print(study.run(study.direct()).questions["correct"].tolist())
@@ -119,11 +119,11 @@ def open_study(
 
 @dataclass(repr=False, eq=False)
 class Study:
-    """An opened experiment. `benchmark` holds the questions that are asked; `saved` takes the figures.
+    """An opened experiment: `benchmark` has the questions asked, `saved` takes the figures.
 
-    `stands_for` is their number, or in a preview the number of those for which they are asked. `runs` holds the runs
-    made so far, by their ids. Each named system is a method: `study.chase_sql()` is `wb.chase_sql` with the models of the
-    experiment's roles.
+    `stands_for` is their number, or in a preview the number of those for which they are asked.
+    `runs` holds the runs made so far, by their ids. Each named system is a method:
+    `study.chase_sql()` is `wb.chase_sql` with the models of the experiment's roles.
     """
 
     session: Session
@@ -165,7 +165,7 @@ class Study:
 
     @property
     def stamp(self) -> Stamp:
-        """The origin of this study's numbers: model, benchmark, questions, and the sense of execution accuracy.
+        """The origin of this study's numbers: model, benchmark, questions, and the sense of EX.
 
         `stamp.of(frame)` is the stamp of a frame, with the models that its runs called.
         """
@@ -197,7 +197,7 @@ class Study:
         )
 
     def sample(self, limit: float | str | None) -> "Study":
-        """The study on fewer questions: a number, a share of each database's (0.1), or those of another benchmark."""
+        """Return the study on a number of questions, a share (0.1), or another benchmark's."""
         questions = self.benchmark.questions
         if isinstance(limit, str):
             questions = open_benchmark(limit, self.experiment.root).questions
@@ -217,7 +217,8 @@ class Study:
     def with_settings(self, system: System) -> System:
         """The system with the experiment's `retrieval`, `cheaper` and `suspect`, as `run` runs it.
 
-        On Spider only failed queries are suspect, unless the experiment says otherwise: there an empty result may be right.
+        On Spider only failed queries are suspect, unless the experiment says otherwise: there an
+        empty result may be right.
         """
         if setting := self.experiment.retrieval:
             system = rebuilt(system, lambda step: with_retrieval(step, setting))
@@ -252,16 +253,17 @@ class Study:
         metrics: Mapping[str, Metric] | None = None,
         fresh: bool = False,
     ) -> Run | Runs:
-        """Run a system, or each of several by name, on every question; cached results are reused, unless `fresh`.
+        """Run a system, or several by name, on every question; reuse the cache, unless `fresh`.
 
-        A `Prompt` stands for one call with it. `metrics` are functions of the gold and the predicted execution, whose
-        numbers become columns of `questions` and, as means with intervals, of tables. A reached budget prints the table
-        of the questions that are answered, and says how many are left.
+        A `Prompt` stands for one call with it. `metrics` are functions of the gold and the
+        predicted execution, whose numbers become columns of `questions` and, as means with
+        intervals, of tables. A reached budget prints the table of the questions that are answered,
+        and says how many are left.
 
         >>> with wb.open_study("bundled-dev", limit=4) as study:
-        ...     as_long = {"as long": lambda gold, predicted: float(gold.row_count == predicted.row_count)}
-        ...     print(study.run(study.direct(), metrics=as_long).questions["as long"].mean())
-        0.75
+        ...     empty = {"empty": lambda gold, predicted: float(not predicted.row_count)}
+        ...     print(study.run(study.direct(), metrics=empty).questions["empty"].mean())
+        0.0
         """
         if isinstance(system, Mapping):
             runs: dict[str, Run] = {}
@@ -269,7 +271,9 @@ class Study:
                 for label, variant in system.items():
                     runs[label] = self.run(variant, label, metrics=metrics, fresh=fresh)
             return Runs(runs, self.stamp)
-        system = _system(system, self.model)
+        return self._run(_system(system, self.model), name, metrics or {}, fresh=fresh)
+
+    def _run(self, system: System, name: str, metrics: Mapping[str, Metric], *, fresh: bool) -> Run:
         name, system = name or system.name, self.with_settings(system)
         asked_again: list[str] = []
         unread: list[str] = []
@@ -288,9 +292,9 @@ class Study:
         # Changed code gives a run another id exactly if it gives other answers.
         origin = [name, str(system), self.benchmark.name, trials.to_csv(), questions.to_csv()]
         run_id = content_hash("run", origin).removeprefix("run:")[:20]
-        for frame in (trials, questions):
-            frame.insert(0, "run", run_id)
-        for metric, measure in (metrics or {}).items():
+        trials.insert(0, "run", run_id)
+        questions.insert(0, "run", run_id)
+        for metric, measure in metrics.items():
             questions[metric] = self._measured(measure, questions["sql"].tolist())
         by_id = {question.id: question for question in self.benchmark.questions}
         models = sorted(solve.model_names(system), key=lambda model: (model != self.model, model))
@@ -303,7 +307,7 @@ class Study:
             questions,
             selection=lambda id_: solve.selection_of(records[id_], by_id[id_], lab),
             stamp=self._stamp({run_id: tuple(models)}, {run_id: similarity}),
-            metrics=tuple(metrics or {}),
+            metrics=tuple(metrics),
             paid=lab.client.ledger.total(),
             asked_again=Counter(asked_again),
             unread=Counter(unread),
@@ -313,7 +317,7 @@ class Study:
         return run
 
     def _solved(self, system: System, lab: Lab, *, fresh: bool) -> dict[str, solve.QuestionRecords]:
-        """Return the records of all questions; a reached budget prints the table of those that are answered."""
+        """Return all records; a reached budget prints the table of the questions answered."""
         questions = self.benchmark.questions
         try:
             with Progress(lab.system, len(questions)) as progress:
@@ -340,7 +344,7 @@ class Study:
         return table_of(parts, self.stamp, accuracy)
 
     def costs(self, parts: Mapping[str, Run | pd.DataFrame]) -> Table:
-        """A row for each run: EX with its interval, and the calls, tokens and dollars of a question."""
+        """Return a row for each run: EX with its interval, and a question's calls and cost."""
         return table_of(parts, self.stamp, costs)
 
     def table(self, rows: pd.DataFrame) -> Table:
@@ -363,9 +367,10 @@ class Study:
         data: pd.DataFrame | None = None,
         stamp: object = "",
     ) -> Piece:
-        """Save a figure or a table under a name, with the data behind it; a cell shows it, and claims are about it.
+        """Save a figure or a table with its data; return it for display and for claims.
 
-        `stamp` replaces the study's stamp if the numbers have another origin. A parser's answers judge no claim.
+        `stamp` replaces the study's stamp if the numbers have another origin. A parser's answers
+        judge no claim.
         """
         names = {id_: run.name for id_, run in self.runs.items()}
         frame = self.saved.save(name, shown, data, stamp or self.stamp, names)
@@ -373,7 +378,7 @@ class Study:
         return Piece(name, shown, frame, self.saved, judged)
 
     def close(self) -> None:
-        """End the workers and close the cache file; a study that nobody uses any more is closed by itself."""
+        """End the workers and close the cache file, as the last use of a study does by itself."""
         self._end_workers()
         self.lab.client.cache.close()
 

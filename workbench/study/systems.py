@@ -14,7 +14,7 @@ import workbench as wb
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A system: the public name of its function, a line about it, and the roles whose models its parameters take."""
+    """A system: its public function, a line about it, and roles whose models parameters take."""
 
     function: str
     about: str

@@ -1,8 +1,9 @@
 """Trace a number in a figure or table back to the questions, the SQL and the calls behind it.
 
-A row of NAME.csv counts the chosen candidates of the runs in its column `run`; where `counted` is "all", as for a bound,
-it counts all of their candidates. It counts only those that agree with the columns that it has of question_id, db_id,
-difficulty, sample, generator (which may list several; `other` has one more) and question_ids.
+A row of NAME.csv counts the chosen candidates of the runs in its column `run`; where `counted` is
+"all", as for a bound, it counts all of their candidates. It counts only those that agree with the
+columns that it has of question_id, db_id, difficulty, sample, generator (which may list several;
+`other` has one more) and question_ids.
 """
 
 import platform
@@ -85,10 +86,8 @@ def trace(data: Path, number: int, store: Store) -> tuple[dict[str, str], pd.Dat
     row = _row(data, number)
     runs = row.get("run", "").split()
     if not runs:
-        raise BadInputError(
-            f"{data}, row {number} names no run: its numbers are the paper's, or about the benchmark or"
-            " a step before any SQL"
-        )
+        other = "its numbers are the paper's, or about the benchmark or a step before any SQL"
+        raise BadInputError(f"{data}, row {number} names no run: {other}")
     trials = pd.concat([candidates(run, store) for run in runs], ignore_index=True)
     missing = trials["status"] == "missing"
     keep = trials["chosen"]
@@ -138,12 +137,13 @@ def answered(store: Store, selections: str) -> Iterator[tuple[Asked, Record, Rec
 
 
 def candidates(run: str, store: Store) -> pd.DataFrame:
-    """Return the final candidates of a run, and a row of status `missing` for each question without a choice."""
+    """Return a run's final candidates, and a row `missing` for each question without a choice."""
     stored = store.read("SELECT selections FROM runs WHERE id = ?", [run])
     if not stored:
+        first = "run the experiment here first, `workbench reproduce`"
         raise BadInputError(
-            f"run {run} is not in {store.path}: run the experiment here first, `workbench reproduce`."
-            f" A run has another id where its answers differ; this is {this_machine()}"
+            f"run {run} is not in {store.path}: {first}. A run has another id where its answers"
+            f" differ; this is {this_machine()}"
         )
     rows: list[dict[str, Any]] = []
     for question, attempt, choice in answered(store, stored[0][0]):
@@ -169,7 +169,7 @@ def candidates(run: str, store: Store) -> pd.DataFrame:
 
 
 def questions_of(trials: pd.DataFrame, store: Store) -> pd.DataFrame:
-    """Return a row for each candidate: right or wrong, both results' sizes, the prediction and gold."""
+    """Return a row for each candidate: right or wrong, both results' sizes, both queries."""
     golds = trials["gold"].map(normalise_text)  # as they run
     sizes = _sizes([*trials["sql"], *golds], store)
     rows = []
@@ -193,21 +193,22 @@ def questions_of(trials: pd.DataFrame, store: Store) -> pd.DataFrame:
 
 
 def _sizes(queries: Sequence[str], store: Store) -> dict[tuple[str, str], int]:
-    """Return the number of rows of each query's result, by the query and the result's fingerprint."""
+    """Return the number of rows of results, by query and fingerprint."""
     select = "SELECT sql, fingerprint, row_count FROM executions WHERE fingerprint <> '' AND sql IN"
     rows = store.read_keys(select, sorted(set(queries)))
     return {(sql, fingerprint): count for sql, fingerprint, count in rows}
 
 
 def told(trials: pd.DataFrame, store: Store) -> str:
-    """Return the candidates of questions in full: SQL, result and gold, and each call with its prompt and reply."""
+    """Return candidates in full: SQL, result and gold, and each call with prompt and reply."""
     lines = []
     table = questions_of(trials, store)
     for trial, row in zip(trials.to_dict("records"), table.to_dict("records"), strict=True):
         chosen = ", chosen" if trial["chosen"] else ""
         lines += [
             f"{trial['question_id']} ({trial['db_id']}) {trial['question']}",
-            f"{row['by']}{chosen}: {row['verdict']}, {row['rows']} rows, gold {row['gold rows']} rows",
+            f"{row['by']}{chosen}: {row['verdict']}",
+            f"  rows: {row['rows']}, of gold: {row['gold rows']}",
             f"  prediction: {row['prediction']}",
             f"  gold:       {row['gold']}",
             *_results(trial, store),
