@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from workbench import replies
+from workbench.errors import StoppedError
 from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
@@ -25,7 +26,6 @@ CONTEXT = Context(QUESTION, Schema("zoo", (Table("animal", (Column("name"),)),))
 PROMPT = Prompt(
     "{#\nOutput limit: 100 tokens.\n#}\n# User\n{{ question }} {{ hint }} {{ schema | fence }}"
 )
-OWNER = ("mine", "q1", "generate/own")
 NAMES, ALL = "SELECT name FROM animal", "SELECT * FROM animal"
 
 
@@ -95,7 +95,6 @@ def test_a_reply_in_the_form_asked_for_is_one_call(answered):
     assert (found.value, found.problem, found.asked_again) == (NAMES, "", False)
     assert found.keys == (found.completion.key,)
     assert len(history) == 1
-    assert not lab.asked_again[OWNER]
 
 
 def test_an_unread_reply_is_asked_once_more_under_its_own_key(answered):
@@ -109,7 +108,6 @@ def test_an_unread_reply_is_asked_once_more_under_its_own_key(answered):
     assert "in a fence that begins with ```sql" in second.messages[-1]["content"]
     assert (first.again, second.again) == (False, True)
     assert found.keys == (lab.client.key(first), lab.client.key(second))
-    assert (lab.asked_again[OWNER], lab.unread[OWNER]) == (1, 0)
 
 
 def test_a_reply_that_stays_unread_is_a_value_with_a_problem(answered):
@@ -119,7 +117,7 @@ def test_a_reply_that_stays_unread_is_a_value_with_a_problem(answered):
     assert "A or B" in found.problem
     assert found.completion.text == "I cannot tell."
     assert (len(history), len(found.keys)) == (2, 2)
-    assert (lab.asked_again[OWNER], lab.unread[OWNER]) == (1, 1)
+    assert found.wanted in found.problem
 
 
 def test_a_fault_is_a_problem_and_is_not_asked_again(answered):
@@ -127,7 +125,7 @@ def test_a_fault_is_a_problem_and_is_not_asked_again(answered):
     found = ask(lab)
     assert (found.value, found.asked_again, len(history)) == (None, False, 1)
     assert "too long" in found.problem
-    assert not lab.unread[OWNER]
+    assert found.wanted == ""
 
 
 def test_only_the_unread_of_many_are_asked_again_and_all_keep_their_order(answered):
@@ -172,6 +170,15 @@ def test_watch_sees_each_request_with_the_data_of_its_prompt(answered):
     ask(lab)
     assert [request for request, _ in seen] == history
     assert seen[0][1]["question"] == QUESTION.text
+
+
+def test_each_request_is_heard_once_with_the_answer_that_counts(answered):
+    heard = []
+    lab, _ = answered("No.", NAMES, "B", heard=lambda *pair: heard.append(pair))
+    first, second = ask(lab), ask(lab, replies.letter, sample=1)
+    assert [found for _, found in heard] == [first, second]
+    assert [(request.sample, request.again) for request, _ in heard] == [(0, False), (1, False)]
+    assert [(found.asked_again, found.wanted) for _, found in heard] == [(True, ""), (False, "")]
 
 
 @pytest.mark.parametrize(("settings", "threads"), [({}, 3), ({"at_once": False}, 1)])
@@ -232,6 +239,26 @@ def test_after_an_error_nothing_begins_and_what_has_begun_is_waited_for(answered
     with pytest.raises(ValueError, match="the first"):
         answered()[0].each(work, range(9), threads=3)
     assert set(ended) <= {1, 2}
+
+
+def test_after_an_error_what_has_begun_asks_nothing_more_where_threads_are_given(answered):
+    lab, history = answered(*[NAMES] * 9)
+    begun, asked = threading.Event(), []
+
+    def work(item):
+        if item == 0:
+            begun.wait(5)
+            raise ValueError("the first")
+        begun.set()
+        threading.Event().wait(0.5)  # until the main thread has seen the error
+        try:
+            asked.append(ask(lab, sample=item))
+        except StoppedError:
+            asked.append(None)
+
+    with pytest.raises(ValueError, match="the first"):
+        lab.each(work, range(9), threads=2)
+    assert (asked, history) == ([None], [])
 
 
 def test_a_forked_process_has_threads_of_its_own(answered):

@@ -1,6 +1,7 @@
 """A workbench for text-to-SQL research: cached model calls, safe execution, honest judging.
 
-`import workbench as wb` gives the names that `__init__.pyi` lists. Each is imported when it is first used.
+`import workbench as wb` gives the names that `__init__.pyi` lists. Each is imported when it is
+first used.
 """
 
 # Only `sys` is imported: the worker that runs untrusted SQL imports this package without site-packages.
@@ -11,31 +12,34 @@ RECORDS = ("Context", "Execution", "Schema", "Selection", "Trial")
 
 
 def _names() -> dict[str, tuple[str, str]]:
-    """Each public name in `__init__.pyi`, with its module and its name in that module."""
+    """Return each public name in `__init__.pyi`, with its module and its name in that module."""
     import ast  # noqa: PLC0415
     from pathlib import Path  # noqa: PLC0415
 
     stub = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
     imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
-    return {
-        alias.asname or alias.name: (node.module or "", alias.name)
-        for node in imports
-        for alias in node.names
-    }
+    names: dict[str, tuple[str, str]] = {}
+    for node in imports:
+        for alias in node.names:
+            names[alias.asname or alias.name] = (node.module or "", alias.name)
+    return names
 
 
 def __getattr__(name: str) -> object:
+    from importlib import import_module, metadata  # noqa: PLC0415
+
+    if name == "__version__":
+        return metadata.version("text2sql-workbench")
+    names = {} if name.startswith("_") and name != "__all__" else _names()
     if name == "__all__":
-        return sorted(_names())
-    names = {} if name.startswith("_") else _names()
+        return sorted(names)
     if name not in names:
         raise AttributeError(f"module 'workbench' has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415
-
     module, attribute = names[name]
-    value = getattr(import_module(module), attribute, None) or import_module(
-        f"{module}.{attribute}"
-    )
+    if hasattr(import_module(module), attribute):
+        value = getattr(import_module(module), attribute)
+    else:
+        value = import_module(f"{module}.{attribute}")
     globals()[name] = value
     return value
 
@@ -52,10 +56,6 @@ def _html(record: object) -> str:
 
 _shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
 _formats = getattr(getattr(_shell, "display_formatter", None), "formatters", {})
-if hasattr(_shell, "kernel"):
-    from workbench.terminal import stop_on_signals
-
-    stop_on_signals()
 if "text/html" in _formats:  # some IPython shells show text only
     for _name in RECORDS:
         _formats["text/html"].for_type_by_name("workbench.types", _name, _html)

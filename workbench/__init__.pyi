@@ -1,9 +1,12 @@
 # The names of `import workbench as wb`. Type checkers and editors read them here, and so does `__init__.py`.
+from workbench import replies as replies
+from workbench.benchmarks.benchmark import Benchmark as Benchmark
 from workbench.benchmarks.benchmark import open_benchmark as open_benchmark
 from workbench.benchmarks.benchmark import with_golds as with_golds
 from workbench.benchmarks.predictions import candidates as candidates
 from workbench.benchmarks.predictions import read_predictions as read_predictions
 from workbench.benchmarks.predictions import write_predictions as write_predictions
+from workbench.errors import BadInputError as BadInputError
 from workbench.evaluate.judge import by_feature as by_feature
 from workbench.evaluate.judge import gold_candidates as gold_candidates
 from workbench.evaluate.judge import judge as judge
@@ -23,7 +26,7 @@ from workbench.llm.send import scripted as scripted
 from workbench.prompts import Prompt as Prompt
 from workbench.report import figures as figures
 from workbench.report import tables as tables
-from workbench.report.tables import published as published
+from workbench.report.published import published as published
 from workbench.retrieve.retrieval import Descriptions as Descriptions
 from workbench.retrieve.retrieval import Embedding as Embedding
 from workbench.retrieve.retrieval import Keywords as Keywords
@@ -39,8 +42,10 @@ from workbench.sql.schema import with_examples as with_examples
 from workbench.sql.texts import create_table_text as create_table_text
 from workbench.store import Store as Store
 from workbench.study import measures as measures
+from workbench.study.run import Run as Run
 from workbench.study.run import accuracy as accuracy
 from workbench.study.run import across as across
+from workbench.study.study import Study as Study
 from workbench.study.study import open_study as open_study
 from workbench.systems.baselines import WHOLE_SCHEMA as WHOLE_SCHEMA
 from workbench.systems.baselines import Proposed as Proposed
@@ -77,6 +82,7 @@ from workbench.types import Candidate as Candidate
 from workbench.types import Context as Context
 from workbench.types import Example as Example
 from workbench.types import Execution as Execution
+from workbench.types import Limits as Limits
 from workbench.types import Question as Question
 from workbench.types import Request as Request
 from workbench.types import Schema as Schema
@@ -84,3 +90,4 @@ from workbench.types import Selection as Selection
 from workbench.types import Trial as Trial
 
 RECORDS: tuple[str, ...]
+__version__: str

@@ -7,7 +7,7 @@ A step asks its model in one line, with the reader of its prompt's form:
 """
 
 import threading
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from contextlib import nullcontext
@@ -40,8 +40,6 @@ from workbench.types import (
 T = TypeVar("T")
 R = TypeVar("R")
 Reader = Callable[[str], T]
-_COUNTING = threading.Lock()
-_UNREAD = "unread; asked for "
 
 
 class Step(Protocol):
@@ -64,8 +62,15 @@ class Answer(Generic[T]):
     value: T | None
     completion: Completion
     keys: tuple[str, ...]
-    problem: str = ""
+    wanted: str = ""  # the form that was asked for, if the reply is in another one
     asked_again: bool = False
+
+    @property
+    def problem(self) -> str:
+        """Why there is no value; "" if there is one."""
+        if self.wanted:
+            return f"unread; asked for {self.wanted}"
+        return self.completion.error or self.completion.fault
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,7 @@ class Lab:
     structured: whether the schema of a JSON object is sent where a prompt asks for one; "auto"
         sends it to models that take schemas.
     watch: called with each request before it is sent, and with the data that its prompt shows.
+    heard: called with each request and its answer, once it is read; several threads may call it.
 
     >>> study = wb.open_study("bundled-dev", limit=1)
     >>> study.lab.run(study.benchmark.questions[0], "SELECT 1").rows
@@ -93,74 +99,99 @@ class Lab:
     limits: Limits = field(default_factory=Limits)  # of each query that a step runs
     at_once: bool = True  # `each` works in threads, which gain nothing if models only compute
     watch: Callable[[Request, Mapping[str, Any]], object] | None = None
-    # By system, question and prompt: requests that were asked again, and those still unread then.
-    asked_again: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    unread: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    heard: Callable[[Request, Answer[Any]], object] | None = None
 
     def __post_init__(self) -> None:
         calls.check_given(self.parameters)
         one_of(("on", "auto", "off"), structured=self.structured)
 
-    def ask(self, step: Step, prompt: str | Prompt, about: Context | Question, read: Reader[T],
-            sample: int = 0, /, **data: Any) -> Answer[T]:  # fmt: skip
-        """The answer to one call; its request is `request(step, prompt, about, sample, **data)`."""
+    def ask(
+        self,
+        step: Step,
+        prompt: str | Prompt,
+        about: Context | Question,
+        read: Reader[T],
+        sample: int = 0,
+        /,
+        **data: Any,
+    ) -> Answer[T]:
+        """Return the answer to one call, that of `request(step, prompt, about, sample, **data)`."""
         return self.ask_many([self.request(step, prompt, about, sample, **data)], read)[0]
 
     def ask_many(self, requests: Iterable[Request], read: Reader[T]) -> list[Answer[T]]:
-        """The answers to requests that are sent at the same time, in their order.
+        """Return the answers to requests that are sent at the same time, in their order.
 
         A model whose reply is unread is shown it and asked once more. One whose reply is cut off is
         asked once more with a higher output limit, unless a user set the limit.
         """
         asked = list(requests)
-        first = self._replies(asked)
-        answers = [_answer(read, replies) for replies in first]
-        unread = [n for n, found in enumerate(answers) if found.problem.startswith(_UNREAD)]
+        replies = self._replies(asked)
+        answers = [_answer(read, completions) for completions in replies]
+
+        unread = [n for n in range(len(answers)) if answers[n].wanted]
         again = [_again(asked[n], answers[n]) for n in unread]
-        for request in again:
-            if self.watch:
+        if self.watch:
+            for request in again:
                 self.watch(request, {})
-        for n, replies in zip(unread, self._replies(again), strict=True):
-            answers[n] = replace(_answer(read, [*first[n], *replies]), asked_again=True)
-            owner = (asked[n].system, asked[n].question, asked[n].prompt)
-            with _COUNTING:
-                self.asked_again[owner] += 1
-                self.unread[owner] += answers[n].problem.startswith(_UNREAD)
+        for n, completions in zip(unread, self._replies(again), strict=True):
+            answers[n] = replace(_answer(read, replies[n] + completions), asked_again=True)
+        if self.heard:
+            for request, found in zip(asked, answers, strict=True):
+                self.heard(request, found)
         return answers
 
     def _replies(self, requests: Sequence[Request]) -> list[list[Completion]]:
-        """The replies to each request: one, or two where the first is cut off. The last one counts."""
-        found = [[reply] for reply in self.client.complete_many(requests)]
-        more_room = {n: self.longer(request, found[n][0]) for n, request in enumerate(requests)}
-        longer = {n: request for n, request in more_room.items() if request}
-        more = self.client.complete_many(list(longer.values()))
-        for n, reply in zip(longer, more, strict=True):
-            found[n].insert(0 if reply.fault else 1, reply)
-        return found
+        """Return the replies to each request, two where one is cut off; the last one counts."""
+        replies = [[completion] for completion in self.client.complete_many(requests)]
+        longer: dict[int, Request] = {}
+        for n, request in enumerate(requests):
+            if more_room := self.longer(request, replies[n][0]):
+                longer[n] = more_room
+        for n, completion in zip(
+            longer, self.client.complete_many([*longer.values()]), strict=True
+        ):
+            if completion.fault:
+                replies[n].insert(0, completion)
+            else:
+                replies[n].append(completion)
+        return replies
 
     def longer(self, request: Request, reply: Completion) -> Request | None:
-        """The request with more room, if its reply was cut off at a limit that no user set."""
+        """Return the request with more room, if its reply was cut off at our limit."""
         given = calls.given_for(request.model, request.prompt, self.parameters)
         ours = "max_tokens" in request.parameters and not given.keys() & calls.LIMITS
         if reply.finish_reason != "length" or not ours:
             return None
         return calls.with_more_room(request, thought=not answer(reply.text))
 
-    def request(self, step: Step, prompt: str | Prompt, about: Context | Question, sample: int = 0, /, *,
-                schema_text: Callable[[Schema], str] = create_table_text, **data: Any) -> Request:  # fmt: skip
-        """A request to the step's model: the rendered prompt, with its output limit.
+    def request(
+        self,
+        step: Step,
+        prompt: str | Prompt,
+        about: Context | Question,
+        sample: int = 0,
+        /,
+        *,
+        schema_text: Callable[[Schema], str] = create_table_text,
+        **data: Any,
+    ) -> Request:
+        """Return a request to the step's model: the rendered prompt, with its output limit.
 
         The prompt is shown `data` and, if `about` is a context, question, hint, schema, values and
         descriptions. `sample` numbers repeated calls of the same prompt, so that each has a reply.
         """
-        question = about.question if isinstance(about, Context) else about
         if isinstance(about, Context):
+            question = about.question
             data = context_data(about, schema_text) | data
+        else:
+            question = about
         template, model = load(prompt, self.prompts), step.model
         given = calls.given_for(model, template.name, self.parameters)
         sent = calls.call_parameters(model, step.temperature, template.output_limit, given)
-        takes = self.structured == "auto" and calls.listed(model).get("supports_response_schema")
-        if (self.structured == "on" or takes) and (form := response_format(template.name)):
+        takes_schema = self.structured == "on" or (
+            self.structured == "auto" and calls.listed(model).get("supports_response_schema")
+        )
+        if takes_schema and (form := response_format(template.name)):
             sent = {"response_format": form} | sent
         messages = template.messages(**data)
         request = Request(template.name, model, messages, sent, sample, question.id, self.system)
@@ -168,49 +199,55 @@ class Lab:
             self.watch(request, data)
         return request
 
-    def each(self, do: Callable[[T], R], items: Iterable[T], threads: int = 0,
-             progress: Callable[[int, int], object] | None = None) -> list[R]:  # fmt: skip
-        """The results of `do` for all items, in their order; `do` asks models or runs queries.
+    def each(
+        self,
+        do: Callable[[T], R],
+        items: Iterable[T],
+        threads: int = 0,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> list[R]:
+        """Return `do` of all items, in their order; `do` asks models or runs queries.
 
-        `threads` is the number of threads, by default one for each item. After an error or Ctrl-C no
-        item begins, and those that have begun are waited for until a second Ctrl-C; after Ctrl-C, or
-        where `threads` is given, they send nothing more.
+        `threads` is the number of threads, by default one for each item. After an error or Ctrl-C
+        no item begins, and those that have begun are waited for until a second Ctrl-C; after
+        Ctrl-C, or where `threads` is given, they send nothing more.
         """
         todo = list(items)
-        # `watch` sees the calls in order.
-        if self.watch or (not threads and (len(todo) < 2 or not self.at_once)):
+        one_after_another = not threads and (len(todo) < 2 or not self.at_once)
+        if one_after_another or self.watch:  # which sees the calls in order
             return [do(item) for item in todo]
-        made: list[Future[R]] = [Future() for _ in todo]
-        jobs = zip(todo, made, strict=True)  # that have not begun
+        results: list[Future[R]] = [Future() for _ in todo]
+        waiting = zip(todo, results, strict=True)
 
         def work() -> None:
-            for item, future in jobs:
+            for item, result in waiting:
                 try:
-                    future.set_result(do(item))
+                    result.set_result(do(item))
                 except BaseException as error:  # noqa: BLE001  it is raised below
-                    list(jobs)  # no other item begins
-                    future.set_exception(error)
+                    list(waiting)  # no other item begins
+                    result.set_exception(error)
 
+        # Python waits at its end for the threads of a ThreadPoolExecutor, whatever Ctrl-C says.
         number = min(threads or len(todo), len(todo))
         workers = [threading.Thread(target=work, daemon=True) for _ in range(number)]
         for worker in workers:
             worker.start()
         try:
-            left = set(made)
-            while left:
-                done, left = wait(made, timeout=0.2, return_when=FIRST_EXCEPTION)
-                for future in done:
-                    future.result()
+            running = set(results)
+            while running:
+                done, running = wait(results, timeout=0.2, return_when=FIRST_EXCEPTION)
+                for result in done:
+                    result.result()
                 if progress:
                     progress(len(done), len(todo))
         except BaseException as error:
-            list(jobs)
+            list(waiting)
             halt = threads or isinstance(error, KeyboardInterrupt)
             with self.client.stopped() if halt else nullcontext():
                 for worker in workers:
                     worker.join()
             raise
-        return [future.result() for future in made]
+        return [result.result() for result in results]
 
     def schema(self, db_id: str) -> Schema:
         """The schema as prompts show it: with the catalog's descriptions and example values."""
@@ -226,37 +263,38 @@ class Lab:
         return self.executor.execute_many([(path, sql) for sql in queries], self.limits)
 
     def run_candidates(self, question: Question, made: Iterable[Candidate]) -> tuple[Trial, ...]:
-        """A trial of each candidate, run if it has SQL; each generator's candidates are numbered."""
-        places: dict[str, count[int]] = defaultdict(count)
-        numbered = [replace(one, sample=next(places[one.generator])) for one in made]
-        ran = iter(self.run_many(question, [one.sql for one in numbered if one.sql]))
-        return tuple(Trial(one, next(ran) if one.sql else None) for one in numbered)
+        """Return a trial of each candidate, run if it has SQL, and numbered by its generator."""
+        numbers: dict[str, count[int]] = defaultdict(count)
+        candidates = [replace(c, sample=next(numbers[c.generator])) for c in made]
+        executions = iter(self.run_many(question, [c.sql for c in candidates if c.sql]))
+        return tuple(Trial(c, next(executions) if c.sql else None) for c in candidates)
 
 
 def _answer(read: Reader[T], replies: Sequence[Completion]) -> Answer[T]:
-    reply, keys = replies[-1], tuple(dict.fromkeys(reply.key for reply in replies))
-    if reply.fault:
-        return Answer(None, reply, keys, reply.error or reply.fault)
-    end = CUT if reply.finish_reason == "length" else ""
+    last = replies[-1]
+    keys = tuple(dict.fromkeys(reply.key for reply in replies))
+    if last.fault:
+        return Answer(None, last, keys)
+    end = CUT if last.finish_reason == "length" else ""
     try:
-        return Answer(read(reply.text + end), reply, keys)
-    except Unread as asked:
-        return Answer(None, reply, keys, f"{_UNREAD}{asked}")
+        return Answer(read(last.text + end), last, keys)
+    except Unread as unread:
+        return Answer(None, last, keys, wanted=str(unread))
 
 
 def _again(request: Request, unread: Answer[Any]) -> Request:
-    """The request with the unread reply, without its thought, and what is asked for."""
-    said, form = unread.completion.text, unread.problem.removeprefix(_UNREAD)
-    told = f"That could not be read. Answer only with {form}."
-    shown = {"role": "assistant", "content": answer(said) or said}
-    more = (shown, {"role": "user", "content": told})
-    return replace(request, messages=(*request.messages, *more), again=True)
+    """Return the request with the unread reply, without its thought, and the wanted form."""
+    text = unread.completion.text
+    ask = f"That could not be read. Answer only with {unread.wanted}."
+    reply = {"role": "assistant", "content": answer(text) or text}
+    turns = (*request.messages, reply, {"role": "user", "content": ask})
+    return replace(request, messages=turns, again=True)
 
 
 @lru_cache(maxsize=64)
 def _schema(path: Path, changed: tuple[int, ...]) -> Schema:
-    """The schema of a file; `changed` holds the times at which it and its write-ahead log changed."""
-    del changed  # a part of the key under which the schema is kept
+    """Return the schema of a file; `changed` has the times at which it and its log changed."""
+    del changed  # a part of the key under which the schema is cached
     schema = with_examples(read_schema(path), path)
     folder = path.parent / "database_description"
     return describe(schema, folder) if folder.is_dir() else schema

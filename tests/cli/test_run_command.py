@@ -41,7 +41,7 @@ def test_it_prints_the_table_and_where_the_answers_lie(workbench, tmp_path):
     assert judged.code == traced.code == 0, judged.err + traced.err
     heading, row, *_ = [line.split() for line in judged.out.splitlines()[2:]]
     assert float(row[heading.index("ex_bird") - len(heading)]) == ex
-    assert traced.out.count(", chosen") == 4
+    assert sum(traced.out.count(f" {verdict} ") for verdict in ("right", "wrong")) == 4
     again = workbench("run", "direct", "--limit", 4)
     *shown, paid = done.out.splitlines()
     assert again.out.splitlines()[:-1] == shown

@@ -8,7 +8,7 @@ import pytest
 
 from workbench.errors import BadInputError
 from workbench.report import figures, style
-from workbench.report.tables import published
+from workbench.report.published import published
 from workbench.types import Column, ForeignKey, Schema, Table
 
 STAMP = (

@@ -7,7 +7,7 @@ import pytest
 
 from workbench.errors import BadInputError
 from workbench.label.cases import open_taxonomy
-from workbench.report.tables import all_published, published, read_paper
+from workbench.report.published import all_published, published, read_paper
 
 ALL = all_published()
 SNAPSHOT = Path(__file__).with_name("published_numbers.jsonl")  # as checked against the PDFs
@@ -18,7 +18,7 @@ def test_the_numbers_are_those_that_were_checked_against_the_papers():
     for published_, expected in zip(ALL, checked, strict=True):
         columns, rows = expected.pop("columns"), expected.pop("rows")
         frame = published_.frame()
-        assert list(frame.columns) == ["label", *columns]
+        assert list(frame.columns) == ["label", "printed", *columns]
         ours = [[published_.ours.get(name, name), *cells] for name, *cells in published_.rows]
         assert json.dumps(ours) == json.dumps(rows)  # 35 is a count, 35.0 a measure
         assert {name: getattr(published_, name) for name in expected} == expected
@@ -81,7 +81,7 @@ def test_a_mistake_in_a_file_is_one_line_that_names_it(tmp_path, written, instea
     path = tmp_path / "ours.yaml"
     path.write_text(TABLE)
     (table,) = read_paper(path)
-    assert table.frame().to_dict("records") == [{"label": "a", "EX": 1.5}]
+    assert table.frame().to_dict("records") == [{"label": "a", "printed": "a", "EX": 1.5}]
     path.write_text(TABLE.replace(written, instead))
     with pytest.raises(BadInputError, match=named) as caught:
         read_paper(path)

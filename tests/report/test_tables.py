@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 from workbench.errors import BadInputError
+from workbench.report.published import Published, published
 from workbench.report.style import Stamp, stamped
-from workbench.report.tables import Published, ResultTable, alone, beside, published
+from workbench.report.tables import ResultTable, alone, beside
+from workbench.study.run import Table
 
 PARSER = "embedded/parser"
 STAMP = Stamp(PARSER, "bundled", 1234)
@@ -43,13 +45,13 @@ def test_rows_are_joined_where_their_labels_say_the_same_and_none_is_dropped():
     frame = ours("synthetic_examples", "DIVIDE_AND_CONQUER", "decomposer")
     table = beside(frame, PAPER, STAMP, label="generator", note="Mind the gap.")
     assert table.frame.to_csv(index=False).splitlines() == [
-        "generator,EX,low,high,CHASE-SQL: EX,run",
+        'generator,EX,low,high,"CHASE-SQL, Gemini 1.5 Pro: EX",run',
         "synthetic_examples,36.345,27.81,45.87,67.09,abc",
         "DIVIDE_AND_CONQUER,36.345,27.81,45.87,63.92,abc",
         "decomposer,36.345,27.81,45.87,,abc",
         "query plan,,,,63.62,",
     ]
-    assert cells(table.to_html(), "thead") == [["generator", "EX", "CHASE-SQL: EX"]]
+    assert cells(table.to_html(), "thead") == [["generator", "EX", "CHASE-SQL, Gemini 1.5 Pro: EX"]]
     assert cells(table.to_html())[2:] == [
         ["decomposer", "36.3 (27.8 to 45.9)", ""],
         ["query plan", "", "63.62"],
@@ -68,22 +70,45 @@ def test_rows_are_joined_where_their_labels_say_the_same_and_none_is_dropped():
         ("anthropic/claude-3-5-sonnet-20240620", 69.53),
         ("mistral/mistral-large-2407", 70.33),
         ("gemini/gemini-1.5-pro", 73.01),
-        (PARSER, 73.01),
     ],
 )
 def test_a_run_stands_beside_the_papers_row_of_its_own_model(model, printed):
+    table = table_2_of(model)
+    assert table["CHASE-SQL: EX dev"][0] == printed
+    assert sorted(table["CHASE-SQL: EX dev"]) == sorted(
+        published("CHASE-SQL", "table 2").frame()["EX dev"]
+    )
+
+
+@pytest.mark.parametrize("model", ["anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-pro", PARSER])
+def test_a_run_of_another_model_stands_alone_and_the_paper_names_its_engines(model):
+    table = table_2_of(model)
+    assert table["CHASE-SQL: EX dev"].isna().tolist() == [True] + [False] * (len(table) - 1)
+    theirs = table.set_index("system").loc["CHASE-SQL + Gemini 1.5 (Ours)"]
+    assert theirs[["CHASE-SQL: EX dev", "CHASE-SQL: model"]].tolist() == [73.01, "Gemini 1.5 Pro"]
+
+
+def table_2_of(model):
     stamp = Stamp("openai/o9", "bird", 9, models_by_run={"r": (model, "openai/o1")})
     frame = pd.DataFrame([{"system": "CHASE-SQL", "EX": 50.0, "run": "r"}])
-    paper = published("CHASE-SQL", "table 2")
-    table = beside(frame, paper, stamp, columns={"EX": "EX dev"}).frame
-    assert table["CHASE-SQL: EX dev"][0] == printed
-    assert sorted(table["CHASE-SQL: EX dev"]) == sorted(paper.frame()["EX dev"])
+    return beside(frame, published("CHASE-SQL", "table 2"), stamp, columns={"EX": "EX dev"}).frame
+
+
+def test_a_tuned_models_row_meets_the_papers_row_of_that_model_alone():
+    models = {"r": ("hosted_vllm/SQL-Llama-7B",), "s": ("openai/gpt-4",)}
+    stamp = Stamp("openai/gpt-4", "bird", 9, models_by_run=models)
+    rows = [("zero-shot, chain of thought, SQL-Llama", "r"), ("MAC-SQL, SQL-Llama", "s")]
+    frame = pd.DataFrame([{"system": name, "EX": 50.0, "run": run} for name, run in rows])
+    table = beside(frame, published("MAC-SQL", "table 1"), stamp, columns={"EX": "EX dev"}).frame
+    assert table["MAC-SQL: EX dev"][0] == 32.87
+    assert pd.isna(table["MAC-SQL: EX dev"][1])
 
 
 def test_the_papers_columns_stand_right_beside_ours():
     frame = pd.DataFrame([row("query plan", calls=2, mended=50.0)])
     table = beside(frame, PAPER, STAMP, label="generator", columns={"EX": ("EX", "fixed")})
-    heads = ["generator", "EX", "CHASE-SQL: EX", "CHASE-SQL: fixed", "calls", "mended"]
+    engine = "CHASE-SQL, Gemini 1.5 Pro"
+    heads = ["generator", "EX", f"{engine}: EX", f"{engine}: fixed", "calls", "mended"]
     assert cells(table.to_html(), "thead") == [heads]
     assert [line[-2] for line in cells(table.to_html())] == ["2", "", ""]  # a count stays whole
 
@@ -189,3 +214,24 @@ def test_a_stamp_names_models_benchmark_metric_similarity_and_dropped_parameters
     for frame in (pd.DataFrame({"run": ["c3", "other"]}), pd.DataFrame({"EX": [1.0]})):
         assert stamp.of(frame) == stamp
     assert stamped("of nobody", pd.DataFrame({"run": ["a1"]})) == "of nobody"
+
+
+def test_a_joined_table_keeps_the_stamps_of_its_parts():
+    rows = pd.DataFrame({"system": ["a"], "EX": [1.0], "run": ["r"]})
+    scores = pd.DataFrame({"system": ["a"], "VES": [2.0]})
+    stamp = Stamp("openai/o9", "bird", 9, models_by_run={"r": ("openai/o1",)})
+    table = Table.of(rows, stamp).join(
+        Table.of(scores, Stamp("openai/o9", "bird", 9, "")).drop(columns="system")
+    )
+    assert "openai/o1 on bird, N = 9, EX (BIRD)" in table.alone("t").caption[0]
+    assert "openai/o1 on bird" in pd.concat([table, table]).alone("t").caption[0]
+
+
+def test_rows_of_different_questions_have_no_stamp_and_are_not_saved():
+    rows = pd.DataFrame({"system": ["a"], "EX": [1.0]})
+    tables = [Table.of(rows, Stamp("openai/o9", name, 9)) for name in ("bird", "spider")]
+    for table in (pd.concat(tables), Table(rows)):
+        with pytest.raises(BadInputError, match=r"study\.table"):
+            table.alone("t")
+        with pytest.raises(BadInputError, match=r"study\.table"):
+            table.beside("CHASE-SQL", "table 1")

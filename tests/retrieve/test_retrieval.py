@@ -19,7 +19,7 @@ from workbench.retrieve.retrieval import (
 )
 from workbench.retrieve.values import Trigram
 from workbench.sql.texts import context_data
-from workbench.study.experiment import Experiment
+from workbench.study.experiment import Experiment, Session
 from workbench.study.study import open_study
 from workbench.systems.baselines import direct
 from workbench.systems.chase_sql import chase_sql
@@ -200,7 +200,7 @@ def test_what_a_system_leaves_out_stays_left_out():
 
 
 def test_a_preview_needs_no_embedding_model(tmp_path):
-    with open_study(Experiment("own", preview=1), limit=1, figures=tmp_path) as study:
+    with open_study(Session(Experiment("own"), preview=1), limit=1, figures=tmp_path) as study:
         ((same, other),) = Embedding("a/b")(study.lab, ["harbour"], ["harbour", "xyz"])
     assert same > 0.99
     assert other < 0.5

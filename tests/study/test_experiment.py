@@ -8,7 +8,7 @@ import pytest
 import workbench as wb
 from workbench.errors import BadInputError
 from workbench.retrieve.retrieval import Embedding, with_retrieval
-from workbench.study.experiment import Experiment, load_experiment, shipped
+from workbench.study.experiment import Experiment, Session, load_experiment, session_of, shipped
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
 
@@ -51,8 +51,9 @@ def test_every_experiment_is_written_and_read_back_whole(path, tmp_path, monkeyp
         monkeypatch.setenv(variable, f"/{variable}")
     whole = load_experiment(str(path))
     assert whole.about
-    resolved = replace(whole, figures=tmp_path, preview=3, budget="b", cheaper=True, offline=True)
-    assert load_experiment(str(resolved.write(tmp_path / "deep" / "experiment.yaml"))) == resolved
+    changed = replace(whole, cheaper=True)
+    resolved = Session(changed, figures=tmp_path, preview=3, budget="b", offline=True)
+    assert session_of(resolved.write(tmp_path / "deep" / "experiment.yaml")) == resolved
 
 
 def test_a_name_is_looked_for_in_the_folders_above_however_its_path_is_written(
@@ -63,7 +64,9 @@ def test_a_name_is_looked_for_in_the_folders_above_however_its_path_is_written(
     deep.mkdir(parents=True)
     monkeypatch.chdir(deep)
     assert load_experiment("mine") == load_experiment("../../experiments/mine.yaml")
-    with pytest.raises(BadInputError, match=r"no experiment 'other'; there are .*mine"):
+    with pytest.raises(
+        BadInputError, match=r"no experiment 'other'; There are .*mine.*bundled-dev"
+    ):
         load_experiment("other")
 
 
@@ -98,16 +101,28 @@ WRONG = {
     "about: !!python/object/apply:os.getcwd []": "mine.yaml",
     "root: $NOWHERE_SET/dev": "NOWHERE_SET",
     "root: $": "root",
+    "root: $OPENAI_API_KEY": "OPENAI_API_KEY",
+    "name: ../../x": "name",
+    "name: a/b": "name",
+    "name: ''": "name",
+    "output: ../x": "output",
+    "output: /x": "output",
+    "notebooks: {/abs/x: }": "notebooks",
+    "notebooks: {../x: }": "notebooks",
 }
 
 
 @pytest.mark.parametrize(("text", "setting"), WRONG.items())
-def test_a_wrong_setting_is_one_error_that_names_the_file_and_the_field(write, text, setting):
+def test_a_wrong_setting_is_one_error_that_names_the_file_and_the_field(
+    write, text, setting, monkeypatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "very-secret")
     with pytest.raises(BadInputError) as error:
         load_experiment(write(text))
     assert "mine.yaml: " in str(error.value)
     assert setting in str(error.value)
     assert "\n" not in str(error.value)
+    assert "very-secret" not in str(error.value)
 
 
 def test_a_query_runs_within_the_experiments_time(tmp_path):
@@ -129,3 +144,34 @@ def test_the_papers_experiments_have_the_papers_limits_and_name_their_embeddings
     for name in ("chase_bird_gemini", "chase_bird_claude", "chase_bird_mistral", "chess_bird"):
         found = with_retrieval(wb.Retrieval(None), load_experiment(name).retrieval)
         assert isinstance(found.similarity, Embedding)
+
+
+def test_settings_that_are_empty_or_false_replace_the_experiments(tmp_path):
+    whole = Experiment(
+        "whole",
+        retrieval="trigram",
+        suspect="nulls",
+        models={"judge": "a/b"},
+        parameters={"judge": {"seed": 1}},
+        batch=True,
+        folder=tmp_path,
+    )
+    none = {"retrieval": "", "suspect": None, "models": {}, "parameters": {}, "batch": False}
+    with wb.open_study(whole, limit=1, **none) as study:
+        assert {name: getattr(study.experiment, name) for name in none} == none
+
+
+def test_an_unknown_setting_or_name_is_answered_with_the_nearest_one():
+    with pytest.raises(BadInputError, match="unknown setting 'limt'; did you mean 'limit'"):
+        wb.open_study("bundled-dev", limt=3)
+    with pytest.raises(BadInputError, match="did you mean 'bundled-dev'"):
+        wb.open_study("bundeld-dev")
+
+
+def test_a_study_is_opened_from_a_name_a_path_an_experiment_or_a_benchmark(write, tmp_path):
+    benchmark = wb.open_benchmark("bundled-dev").limited(3)
+    sources = ["bundled-dev", Path(write("limit: 3")), Experiment("own"), benchmark]
+    for source in sources:
+        with wb.open_study(source, limit=3, figures=tmp_path) as study:
+            asked = [question.id for question in study.benchmark.questions]
+            assert asked == [question.id for question in benchmark.questions]

@@ -1,7 +1,7 @@
 """A preview counts the calls of each model without calling any."""
 
+import os
 import re
-from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -13,7 +13,7 @@ from workbench.llm.client import Client
 from workbench.llm.send import scripted
 from workbench.prompts import load
 from workbench.store import Store
-from workbench.study.experiment import experiment_of
+from workbench.study.experiment import session_of
 from workbench.study.preview import previewed, stand_in
 from workbench.study.study import open_study
 from workbench.types import Request
@@ -74,7 +74,7 @@ def test_at_worst_every_reply_is_as_long_as_its_call_allows_however_short_earlie
 
     def worst(most):
         given = {"model": "openai/gpt-4", "parameters": {"openai/gpt-4": {"max_tokens": most}}}
-        whole = replace(experiment_of("bundled-dev"), **given)
+        whole = session_of("bundled-dev").with_settings(given)
         with previewed(whole) as few, open_study(few, limit=10) as study:
             study.run(study.direct())
         return float(capsys.readouterr().out.partition("at worst $")[2].partition(";")[0])
@@ -93,3 +93,15 @@ def test_a_model_that_runs_in_this_process_is_not_asked():
     assert "tugs" in reply["choices"][0]["message"]["content"]
     keys = {endpoint("inside/model", url) for url in ("", "http://stand-in.invalid")}
     assert len(keys) == 2  # so that the parser's replies are not taken for the model's
+
+
+@pytest.mark.parametrize("before", [None, "/somewhere"])
+def test_a_preview_leaves_the_environment_as_it_was(monkeypatch, before, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("WORKBENCH_HOME")
+    if before:
+        monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "given"))
+    known = os.environ.get("WORKBENCH_HOME")
+    with previewed(session_of("bundled-dev")) as few, open_study(few, limit=1) as study:
+        study.run(study.direct())
+    assert os.environ.get("WORKBENCH_HOME") == known

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from workbench.llm.money import Tally
-from workbench.study.study import Progress
+from workbench.study.progress import Progress
 
 
 class NotebookStream(io.StringIO):

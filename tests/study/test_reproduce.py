@@ -11,7 +11,7 @@ from workbench.cli.run import reproduce
 from workbench.errors import BadInputError
 from workbench.label.store import Label, LabelStore
 from workbench.study import reproduce as module
-from workbench.study.experiment import load_experiment, shipped
+from workbench.study.experiment import Session, load_experiment, session_of, shipped
 from workbench.study.reproduce import package_hash, plan, run
 
 RUNS = """import workbench as wb
@@ -96,7 +96,8 @@ def test_a_notebooks_key_covers_what_it_depends_on(checkout, tmp_path, monkeypat
     LabelStore.named("bundled-dev").add([label])
     keys.append(key())
     assert len(set(keys)) == len(keys)
-    assert key(batch=True) == key(budget="x") == key(offline=True) == keys[-1]
+    session = Session(whole, budget="x", offline=True)
+    assert key(batch=True) == plan(session)[0].key == keys[-1]
 
 
 @pytest.mark.slow  # two kernels
@@ -198,7 +199,7 @@ def test_a_limit_keeps_its_results_apart(checkout):
     whole, part = plan(experiment)[0], plan(experiment, limit=4)[0]
     assert part.parameters["limit"] == 4
     assert (whole.output.parent, whole.figures) != (part.output.parent, part.figures)
-    given = load_experiment(str(part.parameters["experiment"]))
+    given = session_of(part.parameters["experiment"])
     assert given.figures == part.figures == experiment.folder / "figures" / "mine-4"
 
 
@@ -208,5 +209,5 @@ def test_a_limit_keeps_its_results_apart(checkout):
 def test_every_experiment_of_ours_has_its_notebooks_and_their_parameters(path, monkeypatch):
     for variable in ("BIRD", "SPIDER", "BIRD_MINIDEV", "PREDICTIONS"):
         monkeypatch.setenv(variable, "/nowhere")
-    experiment = replace(load_experiment(str(path)), preview=1)  # needs no benchmark
-    assert [job.name for job in plan(experiment)] == list(experiment.notebooks)
+    session = Session(load_experiment(str(path)), preview=1)  # needs no benchmark
+    assert [job.name for job in plan(session)] == list(session.experiment.notebooks)

@@ -8,11 +8,14 @@ import pytest
 
 from workbench.errors import BadInputError
 from workbench.evaluate.judge import judge
+from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.faults import Refusal
+from workbench.llm.send import scripted
+from workbench.prompts import Prompt
 from workbench.study.measures import notes_on
 from workbench.study.run import Runs, accuracy, across, costs
-from workbench.study.solve import keys_of
+from workbench.study.solve import cached_records, keys_of
 from workbench.study.study import Study, open_study
 from workbench.study.trace import candidates
 from workbench.systems.baselines import direct
@@ -20,7 +23,7 @@ from workbench.systems.chase_sql import chase_sql
 from workbench.systems.generate import Generate
 from workbench.systems.mac_sql import mac_sql
 from workbench.systems.select import Majority
-from workbench.types import Candidate, Selection
+from workbench.types import Candidate, Limits, Selection
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -63,7 +66,9 @@ def test_on_spider_an_empty_result_is_not_suspect_unless_the_experiment_says_so(
 ):
     study, _ = several
     benchmark = replace(study.benchmark, sense=sense, questions=study.benchmark.questions[:1])
-    here = replace(study, benchmark=benchmark, experiment=replace(study.experiment, suspect=told))
+    here = replace(
+        study, benchmark=benchmark, session=study.session.with_settings({"suspect": told})
+    )
     system = here.with_settings(mac_sql())
     assert [step.suspect for step in (*system.fix, system.select)] == [expected] * 2
 
@@ -240,3 +245,99 @@ def test_a_fresh_run_sees_an_edited_helper_and_replaces_what_was_kept(study):
     assert set(after.trials["sql"]) == {"SELECT 2"}
     assert study.run(system).id == after.id
     assert set(candidates(after.id, study.lab.client.cache)["sql"]) == {"SELECT 2"}
+
+
+def test_what_is_no_system_is_refused_with_what_is_one(study):
+    with pytest.raises(BadInputError, match=r"chase_sql is a function .* study\.chase_sql\(\)"):
+        study.run(chase_sql)
+    with pytest.raises(BadInputError, match=r"'chase' is no system: give one of study\.chase_sql"):
+        study.run("chase")
+
+
+def test_a_prompt_stands_for_one_call_with_it(study):
+    prompt = Prompt("# User\n{{ question }} {{ schema | fence }}", "generate/mine")
+    runs = study.run({"mine": prompt, "direct": direct()})
+    assert len(runs.accuracy(against="direct")) == 2
+    assert set(runs["mine"].trials["generator"]) == {"mine"}
+
+
+def test_one_run_has_its_accuracy_and_its_costs(study):
+    run = study.run(direct())
+    assert run.accuracy()["EX"].tolist() == [100 * run.questions["correct"].mean()]
+    assert run.costs()["calls"].tolist() == [1.0]
+    assert run.stamp.of(run.questions).models == "embedded/parser"
+    html = run.accuracy()._repr_html_()
+    assert run.id not in html
+
+
+def test_a_metric_of_ones_own_has_its_interval_in_every_table(study):
+    def same_size(gold, predicted):
+        return float(gold.row_count == predicted.row_count)
+
+    plain = study.run(direct())
+    runs = study.run({"direct": direct()}, metrics={"same size": same_size})
+    run = runs["direct"]
+    assert run.id == study.run(direct(), "direct").id
+    sizes = [
+        study.lab.run(q, study.benchmark.golds[q.id].sql).row_count
+        for q in study.benchmark.questions
+    ]
+    predicted = [
+        study.lab.run(q, sql).row_count
+        for q, sql in zip(study.benchmark.questions, run.questions["sql"], strict=True)
+    ]
+    assert run.questions["same size"].tolist() == [
+        float(a == b) for a, b in zip(sizes, predicted, strict=True)
+    ]
+    for table in (run.accuracy(), runs.accuracy(), runs.costs(), study.costs(runs)):
+        (row,) = table.to_dict("records")
+        assert row["same size"] == run.questions["same size"].mean()
+        assert row["same size low"] <= row["same size"] <= row["same size high"]
+    assert "same size" not in plain.accuracy()
+
+
+def test_a_run_counts_the_replies_that_were_asked_for_again(study, monkeypatch):
+    script = scripted(otherwise="I cannot tell.")
+    client = Client(study.lab.client.cache, send=script)
+    monkeypatch.setattr(Study, "_client", lambda _: client)
+    run = study.run(direct("some/model"))
+    assert run.asked_again == run.unread == {"generate/direct": 6}
+    monkeypatch.undo()
+    assert not study.run(direct()).asked_again
+
+
+def test_a_failed_call_makes_no_other_question_missing(study, monkeypatch):
+    first, *others = study.benchmark.questions
+
+    def send(request, *_):
+        if request.question == first.id:
+            raise Refusal("rejected", "not this one")
+        return {
+            "choices": [{"message": {"content": "```sql\nSELECT 1\n```"}, "finish_reason": "stop"}],
+            "usage": {},
+        }
+
+    client = Client(study.lab.client.cache, send=send)
+    monkeypatch.setattr(Study, "_client", lambda _: client)
+    run = study.run(direct("failing/model"))
+    keys = keys_of(run.system, study.benchmark.questions, study.lab)
+    kept = cached_records(study.lab.client.cache, keys)
+    assert set(kept) == {question.id for question in others}
+
+
+def test_keys_of_records_differ_with_the_limits_of_sql_and_the_parameters_of_roles(study):
+    lab, asked = study.lab, study.benchmark.questions[:1]
+    given = {"generation": {"seed": 1}}
+    labs = [lab, replace(lab, limits=Limits(seconds=3)), replace(lab, parameters=given)]
+    keys = [keys_of(direct(), asked, one)[asked[0].id] for one in labs]
+    assert len(set(keys)) == len({key.candidates for key in keys}) == 3
+
+
+def test_keys_of_records_differ_with_the_schema_that_prompts_show(study, monkeypatch):
+    lab, asked = study.lab, study.benchmark.questions[:1]
+    before = keys_of(direct(), asked, lab)[asked[0].id]
+    schema = lab.schema(asked[0].db_id)
+    other = replace(schema, tables=schema.tables[:-1])
+    monkeypatch.setattr(Lab, "schema", lambda *_: other)
+    after = keys_of(direct(), asked, lab)[asked[0].id]
+    assert not set(before) & set(after)

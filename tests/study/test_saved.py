@@ -1,6 +1,8 @@
 """What is saved says what it is of, can be made again byte for byte, and leads back to SQL and calls."""
 
 import multiprocessing
+import subprocess
+import sys
 from dataclasses import replace
 
 import pandas as pd
@@ -9,6 +11,7 @@ import pytest
 from workbench.errors import BadInputError
 from workbench.report.figures import unique_solves
 from workbench.report.tables import ResultTable, alone
+from workbench.study.experiment import Session
 from workbench.study.run import costs
 from workbench.study.saved import Saved, read_index
 from workbench.study.study import open_study
@@ -24,8 +27,7 @@ def table(study):
 
 def test_a_table_is_saved_beside_its_data(study, table):
     run, shown = table
-    assert not pd.get_option("display.html.use_mathjax")
-    assert study.save("a_table", shown) is shown
+    assert study.save("a_table", shown).shown is shown
     folder = study.saved.folder
     data = pd.read_csv(folder / "a_table.csv")
     assert data["run"].tolist() == [run.id]
@@ -37,8 +39,8 @@ def test_a_table_is_saved_beside_its_data(study, table):
 
 def test_a_saved_figure_names_the_models_of_its_runs(experiment):
     # In a preview, a stand-in answers for all of them.
-    record = replace(experiment, model="a/one", models={"rest": "b/two"}, preview=2)
-    with open_study(record, limit=6) as study:
+    record = replace(experiment, model="a/one", models={"rest": "b/two"})
+    with open_study(Session(record, preview=2), limit=6) as study:
         roles = chess_ir_ss_cg(study.models["rest"], filtering=study.models["filtering"])
         others = chess_ir_ss_cg(study.models["rest"])
         for system, who in (
@@ -80,23 +82,42 @@ def test_saving_again_changes_nothing(study, table):
     folder = study.saved.folder
 
     def save():
-        study.save("a_table", shown)
-        study.claim("It is so.", holds=True, of="1 of 1")
+        saved = study.save("a_table", shown)
+        saved.claim("It is so.", holds=True, of="1 of 1")
         return {path.name: path.read_bytes() for path in folder.iterdir()}
 
     assert save() == save()
 
 
 def test_a_claim_is_escaped_and_says_whether_it_was_judged(study, table):
-    study.save("a_table", table[1])
-    shown = study.claim("More is <better>.", holds=False)._repr_html_()
+    saved = study.save("a_table", table[1])
+    shown = saved.claim("More is <better>.", holds=False)._repr_html_()
     assert "&lt;better&gt;" in shown
     assert "<b>not judged: a parser answered</b>" in shown
 
 
-def test_a_claim_before_any_saved_figure_is_refused(study):
-    with pytest.raises(BadInputError, match="save that first"):
-        study.claim("So it is.", holds=True)
+def test_claims_are_stored_with_their_piece_in_any_order_and_each_once(study, table):
+    first, second = study.save("first", table[1]), study.save("second", table[1])
+    first.claim("This.", holds=True, of="1")
+    second.claim("That.", holds=True)
+    first.claim("This.", holds=True, of="2")
+    index = read_index(study.saved.folder)
+    told = {name: [(c["text"], c["detail"]) for c in index[name]["claims"]] for name in index}
+    assert told == {"first": [("This.", "2")], "second": [("That.", "")]}
+
+
+def test_a_cell_shows_what_was_saved_as_if_it_were_not_saved():
+    program = """
+from IPython.core.interactiveshell import InteractiveShell
+format = InteractiveShell.instance().display_formatter.format
+import pandas as pd
+from workbench.report.tables import ResultTable
+from workbench.study.saved import Piece
+shown = ResultTable("T", (), pd.DataFrame({"system": ["a"]}))
+html = [format(thing)[0]["text/html"] for thing in (shown, Piece("t", shown, shown.frame, None))]
+assert html[0] == html[1]
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 @pytest.mark.parametrize("name", ["../up", "a b", "", "ä", "a.b"])

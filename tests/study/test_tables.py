@@ -61,7 +61,7 @@ def test_the_questions_of_spider_are_the_experiments_own_on_spider(tiny, tmp_pat
 
 def test_roles_are_filled_in_and_others_have_the_model(study):
     models = {"judge": "a/j", "filtering": "a/f", "rest": "a/r", "generation": "a/g"}
-    named = replace(study, experiment=replace(study.experiment, model="a/m", models=models))
+    named = on(study, model="a/m", models=models)
     chase, chess = named.chase_sql(samples=3), named.chess_ir_ss_cg()
     assert (chase.select.model, chase.generate[0].model, chase.generate[0].samples) == (
         "a/j",
@@ -69,30 +69,38 @@ def test_roles_are_filled_in_and_others_have_the_model(study):
         3,
     )
     assert chase.generate[2].examples.columns.model == chess.prune[0].model == "a/f"
-    assert (chess.generate[0].model, chess.fix[0].model, named.small) == ("a/g", "a/r", "a/m")
+    assert (chess.generate[0].model, chess.fix[0].model, named.models["small"]) == (
+        "a/g",
+        "a/r",
+        "a/m",
+    )
     with pytest.raises(AttributeError, match="judg"):
         _ = named.judg
     with pytest.raises(BadInputError, match="judg"):
         replace(study.experiment, models={"judg": "a/j"})
 
 
+def on(study, **settings):
+    return replace(study, session=study.session.with_settings(settings))
+
+
 @pytest.fixture
 def paid(study):
     """The study as if a language model had answered, so that claims are judged."""
-    return replace(study, experiment=replace(study.experiment, model="openai/gpt-4o"))
+    return on(study, model="openai/gpt-4o")
 
 
 def test_a_claim_about_a_column_holds_if_every_row_does_and_says_its_numbers(paid, runs):
     table = runs.accuracy(against="direct").beside("CHASE-SQL", "table 7")
-    paid.save("a_table", table)
+    saved = paid.save("a_table", table)
     change = table["change"]
-    claim = paid.claim("Each is better.", change > 0)
+    claim = saved.claim("Each is better.", change > 0)
     assert claim.holds == bool((change > 0).all())
     assert claim.detail == ", ".join(f"{name} {value:,.1f}" for name, value in change.items())
     assert read_index(paid.saved.folder)["a_table"]["claims"][0]["detail"] == claim.detail
     figure = paid.save("a_figure", runs.differences("direct"))
     again = figure.data.set_index("system")["difference"]
-    assert paid.claim("Each is better.", again > 0).detail == claim.detail
+    assert figure.claim("Each is better.", again > 0).detail == claim.detail
 
 
 @pytest.mark.parametrize(
@@ -105,12 +113,12 @@ def test_a_claim_about_a_column_holds_if_every_row_does_and_says_its_numbers(pai
     ],
 )
 def test_a_claim_takes_numbers_by_label_or_a_sentence(paid, runs, holds, of, expected):
-    paid.save("a_table", runs.accuracy().alone("A table"))
-    claim = paid.claim("So it is.", holds, of)
+    saved = paid.save("a_table", runs.accuracy().alone("A table"))
+    claim = saved.claim("So it is.", holds, of)
     assert (claim.holds, claim.detail) == expected
 
 
 def test_a_parser_judges_no_claim(study, runs):
-    study.save("a_table", runs.accuracy().alone("A table"))
-    assert study.claim("So it is.", holds=True).holds is None
-    assert study.claim("So it is.", pd.Series([True, True], ["a", "b"])).holds is None
+    saved = study.save("a_table", runs.accuracy().alone("A table"))
+    assert saved.claim("So it is.", holds=True).holds is None
+    assert saved.claim("So it is.", pd.Series([True, True], ["a", "b"])).holds is None

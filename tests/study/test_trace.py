@@ -1,5 +1,7 @@
 """What `trace` finds behind a row is what the row was counted from: its number comes out of it again."""
 
+import platform
+import sqlite3
 from dataclasses import replace
 
 import pandas as pd
@@ -23,7 +25,7 @@ from workbench.report.figures import (
 from workbench.report.tables import alone
 from workbench.study.run import accuracy, costs
 from workbench.study.study import open_study
-from workbench.study.trace import trace
+from workbench.study.trace import questions_of, trace
 from workbench.systems.baselines import replayed
 from workbench.systems.chase_sql import chase_sql
 from workbench.systems.select import Majority
@@ -244,9 +246,6 @@ def test_the_command_says_what_a_row_is_counted_from(study, run, tmp_path, monke
     ids = f"{first} {second}"
     found = output(REGION.format(run=run.id, n=2, ids=ids))
     assert found.startswith(f"run {run.id}, solved_by a & b, n 2, counted all\n8 candidates for 2 ")
-    sql = run.trials.set_index("question_id")["sql"][first]
-    assert all(" ".join(query.split()) in found for query in sql)
-    assert found.count("call:") >= 8
     none = output(REGION.format(run=run.id, n=0, ids=""))
     assert "\n0 candidates for 0 questions" in none
     assert "0 candidates" in output(f"run,generator\n{run.id},nobody\n")
@@ -254,10 +253,56 @@ def test_the_command_says_what_a_row_is_counted_from(study, run, tmp_path, monke
     assert "40 candidates for 40 questions" in left
 
 
-def test_the_command_shows_question_sql_and_result(study, run, tmp_path, monkeypatch):
+@pytest.fixture
+def traced(study, run, tmp_path, monkeypatch):
     monkeypatch.setenv("WORKBENCH_HOME", str(study.lab.client.cache.path.parent))
-    (tmp_path / "it.csv").write_text(f"run\n{run.id}\n")
-    said = CliRunner().invoke(command, [str(tmp_path / "it.csv"), "0"]).output
-    for question in study.benchmark.questions:
-        assert f"{question.id} ({question.db_id}) {question.text}" in said
-    assert ": ok, " in said
+    path = tmp_path / "it.csv"
+    path.write_text(f"run\n{run.id}\n")
+    return lambda *words: CliRunner().invoke(command, [str(path), "0", *words])
+
+
+def test_each_question_has_its_verdict_and_the_sizes_of_both_results(study, run, traced):
+    _, chosen = trace(written(run, study), 0, study.lab.client.cache)
+    table = questions_of(chosen, study.lab.client.cache)
+    assert table["question"].tolist() == run.questions["question_id"].tolist()
+    expected = run.questions["correct"].map({True: "right", False: "wrong"})
+    assert table["verdict"].tolist() == expected.tolist()
+    for question, row in zip(study.benchmark.questions, table.to_dict("records"), strict=True):
+        gold = study.benchmark.golds[question.id].sql
+        assert row["gold"] == " ".join(gold.split())
+        assert row["gold rows"] == study.lab.run(question, gold).row_count
+        if row["verdict"] == "right":
+            assert row["rows"] == study.lab.run(question, row["prediction"]).row_count
+    said = traced().output
+    assert platform.machine() in said
+    assert said.count(" right ") == run.questions["correct"].sum()
+
+
+def written(run, study):
+    path = study.saved.folder / "rows.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"run\n{run.id}\n")
+    return path
+
+
+def test_a_question_is_shown_with_gold_and_with_the_prompt_and_reply_of_each_call(
+    study, run, traced
+):
+    question = study.benchmark.questions[3]
+    said = traced("--question", question.id).output
+    assert f"{question.id} ({question.db_id}) {question.text}" in said
+    assert " ".join(study.benchmark.golds[question.id].sql.split()) in said
+    trial = run.selection(question.id).trial
+    assert all(key in said for key in trial.candidate.call_keys)
+    first = trial.candidate.reasoning.splitlines()[0]
+    assert first.strip() in said
+    assert "[user]" in said
+    assert "[reply]" in said
+    none = traced("--question", "nothing").exception
+    assert "no question nothing is behind this row" in str(none)
+
+
+def test_a_run_that_is_not_here_is_refused_with_the_name_of_this_machine(study, tmp_path):
+    (tmp_path / "x.csv").write_text("run\n0123\n")
+    with pytest.raises(BadInputError, match=rf"SQLite {sqlite3.sqlite_version}"):
+        trace(tmp_path / "x.csv", 0, study.lab.client.cache)

@@ -80,14 +80,13 @@ def take(steps, lab, benchmark, question):
         assert step(lab, context, trials[:2]).chosen in {0, 1}
 
 
-def shares(lab, ledger):
-    """For each prompt its calls, and the shares of replies that were asked for again, and that stayed unread."""
+def shares(heard, ledger):
+    """For each prompt its calls, and the numbers of replies that were asked for again, and that stayed unread."""
     rows = {}
     for prompt, calls in ledger.frame().groupby("prompt").size().items():
-        again, unread = (
-            sum(n for (*_, of), n in counts.items() if of == prompt)
-            for counts in (lab.asked_again, lab.unread)
-        )
+        answers = [answer for request, answer in heard if request.prompt == prompt]
+        again = sum(answer.asked_again for answer in answers)
+        unread = sum(answer.asked_again and bool(answer.wanted) for answer in answers)
         rows[prompt] = (calls - again, again, unread)
     return rows
 
@@ -101,11 +100,18 @@ def test_every_reply_is_read_or_counted_as_unread(tmp_path):
     ):
         client = wb.Client(cache, at_once=1, api_base={MODEL: address})
         limits = {MODEL: {"max_tokens": LIMIT}}
-        lab = wb.Lab(client, executor, benchmark.database, parameters=limits)
+        heard = []
+        lab = wb.Lab(
+            client,
+            executor,
+            benchmark.database,
+            parameters=limits,
+            heard=lambda *pair: heard.append(pair),
+        )
         steps = systems(MODEL)
         for question in benchmark.questions:
             take(steps, lab, benchmark, question)
-        rows = shares(lab, client.ledger)
+        rows = shares(heard, client.ledger)
         for prompt, (asked, again, unread) in rows.items():
             print(
                 f"{prompt:32} {asked:4} asked, {again / asked:4.0%} unread, {unread / asked:4.0%} after a second request"

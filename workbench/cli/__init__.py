@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from workbench.errors import WorkbenchError
+from workbench.errors import WorkbenchError, hide
 from workbench.terminal import VisibleStream, exit_code, stop_on_signals
 
 # The module of each command, and its line of help, for which the module is not imported.
@@ -44,7 +44,7 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line. A mistake of the caller is one line on standard error and exit code 2."""
+    """Run the command line; a caller's mistake is one line on standard error and exit code 2."""
     stop_on_signals()
     warnings.showwarning = lambda message, *_, **__: print(f"workbench: {message}", file=sys.stderr)
     streams: Any = VisibleStream(sys.stdout), VisibleStream(sys.stderr)
@@ -58,7 +58,8 @@ def main() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 1
         except (KeyboardInterrupt, click.Abort):
-            code, said = exit_code(), "stopped; finished work is saved, run the command again to go on"  # fmt: skip
+            code = exit_code()
+            said = "stopped; finished work is saved, run the command again to go on"
         except click.exceptions.NoArgsIsHelpError as error:
             code = 0
             print(error.format_message())
@@ -69,5 +70,5 @@ def main() -> None:
         except OSError as error:
             said = f"{error.filename or 'a file'}: {error.strerror or error}"
         if said:
-            print("workbench:", said.replace("\n", " "), file=sys.stderr)
+            print("workbench:", hide(said.replace("\n", " ")), file=sys.stderr)
     sys.exit(code)

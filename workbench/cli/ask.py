@@ -22,21 +22,28 @@ from workbench.types import Candidate, Question, Selection
 @options.model
 @options.judge
 @options.dollars
-@click.option("--calls", type=click.IntRange(min=0), help="Stop before more calls are made.")
-def ask(database: str, question: str, hint: str, system: str, model: str, judge: str,
-        dollars: float | None, calls: int | None) -> None:  # fmt: skip
+@click.option(
+    "--calls",
+    type=click.IntRange(min=0),
+    help="Stop before more calls are sent; those of a model in this process are not counted.",
+)
+def ask(
+    database: str,
+    question: str,
+    hint: str,
+    system: str,
+    model: str,
+    judge: str,
+    dollars: float | None,
+    calls: int | None,
+) -> None:
     """Answer a question about a database.
 
-    DATABASE is an SQLite file, or the name of a bundled database, such as harbour. Column descriptions are read from
-    a folder database_description beside the file. Prints the answer, its SQL, why it was chosen and what it cost;
-    the exit code is 1 where there is no answer.
+    DATABASE is an SQLite file, or the name of a bundled database, such as harbour. Column
+    descriptions are read from a folder database_description beside the file. Prints the answer, its
+    SQL, why it was chosen and what it cost; the exit code is 1 where there is no answer.
     """
-    path, splits = Path(database), bundled_splits()
-    if not path.is_file() and database in splits:
-        path = open_benchmark(f"bundled-{splits[database]}").database(database)
-    if not path.is_file():
-        known = f"give an SQLite file, or one of the bundled databases: {', '.join(splits)}"
-        raise BadInputError(f"{database}: no such file; {known}")
+    path = _database(database)
     if not question.strip():
         raise BadInputError("the question is empty; ask one, in quotes")
     steps = options.make_system(system, model, judge)
@@ -53,19 +60,34 @@ def ask(database: str, question: str, hint: str, system: str, model: str, judge:
     sys.exit(0 if trial and trial.execution and trial.execution.is_complete else 1)
 
 
+def _database(name: str) -> Path:
+    """Return the path of an SQLite file, or of a bundled database."""
+    path, splits = Path(name), bundled_splits()
+    if path.is_file():
+        return path
+    if name in splits:
+        return open_benchmark(f"bundled-{splits[name]}").database(name)
+    known = f"give an SQLite file, or one of the bundled databases: {', '.join(splits)}"
+    raise BadInputError(f"{name}: no such file; {known}")
+
+
 def _told(selection: Selection, *, parser: bool) -> str:
-    """The text to print: words that the parser did not understand, the answer, its SQL, and why it was chosen."""
+    """Return what is printed: what the parser did not understand, the answer, its SQL, and why."""
     trial, trials = selection.trial, selection.trials
     if trial is None or not trial.candidate.sql.strip():
         first = trials[0].candidate if trials else Candidate("", "")
-        problem = "" if parser else first.problem and f"\n({first.problem})"
-        return f"No candidate has a query. {first.reasoning}{problem}"
+        text = f"No candidate has a query. {first.reasoning}"
+        return f"{text}\n({first.problem})" if first.problem and not parser else text
+    lines = []
+    if parser and (missed := re.search(r"not understood: [^\n\\]+", trial.candidate.reasoning)):
+        lines.append(missed[0])
     ran = trial.execution
-    missed = re.findall(r"not understood: [^\n\\]+", trial.candidate.reasoning) if parser else []
-    why = f"There is no answer: none of {len(trials)} candidates ran."
+    lines += [result_text(ran) if ran else "not run", "", trial.candidate.sql, ""]
     if ran and ran.is_complete:
-        same = [t for t in trials if t.execution and t.execution.fingerprint == ran.fingerprint]
-        generators = ", ".join(dict.fromkeys(t.candidate.generator for t in same))
-        why = f"Chosen by {selection.selector}: {len(same)} of {len(trials)} candidates gave this answer ({generators})."  # fmt: skip
-    shown = result_text(ran) if ran else "not run"
-    return "\n".join([*missed[:1], shown, "", trial.candidate.sql, "", why])
+        equal = [t for t in trials if t.execution and t.execution.fingerprint == ran.fingerprint]
+        generators = ", ".join(dict.fromkeys(t.candidate.generator for t in equal))
+        count = f"{len(equal)} of {len(trials)} candidates gave this answer ({generators})"
+        lines.append(f"Chosen by {selection.selector}: {count}.")
+    else:
+        lines.append(f"There is no answer: none of {len(trials)} candidates ran.")
+    return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Options that commands share, options made from a dataclass, and the systems by their short names."""
+"""Options that commands share, options made from a dataclass, and systems by short names."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -14,21 +14,20 @@ import workbench as wb
 from workbench.errors import BadInputError
 from workbench.llm.calls import check_model
 from workbench.llm.money import CAUTIOUS, cautious
-
-# The names of systems on the command line, and in `workbench`.
-SYSTEMS = {"chase": "chase_sql", "chess": "chess_ir_cg_ut", "chess-ss": "chess_ir_ss_cg", "mac": "mac_sql",
-           "direct": "direct", "zero-shot": "zero_shot"}  # fmt: skip
+from workbench.study.systems import SYSTEMS
 
 
 def settings(kind: type) -> Callable[[Any], Any]:
-    """An option for each field of a dataclass whose default is a number or a bool."""
+    """Return a decorator: an option for each field of a dataclass with a number or a bool."""
 
     def add(command: Any) -> Any:
         for field in reversed(fields(kind)):
-            if isinstance(field.default, int | float):
-                name = f"--{field.name.replace('_', '-')}"
-                name += f"/--no-{name[2:]}" if isinstance(field.default, bool) else ""
-                command = click.option(name, default=field.default, show_default=True)(command)
+            if not isinstance(field.default, int | float):
+                continue
+            name = f"--{field.name.replace('_', '-')}"
+            if isinstance(field.default, bool):
+                name = f"{name}/--no-{name[2:]}"
+            command = click.option(name, default=field.default, show_default=True)(command)
         return command
 
     return add
@@ -36,46 +35,80 @@ def settings(kind: type) -> Callable[[Any], Any]:
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False, exists=True)
-model = click.option("--model", default="embedded/parser", show_default=True, metavar="PROVIDER/MODEL",
-                     help="Any model that LiteLLM reaches; the default needs no key and no network.")  # fmt: skip
-judge = click.option("--judge", default="", metavar="PROVIDER/MODEL", help="Another model for the selector.")  # fmt: skip
+model = click.option(
+    "--model",
+    default="embedded/parser",
+    show_default=True,
+    metavar="PROVIDER/MODEL",
+    help="Any model that LiteLLM reaches; the default needs no key and no network.",
+)
+judge = click.option(
+    "--judge",
+    default="",
+    metavar="PROVIDER/MODEL",
+    help="Another model for the selector.",
+)
 system = partial(click.option, "--system", type=click.Choice(list(SYSTEMS)), show_default=True)
-root = click.option("--root", type=click.Path(path_type=Path), help="Where the benchmark was unpacked.")  # fmt: skip
-prompts = click.option("--prompts", type=FOLDER,
-                       help="A folder of prompts that replace the packaged prompts of the same names.")  # fmt: skip
-limit = click.option("--limit", type=click.IntRange(1), help="Only so many questions, spread evenly.")  # fmt: skip
-dollars = click.option("--dollars", type=click.FloatRange(min=0),
-                       help=f"Stop before more than this is spent.  [default: {CAUTIOUS:g}]")  # fmt: skip
-batch = click.option("--batch", is_flag=True, help="Send calls in batches: half the price, answers within a day.")  # fmt: skip
-cluster = click.option("--cluster", default="", metavar="ADDRESS", help="Compute on a Dask cluster: tcp://HOST:8786, a"
-                       " scheduler file, or local:4 for 4 workers here.")  # fmt: skip
-preview = click.option("--preview", is_flag=True, help="Estimate calls and cost from three questions; pay nothing.")  # fmt: skip
+root = click.option(
+    "--root", type=click.Path(path_type=Path), help="Where the benchmark was unpacked."
+)
+prompts = click.option(
+    "--prompts",
+    type=FOLDER,
+    help="A folder of prompts that replace the packaged prompts of the same names.",
+)
+limit = click.option(
+    "--limit", type=click.IntRange(1), help="Only so many questions, spread evenly."
+)
+dollars = click.option(
+    "--dollars",
+    type=click.FloatRange(min=0),
+    help=f"Stop before more than this is spent.  [default: {CAUTIOUS:g}]",
+)
+batch = click.option(
+    "--batch", is_flag=True, help="Send calls in batches: half the price, answers within a day."
+)
+cluster = click.option(
+    "--cluster",
+    default="",
+    metavar="ADDRESS",
+    help="Compute on a Dask cluster: tcp://HOST:8786, a scheduler file, or local:4 for workers here.",
+)
+preview = click.option(
+    "--preview", is_flag=True, help="Estimate calls and cost from three questions; pay nothing."
+)
 predictions = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 
 
-# Annotations are quoted: to look a System or a Lab up imports the steps, which most commands do not need.
+# Annotations are quoted: looking a System or a Lab up imports the steps.
 def make_system(name: str, model: str, judge: str = "") -> "wb.System":
-    """The system of that short name on one model, with `judge` for its selector."""
+    """Return the system of that short name on one model, with `judge` for its selector."""
     for named in filter(None, (model, judge)):
         check_model(named)  # before anything is paid
-    made: wb.System = getattr(wb, SYSTEMS[name])(model)
-    select: Any = made.select
-    if judge and not hasattr(select, "model"):
+    system = SYSTEMS[name].make(model)
+    if not judge:
+        return system
+    select: Any = system.select
+    if not hasattr(select, "model"):
         raise BadInputError(f"--judge {judge}: the selector of {name} asks no model; leave it out")
-    return replace(made, select=replace(select, model=judge)) if judge else made
+    return replace(system, select=replace(select, model=judge))
 
 
 @contextmanager
-def open_lab(database: Callable[[str], Path], dollars: float | None, calls: int | None = None,
-             **given: Any) -> Iterator["wb.Lab"]:  # fmt: skip
-    """A lab with the user's cache, and a cautious budget; `given` are the settings of `Lab`."""
+def open_lab(
+    database: Callable[[str], Path],
+    dollars: float | None,
+    calls: int | None = None,
+    **settings: Any,
+) -> Iterator["wb.Lab"]:
+    """Open a lab with the user's cache, and a cautious budget; `settings` are those of `Lab`."""
     with wb.Cache() as store, wb.Executor(store) as executor:
         client = wb.Client(store, budget=cautious(dollars, calls))
-        yield wb.Lab(client, executor, database, **given)
+        yield wb.Lab(client, executor, database, **settings)
 
 
 def check_writable(path: Path, *read: Path | str) -> None:
-    """Refuse a path that cannot be written, or that is a file which the command reads, before the work starts."""
+    """Refuse a path that cannot be written, or that the command reads, before the work starts."""
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise BadInputError(f"{path}: cannot be written; name another place")
     if path.exists() and any(Path(other).exists() and path.samefile(other) for other in read):

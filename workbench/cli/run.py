@@ -1,4 +1,4 @@
-"""`workbench run` runs a system, `reproduce` an experiment's notebooks, and `trace` shows what is behind a number."""
+"""`workbench run` a system, `reproduce` an experiment, and `trace` what is behind a number."""
 
 import re
 import sys
@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from shlex import join
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
@@ -14,21 +15,38 @@ import click
 from workbench.benchmarks.benchmark import BENCHMARKS, benchmark_name
 from workbench.benchmarks.predictions import ANSWERS, write_predictions
 from workbench.cli import options
+from workbench.errors import BadInputError
 from workbench.llm.cache import Cache
 from workbench.llm.money import dollars
+from workbench.store import home
 from workbench.study import reproduce as notebooks
 from workbench.study import trace as back
-from workbench.study.experiment import Experiment, load_experiment
+from workbench.study.experiment import Experiment, Session, load_experiment
 from workbench.study.measures import notes_on
 from workbench.study.preview import previewed
 from workbench.study.saved import write_gallery
 from workbench.study.study import open_study
+from workbench.study.systems import SYSTEMS
+
+_SYSTEMS = ", ".join(f"{name} ({named.about})" for name, named in SYSTEMS.items())
 
 
-@click.command()
-@click.argument("system", type=click.Choice(list(options.SYSTEMS)), metavar="SYSTEM")
-@click.option("--benchmark", default="bundled-dev", show_default=True, metavar="NAME|FILE",
-              help=f"One of {', '.join(BENCHMARKS)}, or a JSON file of your own.")  # fmt: skip
+@click.command(
+    help=f"""Run SYSTEM over a benchmark and print its execution accuracy and cost.
+
+    SYSTEM is one of {_SYSTEMS}. The table and the answers are saved in the folder runs. `workbench
+    evaluate` judges the answers again in every sense, and `workbench trace` shows the SQL and calls
+    behind a row of the table. Running again asks only for what is missing.
+    """
+)
+@click.argument("system", type=click.Choice(list(SYSTEMS)), metavar="SYSTEM")
+@click.option(
+    "--benchmark",
+    default="bundled-dev",
+    show_default=True,
+    metavar="NAME|FILE",
+    help=f"One of {', '.join(BENCHMARKS)}, or a JSON file of your own.",
+)
 @options.root
 @options.limit
 @options.model
@@ -37,40 +55,50 @@ from workbench.study.study import open_study
 @options.dollars
 @options.batch
 @options.cluster
-@click.option("--save", type=options.FILE, help="Write the answers to this .json (BIRD's form), .sql (Spider's),"
-              " .jsonl or .csv.")  # fmt: skip
+@click.option(
+    "--save",
+    type=options.FILE,
+    help="Write the answers to this .json (BIRD's form), .sql (Spider's), .jsonl or .csv.",
+)
 @options.preview
-def run(system: str, benchmark: str, judge: str, save: Path | None, preview: bool, **settings: Any) -> None:  # fmt: skip
-    """Run SYSTEM over a benchmark and print its execution accuracy and cost.
-
-    SYSTEM is chase (CHASE-SQL), chess (CHESS, IR+CG+UT), chess-ss (CHESS, IR+SS+CG), mac (MAC-SQL), zero-shot (BIRD's
-    prompt) or direct (our own prompt). The table and the answers are saved in the folder runs. `workbench evaluate`
-    judges the answers again in every sense, and `workbench trace` shows the SQL and calls behind a row of the table.
-    Running again asks only for what is missing.
-    """
+def run(
+    system: str,
+    benchmark: str,
+    judge: str,
+    limit: int | None,
+    cluster: str,
+    save: Path | None,
+    preview: bool,
+    **settings: Any,
+) -> None:
     if save:
         options.check_writable(save, benchmark)
     benchmark = benchmark_name(benchmark) or benchmark
     experiment = Experiment(Path(benchmark).stem, benchmark=benchmark, output="runs")
+    given = {name: value for name, value in settings.items() if value is not None}
     model, prompts = settings["model"], settings["prompts"]
-    asked = options.make_system(system, model, judge)
+    steps = options.make_system(system, model, judge)
     if preview:
-        with previewed(experiment) as few, open_study(few, **settings) as study:
-            study.run(asked)
+        with previewed(experiment) as few, open_study(few, limit=limit, **given) as study:
+            study.run(steps)
         return
-    own = filter(None, [system, model, judge, prompts and prompts.name])
-    name = re.sub(r"\W+", "_", "_".join(own))
-    with open_study(experiment, **settings) as study:
-        run, folder = study.run(asked), study.saved.folder
-        found, title = {run.name: run}, f"Systems on {study.benchmark.name}"
-        table = study.save(name, study.costs(found).alone(title, notes_on(found)))
+    words = [system, model, judge]
+    if prompts:
+        words.append(prompts.name)
+    name = re.sub(r"\W+", "_", "_".join(filter(None, words)))
+    with open_study(experiment, limit=limit, cluster=cluster, **given) as study:
+        made = study.run(steps)
+        title = f"Systems on {study.benchmark.name}"
+        table = made.costs().alone(title, notes_on({made.name: made}))
+        study.save(name, table)
+        folder = study.saved.folder
         answers = save or folder / f"{name}{ANSWERS}"
-        write_predictions(answers, run.answers)
+        write_predictions(answers, made.answers)
     print(table.to_markdown(), end="\n\n")
     print(f"answers: {answers}")
     print(f"table:   {join(['workbench', 'trace', str(folder / f'{name}.csv'), '0'])}")
-    paid = run.paid
-    print(f"{run.name}: {paid.calls:,} calls asked, {paid.hits:,} cached, {dollars(paid.cost, paid.unpriced)}")  # fmt: skip
+    paid = f"{made.paid.calls:,} calls asked, {made.paid.hits:,} cached"
+    print(f"{made.name}: {paid}, {dollars(made.paid.cost, made.paid.unpriced)}")
 
 
 @click.command()
@@ -79,60 +107,114 @@ def run(system: str, benchmark: str, judge: str, save: Path | None, preview: boo
     "--only", multiple=True, metavar="NOTEBOOK", help="Only this notebook; may be repeated."
 )
 @options.limit
-@click.option("--at-once", type=click.IntRange(1), help="Notebooks at a time. Default: one a processor.")  # fmt: skip
+@click.option(
+    "--at-once", type=click.IntRange(1), help="Notebooks at a time. Default: one a processor."
+)
 @options.preview
-@click.option("--from", "pack", type=click.Path(path_type=Path, exists=True), help="Add the calls that"
-              " `workbench cache export --run` wrote to this file.")  # fmt: skip
-@click.option("--offline", is_flag=True, help="Make no call; stop at the first one that is not cached.")  # fmt: skip
+@click.option(
+    "--from",
+    "pack",
+    type=click.Path(path_type=Path, exists=True),
+    help="Add the calls that `workbench cache export --run` wrote to this file.",
+)
+@click.option(
+    "--offline", is_flag=True, help="Make no call; stop at the first one that is not cached."
+)
 @options.batch
 @options.cluster
-def reproduce(experiment: str, only: tuple[str, ...], limit: int | None, at_once: int | None, preview: bool,
-              pack: Path | None, offline: bool, batch: bool, cluster: str) -> None:  # fmt: skip
+def reproduce(
+    experiment: str,
+    only: tuple[str, ...],
+    limit: int | None,
+    at_once: int | None,
+    preview: bool,
+    pack: Path | None,
+    offline: bool,
+    batch: bool,
+    cluster: str,
+) -> None:
     """Run the notebooks of EXPERIMENT and draw the papers' tables and figures.
 
-    EXPERIMENT is a name in the folder experiments, or a YAML file. The default, embedded, needs no key and no network.
-    A notebook that is unchanged since its last run is not run again.
+    EXPERIMENT is a name in the folder experiments, or a YAML file. The default, embedded, needs no
+    key and no network. A notebook that is unchanged since its last run is not run again.
     """
     settings = load_experiment(experiment)
+    settings = replace(settings, batch=batch or settings.batch)
+    session = Session(settings, offline=offline, budget=f"{settings.name} {uuid4().hex}")
+    log = home() / "runs" / f"{settings.name}.requests"
     if pack:
         with Cache() as store:
             store.merge(pack)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text("")
+        session = replace(session, request_log=log)
     with ExitStack() as stack:
         if preview:
-            settings = stack.enter_context(previewed(settings))
+            session = stack.enter_context(previewed(session))
         elif cluster:
             from workbench.cluster import open_pool  # noqa: PLC0415  Dask, an extra
 
-            cluster = str(stack.enter_context(open_pool(cluster)).scheduler.address)
-        settings = replace(settings, batch=batch or settings.batch, cluster=cluster, offline=offline,
-                           budget=f"{settings.name} {uuid4().hex}")  # fmt: skip
-        jobs = notebooks.plan(settings, only, limit)
+            pool = stack.enter_context(open_pool(cluster))
+            session = replace(session, cluster=str(pool.scheduler.address))
+        jobs = notebooks.plan(session, only, limit)
         if settings.model.startswith("embedded/"):
             print("machinery check: a parser answers, no language model", flush=True)
         spent = notebooks.run(jobs, at_once=at_once)
     if not preview:
         print(spent)
-    if limit is None and not preview and jobs and jobs[0].figures.is_dir():
-        print(f"gallery: {write_gallery(jobs[0].figures.parent)}")
+        if pack:
+            print(_replayed(pack, log))
+        if jobs and jobs[0].figures.is_dir():
+            figures = jobs[0].figures
+            print(f"figures: {figures}" if limit else f"gallery: {write_gallery(figures.parent)}")
     for job in jobs:
         if job.error:
             print(f"{job.state}: {job.name}: {job.error} (executed: {job.output})")
     sys.exit(any(job.state in {"failed", "stopped"} for job in jobs) and not preview)
 
 
+def _replayed(pack: Path, log: Path) -> str:
+    """Return how many of a pack's calls nobody asked for, and how many requests it did not hold."""
+    with TemporaryDirectory() as folder, Cache(Path(folder, "pack.sqlite")) as packed:
+        packed.merge(pack)
+        held = {key for (key,) in packed.read("SELECT key FROM calls")}
+    asked = set(log.read_text().split())
+    idle = f"{len(held - asked):,} of its {len(held):,} calls were asked for by nobody"
+    missed = f"{len(asked - held):,} of {len(asked):,} requests are not in it"
+    return f"{pack}: {idle}, {missed}; {back.this_machine()}"
+
+
 @click.command()
 @click.argument("data", type=click.Path(path_type=Path))
 @click.argument("row", type=int)
-def trace(data: Path, row: int) -> None:
-    """Show the questions, SQL, results and calls behind a number.
+@click.option(
+    "--question", "ids", multiple=True, metavar="ID", help="Show its calls; may be repeated."
+)
+def trace(data: Path, row: int, ids: tuple[str, ...]) -> None:
+    """Show the questions behind a number: right or wrong, both queries, and both results' sizes.
 
-    DATA is the .csv beside a figure or table, and ROW the number of a row, from 0. `workbench cache export FILE.jsonl
-    --keys KEY` writes a call in full. Calls of retrieval and pruning are not listed.
+    DATA is the .csv beside a figure or table, and ROW the number of a row, from 0. With --question,
+    each candidate is shown in full, and each call with its prompt and reply. Calls of retrieval and
+    pruning are not listed.
     """
     with Cache() as store:
-        counted, found = back.trace(data, row, store)
-        print(", ".join(f"{k} {v}" for k, v in counted.items() if v and k != "question_ids"))
-        calls = len({key for keys in found["calls"] for key in keys})
-        asked = found["question_id"].nunique()
-        print(f"{len(found):,} candidates for {asked:,} questions, {calls:,} calls\n")
-        print(back.told(found, store))
+        counted, trials = back.trace(data, row, store)
+        if ids:
+            behind = trials[trials["question_id"].isin(ids)]
+            if behind.empty:
+                listed = " ".join(trials["question_id"].unique()[:20])
+                raise BadInputError(
+                    f"no question {' '.join(ids)} is behind this row; it has {listed}"
+                )
+            print(back.told(behind, store))
+            return
+        cells = [f"{k} {v}" for k, v in counted.items() if v and k != "question_ids"]
+        calls = set().union(*trials["calls"])
+        asked = trials["question_id"].nunique()
+        print(", ".join(cells))
+        print(f"{len(trials):,} candidates for {asked:,} questions, {len(calls):,} calls")
+        print(f"{store.path} on {back.this_machine()}\n")
+        if len(trials):
+            print(back.questions_of(trials, store).to_string(index=False, max_colwidth=60))
+            again = join(["workbench", "trace", str(data), str(row)])
+            print(f"\nOne question in full: {again} --question ID")

@@ -1,15 +1,16 @@
-"""Work on a Dask cluster: chunks go to its workers, and what they compute comes into the cache of the run's process.
+"""Work on a Dask cluster: workers compute chunks, and the results come into the run's cache.
 
     with open_pool("local:4") as client:
         for name, result in each(client, do, {name: item}, lab): ...
 
-`do(item, lab)` is a function of a module. It runs on a worker with a lab like the run's and an empty cache, whose rows
-are part of the result. Dask runs the chunk of a lost worker again, and its result is the same, since keys of the cache
-are hashes of what results depend on.
+`do(item, lab)` is a function of a module. It runs on a worker with a lab like the run's and an
+empty cache, whose rows are part of the result. Dask runs the chunk of a lost worker again, and its
+result is the same, since keys of the cache are hashes of what results depend on.
 
-A worker runs SQL and the models that run in a process. Only the process of the run asks remote models, so it pays each
-call once, in its budget. Workers connect to it directly, by Dask's connections (TLS if Dask's settings say so). Messages
-are not unpickled, and each has to name the run's token.
+A worker runs SQL and the models that run in a process. Only the process of the run asks remote
+models, so it pays each call once, in its budget. Workers connect to it directly, by Dask's
+connections (TLS if Dask's settings say so). Messages are not unpickled, and each has to name the
+run's token.
 """
 
 import asyncio
@@ -70,8 +71,8 @@ def open_pool(cluster: "str | distributed.Client") -> Iterator[distributed.Clien
     local = int(count) if kind == "local" and count.isdecimal() else 0
     if not (local or "://" in cluster or Path(cluster).is_file()):
         raise BadInputError(
-            f"cluster {cluster!r}: give the address of a Dask scheduler, as tcp://HOST:8786, its scheduler file, or"
-            " local: and a number of workers, as local:4"
+            f"cluster {cluster!r}: give the address of a Dask scheduler, as tcp://HOST:8786, its"
+            " scheduler file, or local: and a number of workers, as local:4"
         )
     with ExitStack() as opened:
         if local:
@@ -94,7 +95,7 @@ def open_pool(cluster: "str | distributed.Client") -> Iterator[distributed.Clien
 def each(
     client: distributed.Client, do: Callable[[T, Lab], Any], items: Mapping[str, T], lab: Lab
 ) -> Iterator[tuple[str, Any]]:
-    """The name and the result of each item, as they come; what was computed for it is in the lab's cache by then.
+    """Yield the name and result of each item, as they come, computed rows in the lab's cache.
 
     After an error or Ctrl-C, models are asked nothing more, and the replies under way are stored.
     """
@@ -127,7 +128,7 @@ def each(
                 raise relay.failure or future.exception()
             elif name in lost:  # the other chunks go on
                 named = name
-            else:  # Dask has tried four workers, each of which may have been killed for another chunk
+            else:  # Dask has tried four workers, each perhaps killed for another chunk
                 lost.add(name)
                 chunks.add(submit(name))
         if named:
@@ -149,7 +150,7 @@ def _merge(rows: Mapping[str, Sequence[Sequence[Any]]], store: Store) -> None:
 
 
 class Relay:
-    """Answers the workers' messages by the lab of a run; `failure` is the first error, which ends the run."""
+    """Answers workers' messages by a run's lab; `failure` is the first error, which ends it."""
 
     def __init__(self, client: distributed.Client, lab: Lab) -> None:
         self.lab, self.token = lab, secrets.token_hex(16)
@@ -211,7 +212,7 @@ class Relay:
 
 @dataclass(frozen=True)
 class Driver:
-    """The process of the run, for a worker: address and token, versions, what its lab is made of, and prompts."""
+    """The run's process, for a worker: address, token, versions, its lab's parts, and prompts."""
 
     address: str
     token: str
@@ -261,12 +262,12 @@ class RelayClient(Client):
 
 
 def run_chunk(item: Any, do: Callable[[Any, Lab], Any], driver: Driver) -> tuple[Any, Any]:
-    """The result of `do(item, lab)` on this worker, and the rows that it added to the cache, by table."""
+    """Return `do(item, lab)` on this worker, and the rows that it added to the cache, by table."""
     driver = replace(driver, worker=(worker := distributed.get_worker()))
     if versions() != driver.versions:
         raise ClusterError(
-            f"worker {worker.address} has another workbench or SQLite, {versions()} and not {driver.versions}: install"
-            " the run's there"
+            f"worker {worker.address} has another workbench or SQLite, {versions()} and not"
+            f" {driver.versions}: install the run's there"
         )
     shared = Path(worker.local_directory).parent / "workbench"  # by the workers of a machine
     (shared / "values").mkdir(parents=True, exist_ok=True)

@@ -155,7 +155,8 @@ def compare(
     base = next((one for one in given if isinstance(one, System)), None)
     if study is None:  # closed when the process ends
         own = model_names(base) if base else {one for one in variants if isinstance(one, str)}
-        settings = {"model": min(own, default=""), **settings}
+        if own:
+            settings = {"model": min(own), **settings}
         study = open_study(benchmark, limit=limit, **settings)
     elif limit is not None:
         study = study.sample(limit)

@@ -19,9 +19,9 @@ from workbench.label.labeller import label as label  # noqa: PLC0414
 from workbench.label.store import ADJUDICATOR, BOTH_RIGHT, CORRECTED, GOLD, Label, final
 from workbench.label.store import LabelStore as LabelStore  # noqa: PLC0414
 from workbench.report.style import question_ids
-from workbench.report.tables import ResultTable
 from workbench.sql.reading import normal_form
 from workbench.study.run import Run, Table
+from workbench.study.saved import Piece
 from workbench.study.study import Study
 
 _COLUMNS = ["question_id", "db_id", "generator", "error", "detail", "automatic", "apart", "note"]
@@ -53,7 +53,7 @@ def errors(study: Study, runs: Mapping[str, Run], taxonomy: str) -> pd.DataFrame
 
 def save(
     study: Study, name: str, labels: pd.DataFrame, draw: Callable[..., Figure], **options: Any
-) -> Figure | ResultTable:
+) -> Piece:
     """Draw and save the labels that are not set `apart`; the stamp says how many of them are automatic."""
     drawn = labels[~labels["apart"].astype(bool)]
     stamp = f"{study.stamp.of(labels)}; {by_rule(drawn)}"

@@ -166,6 +166,7 @@ class Ledger:
     def __init__(self) -> None:
         self.rows: list[tuple[Any, ...]] = []
         self.failed: Counter[str] = Counter()
+        self.failed_by_question: Counter[str] = Counter()
         self._questions: dict[str | None, Tally] = defaultdict(Tally)  # None: all together
         self._lock = threading.Lock()
 
@@ -178,6 +179,7 @@ class Ledger:
             self.rows.append(row)
             if answer.fault:
                 self.failed[answer.fault] += 1
+                self.failed_by_question[request.question] += 1
             if not answer.fault or answer.cost is not None:
                 self._questions[None].add(answer)
                 self._questions[request.question].add(answer)

@@ -174,6 +174,26 @@ class Stamp:
         return measured(f"{', '.join(said)} on {self.benchmark}", self.n, self.ex, similarity)
 
 
+def joined(stamps: Sequence[Stamp | None]) -> Stamp | None:
+    """Return the stamp of a table made of several; None if they are on different questions."""
+    known = [stamp for stamp in stamps if stamp]
+    if len(known) < len(stamps) or len({(stamp.benchmark, stamp.n) for stamp in known}) > 1:
+        return None
+    whole = known[0]
+    for stamp in known[1:]:
+        models = dict.fromkeys((*whole.models.split(", "), *stamp.models.split(", ")))
+        whole = replace(
+            whole,
+            others=tuple(models)[1:],
+            ex=whole.ex or stamp.ex,
+            similarity=whole.similarity or stamp.similarity,
+            dropped={**whole.dropped, **stamp.dropped},
+            models_by_run={**whole.models_by_run, **stamp.models_by_run},
+            similarity_by_run={**whole.similarity_by_run, **stamp.similarity_by_run},
+        )
+    return whole
+
+
 def runs(frame: DataFrame) -> str:
     """The ids of the runs that a table's rows came from, each once."""
     named = frame["run"].dropna().astype(str) if "run" in frame else ()

@@ -1,22 +1,21 @@
-"""The papers' published numbers, and tables of ours, alone or beside them, as HTML, Markdown and CSV.
+"""Tables of our numbers, alone or beside a paper's, as HTML, Markdown and CSV.
 
-`papers/` has a YAML file for each paper, laid out as the paper prints its tables and figures. Every text may come from a database or a model, so it is escaped. A class keeps MathJax away: a `$` is a dollar.
+Every text may come from a database or a model, so it is escaped. A class keeps MathJax away: a `$` is a dollar.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from math import floor, log10
-from pathlib import Path
-from typing import Any, Self
+from math import floor, inf, log10
+from typing import Any
 
 import pandas as pd
-from pydantic import BaseModel, ValidationError, model_validator
 
 from workbench.canonical import content_hash
-from workbench.errors import BadInputError, one_of, read_yaml
+from workbench.errors import BadInputError, one_of
 from workbench.report.display import Html, view
+from workbench.report.engines import same_engine
+from workbench.report.published import Published
 from workbench.report.style import Stamp, measured, shown
 from workbench.terminal import visible
 
@@ -29,76 +28,6 @@ _STYLE: Any = [
     {"selector": "thead th", "props": "max-width: 11em"},
     {"selector": "td", "props": "font-variant-numeric: tabular-nums; max-width: 32em"},
 ]
-
-
-class Published(BaseModel, extra="forbid", frozen=True):
-    """A paper's table or figure: its numbers, and the notes that belong beside them."""
-
-    paper: str
-    source: str  # the paper's name of the table or figure, in lower case: `table 4`, `figure 3a`
-    at: str = ""  # the page or section that prints it
-    title: str
-    benchmark: str
-    metric: str
-    n: int | None  # the benchmark's questions, of several splits those of dev; None: not printed
-    model: str  # empty if the column `model` names one for each row
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str | int | float | None, ...], ...]  # first the row's name in the paper
-    ours: Mapping[str, str] = {}  # from the paper's name of a row to that of our tables
-    note: str = ""  # to compare: where the text and a table, or two tables, disagree
-
-    @model_validator(mode="after")
-    def _check_rows(self) -> Self:
-        names = [row[0] for row in self.rows]
-        if len(set(names)) < len(names):
-            raise ValueError("two rows have the same name")
-        if narrow := [row[0] for row in self.rows if len(row) != 1 + len(self.columns)]:
-            raise ValueError(f"row {narrow[0]!r} does not have {len(self.columns)} cells")
-        if unknown := self.ours.keys() - set(names):
-            raise ValueError(f"`ours` names {min(unknown)!r}, which is no row")
-        return self
-
-    def frame(self) -> pd.DataFrame:
-        """The rows under our names, which stand in the column `label`; rows of several models may share one."""
-        rows = [(self.ours.get(str(name), name), *cells) for name, *cells in self.rows]
-        return pd.DataFrame(rows, columns=["label", *self.columns])
-
-
-def read_paper(path: Path) -> tuple[Published, ...]:
-    data = read_yaml(path)
-    try:
-        return tuple(Published(paper=data["paper"], **table) for table in data["tables"])
-    except (KeyError, TypeError, ValidationError) as error:
-        raise BadInputError(f"{path}: {' '.join(str(error).split())}") from error
-
-
-@cache
-def all_published() -> tuple[Published, ...]:
-    """Every table and figure of every paper."""
-    return sum(map(read_paper, sorted(Path(__file__).with_name("papers").glob("*.yaml"))), ())
-
-
-def published(paper: str, source: str) -> Published:
-    """The numbers of a paper's table or figure, such as "CHASE-SQL" and "table 4".
-
-    >>> wb.published("CHASE-SQL", "table 4").title
-    'One candidate of each generator, before and after the fixer'
-    """
-    one_of(sorted({table.paper for table in all_published()}), paper=paper)
-    tables = {table.source: table for table in all_published() if table.paper == paper}
-    one_of(tables, source=source)
-    return tables[source]
-
-
-def _intervals(frame: pd.DataFrame) -> dict[str, list[str]]:
-    """The columns X that have an interval: `X low` and `X high`, or `low` and `high`, are the two columns after X."""
-    names = list(map(str, frame))
-    trios = zip(names, names[1:], names[2:], strict=False)
-    return {
-        name: ends
-        for name, *ends in trios
-        if ends in (["low", "high"], [f"{name} low", f"{name} high"])
-    }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,89 +43,131 @@ class ResultTable:
     frame: pd.DataFrame
 
     def __getitem__(self, column: str) -> "pd.Series[Any]":
-        """Our values of a column, by the labels of their rows."""
+        """Return our values of a column, by the labels of their rows."""
         return self.frame.set_index(self.frame.columns[0])[column].dropna()
 
     def to_html(self) -> Html:
-        texts, words = self._texts()
-        styler = texts.rename(columns=visible).style.format(escape="html")
+        cells = _texts(self.frame)
+        styler = cells.texts.rename(columns=visible).style.format(escape="html")
         styler.format_index(escape="html", axis=1)
-        styler.set_table_styles(_STYLE + [{"selector": f".col{n}", **_LEFT} for n in words])
+        left = [{"selector": f".col{place}", **_LEFT} for place in cells.words]
+        styler.set_table_styles(_STYLE + left)
         styler.set_table_attributes('class="mathjax_ignore tex2jax_ignore"')
-        styler.set_uuid(content_hash("table", [self.title, *texts.to_numpy().tolist()])[-8:])
+        styler.set_uuid(content_hash("table", [self.title, *cells.texts.to_numpy().tolist()])[-8:])
         styler.hide(axis="index").set_caption(Html.escape(self.title))
         lines = Html("").join(map(Html("<p>{}</p>").format, self.caption))
         return view(Html(styler.to_html()) + lines)
 
     def to_markdown(self) -> str:
-        texts, words = self._texts()
-        sides = ["left" if number in words else "right" for number in range(len(texts.columns))]
-        texts = texts.map(markdown).rename(columns=markdown)
+        cells = _texts(self.frame)
+        places = range(len(cells.texts.columns))
+        sides = ["left" if place in cells.words else "right" for place in places]
+        texts = cells.texts.map(markdown).rename(columns=markdown)
         rows = texts.to_markdown(index=False, colalign=sides, disable_numparse=True)
         below = "\n".join(f"{markdown(line)}  " for line in self.caption)  # two blanks break a line
         return f"**{markdown(self.title)}**\n\n{rows}\n\n{below}"
 
     _repr_html_ = to_html
 
-    def _texts(self) -> tuple[pd.DataFrame, list[int]]:
-        """The shown cells as text, and the places of the columns that hold words."""
-        frame = self.frame.rename(columns=str)
-        bounds = _intervals(frame)
-        cells: dict[str, list[str]] = {}
-        words = []
-        for name in frame.columns.drop(_BEHIND.union(*bounds.values()), errors="ignore"):
-            column = frame[name]
-            numbers = pd.to_numeric(column, errors="coerce")
-            if column.dtype == bool or numbers[column.notna()].isna().any():
-                words.append(len(cells))
-                write: Callable[[Any], str] = str if cells else shown
-                cells[name] = [visible(write(one)) for one in column.where(column.notna(), "")]
-                continue
-            write = partial(_number, decimals=_decimals(numbers))
-            cells[name] = list(map(write, numbers))
-            if name in bounds:
-                ends = (map(write, frame[bound]) for bound in bounds[name])
-                trio = zip(cells[name], *ends, strict=True)
-                cells[name] = [mean and f"{mean} ({least} to {most})" for mean, least, most in trio]
-        return pd.DataFrame(cells, index=range(len(frame))), words
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """The cells of a table as they are shown, and the places of the columns that hold words."""
+
+    texts: pd.DataFrame
+    words: list[int]
 
 
 def markdown(text: str) -> str:
-    """The text on one line, with a backslash before each mark of Markdown and HTML."""
+    """Return the text on one line, with a backslash before each mark of Markdown and HTML."""
     return visible(re.sub(r"([\\`*_{}\[\]$|~#<>&])", r"\\\1", " ".join(text.split())))
 
 
+def _intervals(frame: pd.DataFrame) -> dict[str, list[str]]:
+    """Return the columns X with an interval: `X low` and `X high`, or `low` and `high`, stand after X."""
+    names = list(map(str, frame))
+    intervals = {}
+    for name, low, high in zip(names, names[1:], names[2:], strict=False):
+        if [low, high] in (["low", "high"], [f"{name} low", f"{name} high"]):
+            intervals[name] = [low, high]
+    return intervals
+
+
+def _texts(table: pd.DataFrame) -> _Cells:
+    frame = table.rename(columns=str)
+    bounds = _intervals(frame)
+    columns = frame.columns.drop(_BEHIND.union(*bounds.values()), errors="ignore")
+    texts: dict[str, Sequence[str]] = {}
+    words = []
+    for place, name in enumerate(columns):
+        column = frame[name]
+        numbers = pd.to_numeric(column, errors="coerce")
+        if column.dtype == bool or numbers[column.notna()].isna().any():
+            words.append(place)
+            values = column.where(column.notna(), "")
+            texts[name] = [visible(shown(value) if place == 0 else str(value)) for value in values]
+            continue
+        decimals = _decimals(numbers)
+        texts[name] = [_number(value, decimals) for value in numbers]
+        if name in bounds:
+            low, high = bounds[name]
+            ends = zip(texts[name], frame[low], frame[high], strict=True)
+            texts[name] = [_interval(*three, decimals) for three in ends]
+    return _Cells(pd.DataFrame(texts, index=range(len(frame))), words)
+
+
 def _decimals(column: "pd.Series[Any]") -> int:
-    """None for counts, one or two if these are exact, else by the largest value."""
+    """Return none for counts, one or two if these are exact, else as many as the largest value asks for."""
     values = column.dropna().abs()
     if pd.api.types.is_integer_dtype(column) or values.empty:
         return 0
-    exact = [places for places in (1, 2) if (values == values.round(places)).all()]
-    top = values[values != float("inf")].max()
-    return exact[0] if exact else 1 if top >= 10 else 2 if top >= 0.1 else 1 - floor(log10(top))
+    for places in (1, 2):
+        if (values == values.round(places)).all():
+            return places
+    top = values[values != inf].max()
+    if top >= 0.1:
+        return 1 if top >= 10 else 2
+    return 1 - floor(log10(top))
 
 
 def _number(value: Any, decimals: int) -> str:
     if pd.isna(value):
         return ""
     least = 10**-decimals
-    return f"<{least:.{decimals}f}" if 0 < value < least / 2 else f"{value:,.{decimals}f}"
+    if 0 < value < least / 2:
+        return f"<{least:.{decimals}f}"
+    return f"{value:,.{decimals}f}"
+
+
+def _interval(mean: str, low: Any, high: Any, decimals: int) -> str:
+    return mean and f"{mean} ({_number(low, decimals)} to {_number(high, decimals)})"
 
 
 def alone(ours: pd.DataFrame, stamp: Stamp, title: str, *notes: str) -> ResultTable:
-    """A table of our numbers, whose caption says whose they are and what its intervals mean."""
-    stamp, known = stamp.of(ours), _intervals(ours)
-    said = [f"Here: {stamp}."]
-    if known.keys() - _PAIRED:
-        said.append("Intervals: 95%, clustered by database.")
-    if paired := ", ".join(name for name in known if name in _PAIRED):
-        said.append(f"Intervals of {paired}: 95%, over questions, paired.")
+    """Make a table of our numbers, whose caption says whose they are and what its intervals mean."""
+    stamp = stamp.of(ours)
+    intervals = _intervals(ours)
+    lines = [f"Here: {stamp}."]
+    if intervals.keys() - _PAIRED:
+        lines.append("Intervals: 95%, clustered by database.")
+    paired = ", ".join(name for name in intervals if name in _PAIRED)
+    if paired:
+        lines.append(f"Intervals of {paired}: 95%, over questions, paired.")
     if {"n", "change", "change high"} <= set(ours) and stamp.models.startswith("embedded/"):
-        # Tango's interval of a change of 0 is shortest, z^2 / (n + z^2), where no verdict differs.
-        shortest = ours["change high"] < 100.1 * 3.8415 / (ours["n"] + 3.8415)
-        if same := ", ".join(map(str, ours.iloc[:, 0][shortest & (ours["change"] == 0)])):
-            said.append(f"No effect with the parser (no verdict differs): {same}.")
-    return ResultTable(title, (" ".join(said), *filter(None, notes)), ours)
+        without_effect = ", ".join(_without_effect(ours))
+        if without_effect:
+            lines.append(f"No effect with the parser (no verdict differs): {without_effect}.")
+    return ResultTable(title, (" ".join(lines), *filter(None, notes)), ours)
+
+
+def _without_effect(ours: pd.DataFrame) -> list[str]:
+    """Return the rows whose verdicts are all those of the row that they are compared with.
+
+    Tango's interval of a change of 0 is shortest, z^2 / (n + z^2), exactly where no verdict differs.
+    """
+    shortest = 100 * 3.8415 / (ours["n"] + 3.8415)
+    same = (ours["change"] == 0) & (ours["change high"] < 1.001 * shortest)
+    return ours.iloc[:, 0][same].astype(str).tolist()
 
 
 def beside(
@@ -209,66 +180,103 @@ def beside(
     title: str = "",
     note: str = "",
 ) -> ResultTable:
-    """Our rows beside the paper's rows of the same label, in any case, then the rows that only the paper has.
+    """Make a table of our rows beside the paper's rows of the same label, in any case, then the paper's other rows.
 
-    Where the paper has a label for several models, our row stands beside that of the model most like those that our run
-    asked. `columns` says for each of our columns which of the paper's stand beside it; by default those of the same name.
+    Where the paper names a model for each row, ours stands beside it only if our run asked that model (`same_engine`);
+    else the paper's row stands by itself, under the name that the paper prints. Where all of its rows are of one model,
+    the head of its column names it. `columns` says for each of our columns which of the paper's stand beside it; by
+    default those of the same name.
     """
-    paper, names = published.paper, list(map(str, ours))
-    given = columns or {name: name for name in names if name in published.columns}
-    pairs = {name: (one,) if isinstance(one, str) else one for name, one in given.items()}
-    wanted = [one for several in pairs.values() for one in several]
-    if not pairs or len(set(wanted)) < len(wanted):
-        raise BadInputError(
-            f"{paper}, {published.source} has the columns {', '.join(published.columns)} and ours {', '.join(names)}:"
-            " say with `columns` which belong together, each of the paper's beside one of ours"
-        )
-    one_of(names, **{f"our column {name}": name for name in (label, *pairs)})
-    one_of(published.columns, **{f"column {one} of {published.source}": one for one in wanted})
+    pairs = _pairs(ours, published, label, columns)
     theirs = published.frame().convert_dtypes()
-    matched = [_row_beside(ours.iloc[[at]], theirs, label, stamp) for at in range(len(ours))]
-    order = [*matched, *theirs.index.difference(matched)]
-    if twice := [row for row in matched if row >= 0 and matched.count(row) > 1]:
-        raise BadInputError(
-            f"two of our rows are {theirs['label'][twice[0]]!r} of {paper}, {published.source}:"
-            " give one of them another label"
-        )
+    matched = [_row_beside(ours.iloc[[row]], theirs, label, stamp) for row in range(len(ours))]
+    _check_matched(matched, theirs, published)
+    right = theirs.reindex([*matched, *theirs.index.difference(matched)]).reset_index(drop=True)
     table = ours.astype(dict.fromkeys(ours.select_dtypes("integer"), "Int64"))
-    table = table.reset_index(drop=True).reindex(range(len(order)))
-    right, bounds = theirs.reindex(order).reset_index(drop=True), _intervals(ours)
-    table[label] = table[label].fillna(right["label"])
+    table = table.reset_index(drop=True).reindex(right.index)
+    table[label] = table[label].fillna(right["printed" if "model" in theirs else "label"])
+    intervals = _intervals(ours)
     for name, several in pairs.items():
-        at = list(table).index(bounds[name][1] if name in bounds else name) + 1
-        for one in reversed(several):
-            table.insert(at, f"{paper}: {one}", right[one])
-    if not published.model and "model" in published.columns:
-        table[f"{paper}: model"] = right["model"]
-    if "run" in names:
+        last = intervals[name][1] if name in intervals else name
+        place = list(table).index(last) + 1
+        for column in reversed(several):
+            table.insert(place, f"{published.engine}: {column}", right[column])
+    if "model" in theirs:
+        table[f"{published.paper}: model"] = right["model"]
+    if "run" in ours:
         table["run"] = table.pop("run")
     if "EX" not in published.metric:
         stamp = replace(stamp, ex="")  # the table has another metric
+    captioned = alone(ours, stamp, title or published.title, _origin(published), note)
+    return replace(captioned, frame=table)
+
+
+def _origin(published: Published) -> str:
     what = " on ".join(filter(None, (published.model, published.benchmark)))
-    told = f"{paper}, {published.source}: {measured(what, published.n, published.metric)}. {published.note}"
-    made = alone(ours, stamp, title or published.title, told.strip(), note)
-    return replace(made, frame=table)
+    origin = measured(what, published.n, published.metric)
+    return f"{published.paper}, {published.source}: {origin}. {published.note}".strip()
+
+
+def _pairs(
+    ours: pd.DataFrame,
+    published: Published,
+    label: str,
+    columns: Mapping[str, str | tuple[str, ...]] | None,
+) -> dict[str, tuple[str, ...]]:
+    """Return for each of our columns those of the paper beside it; refuse what does not fit."""
+    names = list(map(str, ours))
+    if not columns:
+        columns = {name: name for name in names if name in published.columns}
+    pairs: dict[str, tuple[str, ...]] = {}
+    wanted: list[str] = []
+    for name, theirs in columns.items():
+        pairs[name] = (theirs,) if isinstance(theirs, str) else theirs
+        wanted.extend(pairs[name])
+    where = f"{published.paper}, {published.source}"
+    if not pairs or len(set(wanted)) < len(wanted):
+        raise BadInputError(
+            f"{where} has the columns {', '.join(published.columns)} and ours {', '.join(names)}: say with `columns`"
+            " which belong together, each of the paper's beside one of ours"
+        )
+    for name in (label, *pairs):
+        one_of(names, **{f"our column {name}": name})
+    for name in wanted:
+        one_of(published.columns, **{f"column {name} of {published.source}": name})
+    return pairs
 
 
 def _row_beside(ours: pd.DataFrame, theirs: pd.DataFrame, label: str, stamp: Stamp) -> int:
-    """The paper's row beside one row of ours, the first of those most like its models; -1 without one.
+    """Return the paper's row beside one row of ours, -1 without one."""
+    asked = stamp.of(ours).models.split(", ")
+    name = _words(ours[label].iloc[0])
+    for row, their_label in enumerate(theirs["label"]):
+        if _words(their_label) != name:
+            continue
+        if "model" not in theirs or _same_models(theirs["model"][row], asked):
+            return row
+    return -1
 
-    "Claude 3.5 Sonnet" is like anthropic/claude-3-5-sonnet-20240620, since all of its words stand in that name.
-    """
 
-    def words(name: object) -> list[str]:
-        return re.findall(r"[^\W\d_]+|\d+[^\W\d_]*", shown(name).casefold())
+def _check_matched(matched: list[int], theirs: pd.DataFrame, published: Published) -> None:
+    for row in matched:
+        if row >= 0 and matched.count(row) > 1:
+            raise BadInputError(
+                f"two of our rows are {theirs['label'][row]!r} of {published.paper}, {published.source}:"
+                " give one of them another label"
+            )
 
-    asked = [{*words(model)} for model in stamp.of(ours).models.split(", ")]
 
-    def likeness(row: int) -> int:
-        printed = str(theirs["model"][row]).split(", ") if "model" in theirs else []
-        known = [own for own in map(words, printed) if any({*own} <= one for one in asked)]
-        return sum(map(len, known))
+def _same_models(printed: Any, asked: list[str]) -> bool:
+    """Say whether our run's first model is the row's, and each other model that the row names was asked."""
+    if pd.isna(printed):
+        return False
+    engines = str(printed).split(", ")
+    is_first = any(same_engine(engine, asked[0]) for engine in engines)
+    for engine in engines:
+        if not any(same_engine(engine, model) for model in asked):
+            return False
+    return is_first
 
-    own = words(ours[label].iloc[0])
-    same = [row for row, name in enumerate(theirs["label"]) if words(name) == own]
-    return max(same, key=likeness, default=-1)
+
+def _words(name: object) -> list[str]:
+    return re.findall(r"\w+", shown(name).casefold().replace("_", " "))

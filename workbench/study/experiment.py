@@ -1,56 +1,79 @@
-"""An experiment as its YAML file describes it: a benchmark, models, and notebooks with their parameters.
+"""An experiment as its YAML file has it: a benchmark, models, and notebooks with parameters.
 
-The whole file is checked before anything runs. A folder that differs between machines is written with an environment
-variable, such as `$BIRD`.
+The whole file is checked before anything runs. A folder that differs between machines is written
+with an environment variable, such as `$BIRD`.
 """
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field as plain_field
+from dataclasses import fields, replace
+from difflib import get_close_matches
 from pathlib import Path
 from string import Template
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import pydantic
 import yaml
 from pydantic import BeforeValidator, Field, StrictFloat, StrictInt
 from pydantic.dataclasses import dataclass
 
-from workbench.benchmarks.benchmark import benchmark_name, check_limit
+from workbench.benchmarks.benchmark import BENCHMARKS, Benchmark, benchmark_name, check_limit
 from workbench.errors import BadInputError, one_of, read_yaml
 from workbench.llm.calls import ROLES, check_given, check_model
 from workbench.types import Limits, Suspect
 
+T = TypeVar("T")
 MODEL_ROLES = (*ROLES, "small", "open", "tuned")  # the last three have rows of their own in tables
 _PACKAGE = Path(__file__).parents[1]
+_SECRET = re.compile(r"(?i)(?:key|token|secret|password|credentials?)$")  # a variable's name
 
 
-def _placed(given: Any, told: pydantic.ValidationInfo) -> Any:
-    """A path in a file, with its variables replaced; a relative one starts at the file's folder."""
-    if not isinstance(given, str) or told.context is None:
-        return given
-    try:
-        return told.context / Path(Template(given).substitute(os.environ)).expanduser()
-    except KeyError as error:
-        name = error.args[0]
-        raise ValueError(f"${name} is not set: export {name}=/path") from error
+class _Variables(dict[str, str]):
+    """The environment as a path may name it: without keys, which an error would print."""
+
+    def __missing__(self, name: str) -> str:
+        if _SECRET.search(name):
+            raise ValueError(f"${name} looks like a secret, and a path may not hold one")
+        if name not in os.environ:
+            raise ValueError(f"${name} is not set: export {name}=/path")
+        return os.environ[name]
 
 
-def _own(given: Any, told: pydantic.ValidationInfo) -> Any:
-    """The name of a benchmark, or the path of a file of one's own."""
-    return str(_placed(given, told)) if str(given).endswith(".json") else given
+def _placed(path: Any, told: pydantic.ValidationInfo) -> Any:
+    """Return a path with its variables replaced; a relative one starts at the file's folder."""
+    if not isinstance(path, str) or told.context is None:
+        return path
+    return told.context / Path(Template(path).substitute(_Variables())).expanduser()
+
+
+def _named_or_placed(benchmark: Any, told: pydantic.ValidationInfo) -> Any:
+    """Return the name of a benchmark, or the path of a user's file."""
+    return str(_placed(benchmark, told)) if str(benchmark).endswith(".json") else benchmark
+
+
+def _check_inside(setting: str, names: Iterable[str]) -> None:
+    """Refuse a name that would lead out of the folder in which it is looked up."""
+    for name in names:
+        path = Path(name)
+        if path.is_absolute() or not path.parts or ".." in path.parts or not name.isprintable():
+            raise BadInputError(f"{setting} is {name!r}: give a plain name, without '..' and '/'")
 
 
 Number = Annotated[float, Field(strict=True, ge=0)]
 Count = Annotated[int, Field(strict=True, ge=0)]
 Place = Annotated[Path, BeforeValidator(_placed)]
-BenchmarkName = Annotated[str, BeforeValidator(_own)]
-ByName = Annotated[dict[str, Any], BeforeValidator(lambda given: {} if given is None else given)]
+BenchmarkName = Annotated[str, BeforeValidator(_named_or_placed)]
+ByName = Annotated[dict[str, Any], BeforeValidator(lambda value: {} if value is None else value)]
+_CONFIG = pydantic.ConfigDict(
+    extra="forbid", ser_json_inf_nan="constants", arbitrary_types_allowed=True
+)
 
 
-@dataclass(frozen=True, config=pydantic.ConfigDict(extra="forbid", ser_json_inf_nan="constants"))
+@dataclass(frozen=True, config=_CONFIG)
 class Experiment:
-    """The settings of an experiment; `dataclasses.replace` checks what it changes."""
+    """What a person writes of an experiment; `dataclasses.replace` checks what it changes."""
 
     name: str
     about: str = ""
@@ -77,15 +100,13 @@ class Experiment:
     path: Path = Path()
     folder: Path = Path()  # the parent of the folders `experiments` and `figures`
     output: str = "figures"
-    # `reproduce` sets these for its notebooks.
-    figures: Path | None = None
-    cluster: str = ""  # a Dask scheduler's address
-    offline: bool = False  # no call may be made
-    budget: str = ""  # the name of the budget that all notebooks share
-    preview: Count = 0  # how many questions a stand-in answers
-    cache: Path | None = None  # the file in which a preview looks replies up
 
     def __post_init__(self) -> None:
+        _check_inside("name", [self.name])
+        if "/" in self.name:
+            raise BadInputError(f"name is {self.name!r}: give a plain name, without '/'")
+        _check_inside("output", [self.output])
+        _check_inside("notebooks", self.notebooks)
         for role in self.models:
             one_of(MODEL_ROLES, role=role)
         check_given(self.parameters)
@@ -110,71 +131,136 @@ class Experiment:
             named.append(str(self.retrieval.get("similarity", "")))
         return sorted({*named} - {"none", "letters", ""})
 
+
+@dataclass(frozen=True, config=_CONFIG)
+class Session:
+    """An experiment and what is said of one run of it: what `reproduce` passes to notebooks."""
+
+    experiment: Experiment
+    figures: Path | None = None  # where figures are saved
+    cluster: str = ""  # a Dask scheduler's address
+    offline: bool = False  # no call may be made
+    budget: str = ""  # the name of the budget that all notebooks share
+    preview: Count = 0  # how many questions a stand-in answers
+    cache: Path | None = None  # the file in which a preview looks replies up
+    request_log: Path | None = None  # a file to which the keys of all requests are added
+    benchmark: Benchmark | None = plain_field(default=None, repr=False)  # in place of its name
+
     def write(self, path: Path) -> Path:
-        """Write the experiment, from which `load_experiment` reads the same one."""
-        plain = _SETTINGS.dump_python(self, mode="json", exclude_none=True)
+        """Write the session to a YAML file, from which `session_of` reads the same one."""
+        plain = _SESSION.dump_python(self, mode="json", exclude_none=True)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True), "utf-8")
         return path
 
+    def with_settings(self, settings: Mapping[str, Any]) -> "Session":
+        """Return the session with other settings, of its own or of the experiment."""
+        session, experiment = {}, {}
+        known = [field.name for field in fields(Experiment)]
+        for name, value in settings.items():
+            if name in {"figures", "offline", "budget", "preview"}:
+                session[name] = value
+            elif name in known:
+                experiment[name] = value
+            else:
+                raise BadInputError(_unknown(name, [*known, "figures", "limit", "cluster"]))
+        changed = settled(lambda: replace(self.experiment, **experiment))
+        return settled(lambda: replace(self, experiment=changed, **session))
+
 
 _SETTINGS = pydantic.TypeAdapter(Experiment)
+_SESSION = pydantic.TypeAdapter(Session)
+
+
+def _unknown(setting: str, known: Iterable[str]) -> str:
+    known = sorted(known)
+    near = get_close_matches(setting, known, 1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+    return f"unknown setting {setting!r}; {hint}"
 
 
 def shipped(name: str) -> Path:
-    """The folder `notebooks` or `experiments`, in the installed package or beside it in a checkout."""
+    """Return the folder `notebooks` or `experiments`, packaged or beside the package."""
     inside = _PACKAGE / "_shipped" / name
     return inside if inside.is_dir() else _PACKAGE.parent / name
 
 
 def find_experiment(name: str) -> Path:
-    """The file of an experiment, given its path, or its name in the nearest folder `experiments`, searched upwards."""
+    """Return an experiment's file by its path, or by name in the nearest `experiments` above."""
     if name.endswith((".yaml", ".yml")):
         return Path(name)
     here = Path.cwd()
     folders = [parent / "experiments" for parent in (here, *here.parents)]
     folders.append(shipped("experiments"))
-    known = {path.stem: path for folder in reversed(folders) for path in folder.glob("*.yaml")}
+    known: dict[str, Path] = {}
+    for folder in reversed(folders):
+        known |= {path.stem: path for path in folder.glob("*.yaml")}
     if name not in known:
-        listed = ", ".join(sorted(known)) or "none here"
-        give = "Give one of these names, or the path of a YAML file"
-        raise BadInputError(f"no experiment {name!r}; there are {listed}. {give}")
+        near = get_close_matches(name, [*known, *BENCHMARKS], 1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        experiments, benchmarks = ", ".join(sorted(known)), ", ".join(BENCHMARKS)
+        raise BadInputError(
+            f"no experiment {name!r}; {hint}There are the experiments {experiments} and the"
+            f" benchmarks {benchmarks}. Give one of these names, or the path of a YAML file"
+        )
     return known[name]
 
 
-def experiment_of(name: str) -> Experiment:
-    """The experiment of that name or path; for a benchmark's name or file, an experiment on it that saves to `runs`."""
-    if benchmark := benchmark_name(name):
-        return Experiment(Path(benchmark).stem, benchmark=benchmark, output="runs")
-    return load_experiment(name)
+def session_of(experiment: str | Path | Experiment | Benchmark | Session) -> Session:
+    """Return the session of an experiment or benchmark, or of the name or path of one.
+
+    A benchmark is an experiment that saves to the folder `runs`.
+    """
+    if isinstance(experiment, Session):
+        return experiment
+    if isinstance(experiment, Experiment):
+        return Session(experiment)
+    if isinstance(experiment, Benchmark):
+        on = Experiment(experiment.name, benchmark=experiment.name, output="runs")
+        return Session(on, benchmark=experiment)
+    if benchmark := benchmark_name(str(experiment)):
+        return Session(Experiment(Path(benchmark).stem, benchmark=benchmark, output="runs"))
+    path = find_experiment(str(experiment))
+    settings = read_yaml(path)
+    if isinstance(settings, dict) and "experiment" in settings:
+        return settled(lambda: _SESSION.validate_python(settings), f"{path}: ")
+    return Session(_experiment_in(path, settings))
 
 
 def load_experiment(name: str) -> Experiment:
-    """The experiment of that name or path, checked. Opening it checks the benchmark's folder."""
-    settings = read_yaml(path := find_experiment(name))
+    """Return the experiment of that name or path, checked; opening it checks the benchmark."""
+    path = find_experiment(name)
+    return _experiment_in(path, read_yaml(path))
+
+
+def _experiment_in(path: Path, settings: Any) -> Experiment:
     if not isinstance(settings, dict):
         raise BadInputError(f"{path}: expected settings by name, and found {settings!r:.60}")
     file = Path(os.path.abspath(path))  # noqa: PTH100  without `..`, which is no folder's parent
-    own = {"name": path.stem, "path": file, "folder": file.parent.parent}
-    own |= {key: setting for key, setting in settings.items() if setting is not None}
-    return settled(lambda: _SETTINGS.validate_python(own, context=file.parent), f"{path}: ")
+    named = {"name": path.stem, "path": file, "folder": file.parent.parent}
+    named |= {key: setting for key, setting in settings.items() if setting is not None}
+    return settled(lambda: _SETTINGS.validate_python(named, context=file.parent), f"{path}: ")
 
 
-def settled(make: Callable[[], Experiment], where: str = "") -> Experiment:
-    """The experiment that is made; a wrong setting is one sentence: which, what was given, and what is allowed."""
+def settled(make: Callable[[], T], where: str = "") -> T:
+    """Return a record of settings, whose errors are one line that begins with `where`."""
     try:
-        experiment = make()
-        for model in experiment.asked:
-            check_model(model)
+        settings = make()
+        if isinstance(settings, Experiment):
+            for model in settings.asked:
+                check_model(model)
     except pydantic.ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        told = first["msg"].replace("Input", "it", 1).removeprefix("Value error, ")
-        told = f"{field} is {first['input']!r:.60}: {told}" if field else told
-        if first["type"] in {"unexpected_keyword_argument", "extra_forbidden"}:
-            listed = ", ".join(field.name for field in fields(Experiment))
-            told = f"no setting {field}; there are {listed}"
-        raise BadInputError(f"{where}{told}") from error
+        raise BadInputError(f"{where}{_told(error)}") from error
     except BadInputError as error:
         raise BadInputError(f"{where}{error}") from error
-    return experiment
+    return settings
+
+
+def _told(error: pydantic.ValidationError) -> str:
+    """Return the first error as a sentence."""
+    first = error.errors()[0]
+    field = ".".join(map(str, first["loc"]))
+    if first["type"] in {"unexpected_keyword_argument", "extra_forbidden"}:
+        return _unknown(field, [setting.name for setting in fields(Experiment)])
+    message = first["msg"].replace("Input", "it", 1).removeprefix("Value error, ")
+    return f"{field} is {first['input']!r:.60}: {message}" if field else message

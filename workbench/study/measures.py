@@ -1,4 +1,4 @@
-"""`wb.measures`: what notebooks draw of runs, such as VES, a judge's duels, and pools of candidates."""
+"""`wb.measures`: what notebooks draw of runs: VES, a judge's duels, pools of candidates."""
 
 import math
 from collections.abc import Mapping
@@ -23,14 +23,15 @@ Candidates = dict[str, tuple[Candidate, ...]]
 def ves(study: Study, runs: Mapping[str, Run], rounds: int = 10, repeats: int = 5) -> Table:
     """VES of each run with its interval, in percent; BIRD times 100 rounds.
 
-    With the embedded parser it counts SQLite's opcodes, which are the same on every machine, and is named so.
+    With the embedded parser it counts SQLite's opcodes, which are the same on every machine, and is
+    named so.
     """
     counted = study.model.startswith("embedded/")
     how: Any = {"by": "opcodes" if counted else "time", "runs": rounds, "repeats": repeats}
     rows = []
     for name, run in runs.items():
         found = efficiency(study.benchmark, run.questions, study.lab.executor, **how)
-        # An interval is of values from 0 to 1, and a score has no upper bound: scale by the highest one.
+        # An interval is of values from 0 to 1; a score has no upper bound: scale by the highest.
         top = max(1.0, found["ves"].max())
         scaled = accuracy(found.assign(correct=found["ves"] / top))
         row = cells("VES, opcodes" if counted else "VES", scaled)
@@ -47,9 +48,10 @@ def prompt_tokens(study: Study, run: Run) -> float:
 
 
 def duels(run: Run) -> pd.DataFrame:
-    """The comparisons of a right with a wrong query that a run's judge made (CHASE-SQL, table 5), one row each.
+    """Return a judge's comparisons of a right with a wrong query (CHASE-SQL, table 5), one a row.
 
-    `first` says which of both was shown first, and `correct` whether the judge preferred the right one.
+    `first` says which of both was shown first, and `correct` whether the judge preferred the right
+    one.
     """
     right = run.trials.groupby("question_id")["correct"].agg(list)
     rows = []
@@ -65,7 +67,7 @@ def duels(run: Run) -> pd.DataFrame:
 
 
 def judged(duels: pd.DataFrame, label: str) -> dict[str, Any]:
-    """A row of a table: the percentage of duels that a judge decides correctly, with its interval."""
+    """Return a row: the percentage of duels that a judge decides correctly, with its interval."""
     shares = dict.fromkeys(("accuracy", "low", "high"), math.nan)
     if len(duels):
         found = mean_interval(duels["correct"].astype(float).tolist(), duels["db_id"].tolist())
@@ -75,7 +77,7 @@ def judged(duels: pd.DataFrame, label: str) -> dict[str, Any]:
 
 
 def pooled(study: Study) -> tuple[Study, Candidates]:
-    """The candidates in the files that the experiment's `predictions` name, or else the answers of our own systems.
+    """Return the candidates in the experiment's `predictions`, or else the answers of our systems.
 
     The returned study names the files or systems in place of its model.
     """
@@ -95,7 +97,8 @@ def pooled(study: Study) -> tuple[Study, Candidates]:
                     found[one.question_id] = (*found.get(one.question_id, ()), own)
         models = study.stamp.of(pd.DataFrame({"run": [run.id for run in runs]})).models
         model = f"{models}, the answers of {len(runs)} systems"
-    return replace(study, experiment=replace(study.experiment, model=model)), found
+    experiment = replace(study.experiment, model=model)
+    return replace(study, session=replace(study.session, experiment=experiment)), found
 
 
 def best_first(trials: pd.DataFrame) -> pd.DataFrame:
@@ -106,7 +109,7 @@ def best_first(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def lost(run: Run, study: Study) -> pd.DataFrame:
-    """A row for each question with a right candidate that was not chosen: the answer, and who had it right."""
+    """Return a row for each question with a right candidate that was not chosen."""
     texts = {question.id: question.text for question in study.benchmark.questions}
     asked = run.questions[run.questions["oracle"] & ~run.questions["correct"]]
     asked = asked.assign(question=asked["question_id"].map(texts)).rename(columns={"sql": "chosen"})
@@ -118,7 +121,7 @@ def lost(run: Run, study: Study) -> pd.DataFrame:
 
 
 def merged(study: Study) -> tuple[Schema, ...]:
-    """The schemas of all databases of the benchmark, and of the one that the experiment names to `train`.
+    """Return the schemas of all databases of the benchmark, and of the one to `train` on.
 
     CHESS's synthetic industrial-scale schema (section 4.1.1) draws from BIRD's dev and train.
     """
@@ -129,7 +132,7 @@ def merged(study: Study) -> tuple[Schema, ...]:
 
 
 def notes_on(runs: Mapping[str, Run]) -> str:
-    """Sentences below a table of runs on the same questions: unknown prices, and gold queries that fail."""
+    """Return sentences below a table of runs: unknown prices, and gold queries that fail."""
     calls = {name: int(run.questions["unpriced"].sum()) for name, run in runs.items()}
     unpriced = ", ".join(f"{n:,} of {name}" for name, n in calls.items() if n)
     notes = [f"Calls of unknown price: {unpriced}."] if unpriced else []

@@ -1,8 +1,9 @@
-"""The cost of an experiment or a run: a stand-in answers a few questions, in a cache that is thrown away.
+"""The cost of an experiment or a run: a stand-in answers a few questions, in a temporary cache.
 
-A call that the user's own cache holds gets its reply from there, and counts as cached. The numbers of calls are scaled
-up to all questions. They are estimates: the stand-in, the embedded parser, fails more or less often than a model does,
-and calls that the questions of a database share are counted for each question.
+A call that the user's own cache holds gets its reply from there, and counts as cached. The numbers
+of calls are scaled up to all questions. They are estimates: the stand-in, the embedded parser,
+fails more or less often than a model does, and calls that the questions of a database share are
+counted for each question.
 """
 
 import os
@@ -10,11 +11,12 @@ import tempfile
 from array import array
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -24,37 +26,64 @@ from workbench.llm.calls import Reply, longest
 from workbench.llm.client import Client
 from workbench.llm.money import Budget, Preview, estimate, price
 from workbench.llm.send import EMBEDDING, answer_here, reply_with
-from workbench.store import Store, home
-from workbench.study.experiment import Experiment
-from workbench.types import Request
+from workbench.store import Store
+from workbench.study.experiment import Experiment, Session, session_of
+from workbench.types import Completion, Request
 
 _PARSER = "embedded/parser"
 _TOKEN = 4  # letters, about
-_NOTED = """SELECT prompt, model, parameters ->> 'service_tier', sum(reply ->> 'calls'), sum(reply ->> 'cached'),
+_NOTED = """SELECT prompt, model, parameters ->> 'service_tier',
+    sum(reply ->> 'calls'), sum(reply ->> 'cached'),
     avg(input_tokens), max(reply ->> 'limit') FROM calls GROUP BY 1, 2, 3"""
 
 
-def client_of(experiment: Experiment, store: Cache, budget: Budget, weight: float) -> Client:
-    """A client that calls the experiment's models, or in a preview a stand-in, whose calls count so many times."""
-    if not experiment.preview:
-        return Client(store, budget=budget, batch=experiment.batch, offline=experiment.offline)
-    users = Client(Cache(experiment.cache), offline=True) if experiment.cache else None
-    # The address is part of a call's key, so the parser's replies do not pass for the models'.
-    return Client(store, send=partial(_noted, users, weight), api_base="http://stand-in.invalid")
+def client_of(session: Session, store: Cache, budget: Budget, weight: float) -> Client:
+    """Return a client that calls the experiment's models, or in a preview a stand-in.
+
+    A call of the stand-in counts as `weight` calls.
+    """
+    if session.preview:
+        users = Client(Cache(session.cache), offline=True) if session.cache else None
+        # The address is part of a call's key, so the parser's replies do not pass for the models'.
+        return Client(
+            store, send=partial(_noted, users, weight), api_base="http://stand-in.invalid"
+        )
+    batch, offline = session.experiment.batch, session.offline
+    if session.request_log:
+        return LoggingClient(store, session.request_log, budget=budget, offline=offline)
+    return Client(store, budget=budget, batch=batch, offline=offline)
+
+
+class LoggingClient(Client):
+    """Adds each request's key to a file, to compare a pack of replies with what was asked."""
+
+    def __init__(self, store: Cache, log: Path, **settings: Any) -> None:
+        super().__init__(store, **settings)
+        self._log = log
+
+    def complete_many(self, requests: Sequence[Request]) -> list[Completion]:
+        keys = {self.key(request) for request in requests}
+        with self._log.open("ab", buffering=0) as file:  # other processes write between two writes
+            file.write("".join(f"{key}\n" for key in sorted(keys)).encode())
+        return super().complete_many(requests)
 
 
 def _noted(users: Client | None, weight: float, request: Request, *_: object) -> Reply:
-    """The reply from the user's cache, else the stand-in's, with what the estimate counts."""
-    reply, known = stand_in(request), users and users.cached(request)
-    if known:
+    """Return the reply of the user's cache, else the stand-in's, with what the estimate counts."""
+    reply = stand_in(request)
+    counts = {"cached": 0.0, "calls": weight}
+    if users and (known := users.cached(request)):
         tokens = (known.input_tokens, known.output_tokens)
         reply = reply_with(known.text, known.finish_reason, *tokens)
-    counts = {"cached": weight, "calls": 0} if known else {"cached": 0, "calls": weight}
+        counts = {"cached": weight, "calls": 0.0}
     return {**reply, **counts, "limit": longest(request)}
 
 
 def stand_in(request: Request) -> Reply:
-    """The embedded parser's reply in place of the requested model's; for an embedding, a text's counts of letters."""
+    """Return the embedded parser's reply in place of the requested model's.
+
+    For an embedding it is the counts of a text's letters.
+    """
     if request.model == _PARSER:
         return answer_here(request)
     read = sum(len(str(message["content"])) for message in request.messages)
@@ -70,36 +99,43 @@ def stand_in(request: Request) -> Reply:
 
 
 @contextmanager
-def previewed(experiment: Experiment) -> Iterator[Experiment]:
-    """The experiment on three questions, in a home that is deleted at the end, when the estimate is printed."""
-    before = home()
+def previewed(experiment: Experiment | Session) -> Iterator[Session]:
+    """Yield the experiment on three questions, in a temporary home; then print the estimate."""
+    session = session_of(experiment)
+    before = os.environ.get("WORKBENCH_HOME")
     with Cache() as store, tempfile.TemporaryDirectory(prefix="preview") as folder:
         os.environ["WORKBENCH_HOME"] = folder
         try:
-            yield replace(experiment, preview=3, cache=store.path, figures=Path(folder, "figures"))
+            yield replace(session, preview=3, cache=store.path, figures=Path(folder, "figures"))
         finally:
-            os.environ["WORKBENCH_HOME"] = str(before)
+            if before is None:
+                del os.environ["WORKBENCH_HOME"]
+            else:
+                os.environ["WORKBENCH_HOME"] = before
         with Store(Path(folder, "lab.sqlite")) as made:
             print(estimated(made, store))
 
 
 def estimated(made: Store, store: Store) -> str:
-    """A table of the calls in a preview's cache, by prompt and model, and their cost in one line."""
-    if not (noted := made.read(_NOTED)):
+    """Return a table of a preview's calls, by prompt and model, and their cost in one line."""
+    calls_by_prompt = made.read(_NOTED)
+    if not calls_by_prompt:
         raise BadInputError("nothing asked a model, so there is no cost to estimate")
     rows, sums, worst = [], Preview(), 0.0
-    for prompt, model, tier, calls, cached, read, limit in noted:
+    for prompt, model, tier, calls, cached, read, limit in calls_by_prompt:
         request = Request(prompt, model, (), {"max_tokens": limit, "service_tier": tier})
-        found = estimate(store, request, read, round(calls), round(cached))
-        rows.append({"prompt": prompt, "model": model, **asdict(found)})
-        sums += found
-        if found.calls:  # whose every reply is as long as it may be
-            worst += max(found.high, found.calls * (price(request, 1.3 * read, limit) or 0.0))
+        expected = estimate(store, request, read, round(calls), round(cached))
+        rows.append({"prompt": prompt, "model": model, **asdict(expected)})
+        sums += expected
+        if expected.calls:  # whose every reply is as long as it may be
+            longest_reply = price(request, 1.3 * read, limit) or 0.0
+            worst += max(expected.high, expected.calls * longest_reply)
     rows.sort(key=lambda row: -row["high"])
     table = pd.DataFrame([*rows, {"prompt": "together", "model": "", **asdict(sums)}]).round(4)
-    by_prompt = table[:-1].groupby("prompt")["calls"].sum()
     unpriced = f" and {sums.unpriced:,} calls of unknown price" if sums.unpriced else ""
     cost = f"about ${(sums.low + sums.high) / 2:,.2f}, at worst ${worst:,.2f}{unpriced}"
+    by_prompt = table[:-1].groupby("prompt")["calls"].sum()
     share = by_prompt.max() / max(1, sums.calls)
-    most = f"{share:.0%} of them {str(by_prompt.idxmax()).rpartition('/')[2]}"
-    return f"{table.to_string(index=False)}\n\n{cost}; {sums.calls:,} calls, {most}"
+    name = str(by_prompt.idxmax()).rpartition("/")[2]
+    table_text = table.to_string(index=False)
+    return f"{table_text}\n\n{cost}; {sums.calls:,} calls, {share:.0%} of them {name}"

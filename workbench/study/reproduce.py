@@ -1,8 +1,9 @@
-"""Run an experiment's notebooks by Papermill, each in a thread, as many at once as there are processors.
+"""Run an experiment's notebooks by Papermill, as many at once as there are processors.
 
-A notebook that fails stops no other. A notebook is not run again while its inputs and files are unchanged: a hash of
-both stands in the metadata of its executed copy. The calls of a stopped notebook are cached, so a second run goes on
-from there. Progress is read from the cache: the calls since the start, and their cost.
+A notebook that fails stops no other. A notebook is not run again while its inputs and files are
+unchanged: a hash of both stands in the metadata of its executed copy. The calls of a stopped
+notebook are cached, so a second run goes on from there. Progress is read from the cache: the calls
+since the start, and their cost.
 """
 
 import ast
@@ -38,16 +39,30 @@ from workbench.llm.calls import address, endpoint
 from workbench.llm.money import dollars
 from workbench.sql.executor import file_state
 from workbench.store import Store, home
-from workbench.study.experiment import Experiment, shipped
+from workbench.study.experiment import Experiment, Session, session_of, shipped
 from workbench.study.saved import SAVED, read_index, write_executed
 from workbench.study.trace import answered
 from workbench.terminal import bar_stream
 
 _PACKAGE = Path(__file__).parents[1]
 _DESK = ("cli", "explorer", "widgets")  # no number comes from these, or from the labeller
-_LIBRARIES = ("ipykernel", "litellm", "matplotlib", "numpy", "pandas", "papermill", "seaborn", "sqlglot")  # fmt: skip
-# Settings on which no number depends.
-_ASIDE = ("notebooks", "about", "batch", "cluster", "offline", "budget", "figures", "path", "folder", "cache")  # fmt: skip
+_LIBRARIES = (
+    "ipykernel",
+    "litellm",
+    "matplotlib",
+    "numpy",
+    "pandas",
+    "papermill",
+    "seaborn",
+    "sqlglot",
+)
+_ASIDE = ("notebooks", "about", "batch", "path", "folder")  # settings on which no number depends
+# A kernel stops at SIGTERM as at Ctrl-C, and stores the replies under way. Jupyter interrupts it
+# when it ends, too, which its own log would call an error.
+_KERNEL = (
+    "--IPKernelApp.exec_lines=from workbench.terminal import stop_on_signals; stop_on_signals()",
+    "--IPKernelApp.log_level=CRITICAL",
+)
 
 
 @dataclass(slots=True)
@@ -84,45 +99,62 @@ class Job:
         return False
 
     def missing(self) -> int:
-        """The number of questions behind the figures and tables that have no answer, since a call failed."""
+        """Return how many questions behind the figures have no answer, since a call failed."""
         runs = {run for record in self.records.values() if record for run in record["runs"]}
         lost = "SELECT 1 FROM runs, json_each(selections) WHERE value ->> 0 = '' AND runs.id IN"
         with Store() as store:
             return len(store.read_keys(lost, sorted(runs)))
 
 
-def plan(experiment: Experiment, only: Sequence[str] = (), limit: float | None = None) -> list[Job]:
-    """The notebooks that an experiment names, with checked parameters; the kernels read the experiment's copy in `home`.
+def plan(
+    experiment: Experiment | Session, only: Sequence[str] = (), limit: float | None = None
+) -> list[Job]:
+    """Return the notebooks that an experiment names, with checked parameters.
 
-    A run with a limit has folders of its own.
+    The kernels read the copy of the session in `home`. A run with a limit has folders of its own.
     """
-    if unknown := [name for name in only if name not in experiment.notebooks]:
-        there = f"{experiment.name} has {', '.join(experiment.notebooks)}"
+    session = session_of(experiment)
+    settings = session.experiment
+    unknown = [name for name in only if name not in settings.notebooks]
+    if unknown:
+        there = f"{settings.name} has {', '.join(settings.notebooks)}"
         raise BadInputError(f"no notebook {', '.join(unknown)}; {there}")
-    folder = home() / "runs" / (experiment.name if limit is None else f"{experiment.name}-{limit}")
-    figures = experiment.figures or experiment.folder / "figures" / folder.name
-    shared = "" if experiment.preview else _shared_hash(experiment)
-    written = replace(experiment, figures=figures).write(folder / f"{experiment.name}.yaml")
-    given = {"experiment": str(written)} | ({} if limit is None else {"limit": limit})
+    run_name = settings.name if limit is None else f"{settings.name}-{limit}"
+    folder = home() / "runs" / run_name
+    figures = session.figures or settings.folder / "figures" / run_name
+    shared = "" if session.preview else _shared_hash(settings)
+    written = replace(session, figures=figures).write(folder / f"{settings.name}.yaml")
+    common: dict[str, Any] = {"experiment": str(written)}
+    if limit is not None:
+        common["limit"] = limit
     jobs = []
-    for name, own in experiment.notebooks.items():
-        places = experiment.folder / "notebooks", shipped("notebooks")
-        notebooks = [place / f"{name}.ipynb" for place in places]
-        notebook = next(filter(Path.is_file, notebooks), notebooks[0])
+    for name, parameters in settings.notebooks.items():
+        if only and name not in only:
+            continue
+        notebook = _notebook(name, settings.folder)
         with naming(notebook):
             known = papermill.inspect_notebook(str(notebook))
-        for parameter in own | given:  # Papermill only warns of one that the notebook does not have
+        for parameter in parameters | common:  # Papermill only warns of one that it does not have
             one_of(known, **{f"a parameter of {notebook.name}": parameter})
-        key = content_hash("notebook", [shared, _hash(notebook.read_bytes()), dict(own), limit])
+        content = _hash(notebook.read_bytes())
+        key = content_hash("notebook", [shared, content, dict(parameters), limit])
         output = folder / f"{name.replace('/', '-')}.ipynb"
-        jobs.append(Job(name, notebook, own | given, key, output, figures))
-    return [job for job in jobs if not only or job.name in only]
+        jobs.append(Job(name, notebook, parameters | common, key, output, figures))
+    return jobs
+
+
+def _notebook(name: str, folder: Path) -> Path:
+    """Return a notebook beside the experiment, or else one that comes with the package."""
+    beside = folder / "notebooks" / f"{name}.ipynb"
+    packaged = shipped("notebooks") / f"{name}.ipynb"
+    return packaged if packaged.is_file() and not beside.is_file() else beside
 
 
 def run(jobs: Sequence[Job], *, at_once: int | None = None) -> str:
-    """Run the jobs that are not unchanged, and return what was asked and spent, as text.
+    """Run the jobs whose inputs or files have changed; return what was asked and spent, as text.
 
-    Ctrl-C interrupts the kernels and waits for the calls under way in them; a second Ctrl-C kills the kernels.
+    Ctrl-C interrupts the kernels and waits for the calls under way in them; a second Ctrl-C kills
+    the kernels.
     """
     for job in jobs:
         job.state = "unchanged" if job.unchanged() else "waiting"
@@ -146,14 +178,16 @@ def run(jobs: Sequence[Job], *, at_once: int | None = None) -> str:
 
 
 class _Kernel(AsyncKernelManager):
-    """A kernel that another thread can signal. With a fixed hash seed, sums over a set are always the same."""
+    """A kernel that another thread can signal, with a fixed hash seed for sums over sets."""
 
     stopping: ClassVar = threading.Event()
     started: ClassVar[WeakSet["_Kernel"]] = WeakSet()
 
     async def start_kernel(self, **given: Any) -> None:  # type: ignore[override]
         self.started.add(self)
-        await super().start_kernel(**given, env=os.environ | {"PYTHONHASHSEED": "0"})
+        given["extra_arguments"] = [*given.get("extra_arguments", ()), *_KERNEL]
+        given["env"] = os.environ | {"PYTHONHASHSEED": "0"}
+        await super().start_kernel(**given)
 
     @classmethod
     def signal_all(cls, number: int) -> None:
@@ -177,10 +211,17 @@ def _execute(job: Job) -> None:
             # Sockets of its own, since the TCP ports of kernels that start together may collide.
             config = Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/k"}})
             papermill.execute_notebook(
-                job.notebook, job.output, dict(job.parameters), kernel_name="python3", progress_bar=False,
-                start_timeout=600, kernel_manager_class=_Kernel, config=config,
-                on_cell_start=_Kernel.check_going_on, resources={"metadata": {"path": str(job.notebook.parent)}},
-            )  # fmt: skip
+                job.notebook,
+                job.output,
+                dict(job.parameters),
+                kernel_name="python3",
+                progress_bar=False,
+                start_timeout=600,
+                kernel_manager_class=_Kernel,
+                config=config,
+                on_cell_start=_Kernel.check_going_on,
+                resources={"metadata": {"path": str(job.notebook.parent)}},
+            )
         if job.figures.is_dir():
             write_executed(job.output, job.figures, Path(job.parameters["experiment"]))
         if missing := job.missing():
@@ -208,7 +249,7 @@ def _told(error: Exception) -> str:
 
 
 def _shared_hash(experiment: Experiment) -> str:
-    """A hash of what all notebooks of an experiment depend on: code, data, labels, settings, servers, libraries."""
+    """Return a hash of what all notebooks depend on: code, data, labels, settings, libraries."""
     names = [field.name for field in fields(experiment) if field.name not in _ASIDE]
     data: list[Any] = [[name, repr(getattr(experiment, name))] for name in names]
     for name in filter(None, (experiment.benchmark, experiment.train)):
@@ -216,10 +257,11 @@ def _shared_hash(experiment: Experiment) -> str:
         benchmark = open_benchmark(name, experiment.root if has_folder else None)
         databases = sorted({benchmark.database(question.db_id) for question in benchmark.questions})
         data.append([benchmark.fingerprint(), *map(file_state, databases)])
-    places = [experiment.prompts, experiment.codes, *experiment.predictions,
-              *sorted((home() / "labels").glob("*.sqlite"))]  # fmt: skip
-    files = [file for place in places if place for file in (place, *sorted(place.rglob("*")))]
-    data += [[file.name, _hash(file.read_bytes())] for file in files if file.is_file()]
+    places = [experiment.prompts, experiment.codes, *experiment.predictions]
+    places += sorted((home() / "labels").glob("*.sqlite"))
+    for place in filter(None, places):
+        files = [file for file in (place, *sorted(place.rglob("*"))) if file.is_file()]
+        data += [[file.name, _hash(file.read_bytes())] for file in files]
     servers = {model: endpoint(model, address(model)) for model in experiment.asked}
     versions = [sys.version, *map(version, _LIBRARIES)]
     return content_hash("experiment", [data, servers, package_hash(), versions])
@@ -252,16 +294,19 @@ def _hash(content: bytes) -> str:
 
 
 class _Progress:
-    """Prints a line for each notebook that ends, and progress: one line that changes, or without a terminal one each 30 s."""
+    """Prints a line for each notebook that ends, and how far all are, now and then."""
 
     def __init__(self, store: Store) -> None:
-        self._store, self._ended, self._needed = store, set[str](), 0
+        self._store = store
+        self._ended: set[str] = set()
+        self._needed = 0
         self._start = self._shown_at = time.monotonic()
-        last = "SELECT coalesce(max(rowid), 0) FROM"
-        self._calls, self._runs = (store.read(f"{last} {of}")[0][0] for of in ("calls", "runs"))
+        last_call = "SELECT coalesce(max(rowid), 0) FROM calls"
+        last_run = "SELECT coalesce(max(rowid), 0) FROM runs"
+        self._calls, self._runs = store.read(last_call)[0][0], store.read(last_run)[0][0]
 
     def spent(self) -> str:
-        """The calls asked since the start, those of the new runs that were cached, and the dollars."""
+        """Return the calls asked since the start, those that were cached, and the dollars."""
         select = "SELECT count(*), total(cost), count(*) - count(cost) FROM calls WHERE rowid > ?"
         asked, paid, unpriced = self._store.read(select, [self._calls])[0]
         select = "SELECT rowid, selections FROM runs WHERE rowid > ? ORDER BY rowid"
@@ -277,11 +322,13 @@ class _Progress:
         for job in jobs:
             if job.state not in {"waiting", "running"} and job.name not in self._ended:
                 self._ended.add(job.name)
-                print("\x1b[2K" * live, end="", file=bar_stream())
-                print(f"{job.name}: {job.state}{job.error and f': {job.error}'}", file=sys.stderr)
+                if live:
+                    print("\x1b[2K", end="", file=bar_stream())
+                line = f"{job.name}: {job.state}"
+                print(f"{line}: {job.error}" if job.error else line, file=sys.stderr)
         if now - self._shown_at > (1 if live else 30):
-            self._shown_at, done = now, len(self._ended)
-            ran = done - sum(job.state == "unchanged" for job in jobs)
-            left = (now - self._start) / max(1, ran) * (len(jobs) - done) / 60
-            line = f"{done} of {len(jobs)} notebooks, {self.spent()}, {left:.0f} minutes left"
+            self._shown_at = now
+            minutes = (now - self._start) / 60
+            done = f"{len(self._ended)} of {len(jobs)} notebooks after {minutes:.0f} minutes"
+            line = f"{done}, {self.spent()}"
             print(line, end="\r" if live else "\n", file=bar_stream(), flush=True)

@@ -1,29 +1,31 @@
-"""A run: a system's candidates and answers for every question, with verdicts, as tables; and runs side by side."""
+"""A run: a system's candidates and answers with their verdicts; and runs side by side."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.predictions import COLUMNS
+from workbench.errors import BadInputError
 from workbench.evaluate.ex import ex_verdicts
 from workbench.evaluate.judge import difficulty
 from workbench.evaluate.stats import mean_interval
 from workbench.llm.money import Tally
 from workbench.report import tables
 from workbench.report.display import group_numbers
-from workbench.report.figures import differences, paired_differences
-from workbench.report.style import Picture, Stamp, ordered
+from workbench.report.published import published
+from workbench.report.style import Picture, Stamp, joined, ordered
 from workbench.report.style import runs as ids_of
-from workbench.report.tables import published
 from workbench.sql.executor import Executor
-from workbench.study.solve import QuestionRecords
+from workbench.study.solve import QuestionRecords, Record
 from workbench.systems.system import System
-from workbench.types import Selection
+from workbench.types import Execution, Selection
 
+Metric = Callable[[Execution, Execution], float]  # of the gold and the predicted execution
 _COST = ("calls", "input_tokens", "output_tokens", "dollars", "unpriced")
 _TRIAL = ("generator", "sample", "sql", "status", "problem")
 _NO_ANSWER = {"sql": "", "status": "missing", "correct": False}
@@ -33,9 +35,10 @@ _NO_ANSWER = {"sql": "", "status": "missing", "correct": False}
 class Run:
     """`trials` has a row for every final candidate, `questions` one for every question.
 
-    `correct` is execution accuracy in the benchmark's own sense, BIRD's or Spider's. `correct_first`, `first_sql` and
-    `first_status` are of a candidate before it was fixed. Costs are those of all calls that a question needs, paid now
-    or cached; `paid` has those that this run made.
+    `correct` is execution accuracy in the benchmark's own sense, BIRD's or Spider's.
+    `correct_first`, `first_sql` and `first_status` are of a candidate before it was fixed. Costs
+    are those of all calls that a question needs, paid now or cached; `paid` has those that this run
+    made. `metrics` names the columns of `questions` that are of one's own.
     """
 
     id: str
@@ -44,7 +47,12 @@ class Run:
     trials: pd.DataFrame = field(repr=False)
     questions: pd.DataFrame = field(repr=False)
     selection: Callable[[str], Selection] = field(repr=False)
+    stamp: Stamp = field(repr=False)
+    metrics: tuple[str, ...] = field(default=(), repr=False)
     paid: Tally = field(default_factory=Tally, repr=False)
+    # By prompt, the replies that were unread and asked for again, and those unread then.
+    asked_again: Counter[str] = field(default_factory=Counter, repr=False)
+    unread: Counter[str] = field(default_factory=Counter, repr=False)
 
     @property
     def selections(self) -> Iterator[Selection]:
@@ -52,7 +60,7 @@ class Run:
 
     @property
     def answers(self) -> pd.DataFrame:
-        """The answers as predictions (question_id, generator, sample, sql, db_id) of one generator, the run."""
+        """The answers as predictions of one generator, the run, with their db_id."""
         return self.questions.assign(generator=self.name, sample=0)[[*COLUMNS, "db_id"]]
 
     @property
@@ -65,35 +73,71 @@ class Run:
         """The questions, right only where all candidates are: the lower bound of selection."""
         return self.questions.assign(correct=self.questions["adversary"], counted="all")
 
+    def accuracy(self) -> "Table":
+        """Return one row: EX with its interval."""
+        return table_of({self.name: self}, self.stamp, accuracy)
+
+    def costs(self) -> "Table":
+        """Return one row: EX with its interval, and a question's mean calls, tokens and dollars."""
+        return table_of({self.name: self}, self.stamp, costs)
+
 
 class Table(pd.DataFrame):
     """Rows of numbers under the labels of their first column, with their stamp."""
 
     _metadata: ClassVar[list[str]] = ["stamp"]
-    stamp = Stamp("", "", 0)
+    stamp: Stamp | None = None
 
     @property
     def _constructor(self) -> type["Table"]:
         return Table
 
-    @classmethod
-    def of(cls, rows: pd.DataFrame, stamp: Stamp) -> "Table":
-        made = cls(rows.set_axis(rows.iloc[:, 0].tolist()))
-        made.stamp = stamp
+    def __finalize__(self, other: Any, method: str | None = None, **how: Any) -> Self:
+        """Keep the stamp of the table, or of the tables, that these rows were made of."""
+        made: Self = super().__finalize__(other, method=method, **how)  # type: ignore[misc]
+        parts = getattr(other, "objs", None) or [
+            getattr(other, "left", 0),
+            getattr(other, "right", 0),
+        ]
+        stamps = [part.stamp for part in parts if isinstance(part, Table)]
+        if stamps:
+            made.stamp = joined(stamps)
         return made
 
+    @property
+    def _origin(self) -> Stamp:
+        if self.stamp is None:
+            raise BadInputError(
+                "these rows have lost their stamp (of other questions than those that they were joined with):"
+                " make the table with study.table(rows)"
+            )
+        return self.stamp
+
+    @classmethod
+    def of(cls, rows: pd.DataFrame, stamp: Stamp) -> "Table":
+        table = cls(rows.set_axis(rows.iloc[:, 0].tolist()))
+        table.stamp = stamp
+        return table
+
     def beside(self, paper: str, source: str, **options: Any) -> tables.ResultTable:
-        """The table beside the paper's; `options` are `columns`, `title` and `note` of `tables.beside`."""
+        """Return the table beside the paper's; `options` are those of `tables.beside`."""
         if self.empty:
-            options["note"] = f"No rows of ours: this experiment is on {self.stamp.benchmark}."
+            options["note"] = f"No rows of ours: this experiment is on {self._origin.benchmark}."
         elif "change low" in self:
             options.setdefault("note", "The intervals of changes are over questions.")
         options["label"] = str(self.columns[0])
-        return tables.beside(pd.DataFrame(self), published(paper, source), self.stamp, **options)
+        return tables.beside(pd.DataFrame(self), published(paper, source), self._origin, **options)
 
     def alone(self, title: str, note: str = "") -> tables.ResultTable:
         """The table of our numbers alone."""
-        return tables.alone(pd.DataFrame(self), self.stamp, title, note)
+        return tables.alone(pd.DataFrame(self), self._origin, title, note)
+
+    def _repr_html_(self) -> str:
+        """Return the rows as a saved table shows them: rounded, without ids of runs."""
+        if "run" in self and self.columns[0] == "system":
+            return str(self.alone("")._repr_html_())
+        with pd.option_context("display.html.use_mathjax", False):  # a `$` opens no formula
+            return str(super()._repr_html_())  # type: ignore[misc]
 
 
 class Runs(dict[str, Run]):
@@ -109,46 +153,68 @@ class Runs(dict[str, Run]):
         return pd.concat(run.questions.assign(system=name) for name, run in self.items())
 
     def accuracy(self, against: str = "", by: str = "") -> Table:
-        """EX of each run; its change `against` one of them, with the interval; or EX at each value `by` a column."""
+        """Return EX of each run, with the change `against` one, or EX `by` a column's values."""
         if not by:
             return self._compared(table_of(self, self._stamp, accuracy), against)
-        asked = self.questions
-        levels = {level: [level] for level in ordered(filter(None, asked[by].unique()))}
-        levels |= {"all": [*asked[by].unique()]}
-        tall = [
-            accuracy(part[part[by].isin(own)], str(name)) | {by: level}
-            for name, part in asked.groupby("system", sort=False)
-            for level, own in levels.items()
-        ]
-        return Table.of(across(pd.DataFrame(tall), by), self._stamp)
+        levels = ordered(filter(None, self.questions[by].unique()))
+        rows = []
+        for name, run in self.items():
+            for level in levels:
+                part = run.questions[run.questions[by] == level]
+                rows.append(accuracy(part, name) | {by: level})
+            rows.append(accuracy(run.questions, name) | {by: "all"})
+        return Table.of(across(pd.DataFrame(rows), by), self._stamp)
 
     def costs(self, against: str = "") -> Table:
-        """EX of each run, and the mean calls, tokens and dollars of a question, whether paid now or cached."""
+        """Return EX of each run, and a question's calls, tokens and dollars, paid now or cached."""
         return self._compared(table_of(self, self._stamp, costs), against)
 
     def differences(self, against: str | None = None) -> Picture:
         """The paired differences against a run, by default the first, as a figure."""
+        from workbench.report.figures import paired_differences  # noqa: PLC0415  draws
+
         return paired_differences(self.questions, against, stamp=self._stamp)
 
     def _compared(self, rows: Table, against: str) -> Table:
-        if against:
-            found = differences(self.questions, against).set_index("system").reindex(rows.index)
-            names = {"change": "difference", "change low": "low", "change high": "high"}
-            for place, (name, of) in enumerate(names.items(), start=5):
-                rows.insert(place, name, found[of])
+        if not against:
+            return rows
+        from workbench.report.figures import differences  # noqa: PLC0415
+
+        paired = differences(self.questions, against).set_index("system").reindex(rows.index)
+        rows.insert(5, "change", paired["difference"])
+        rows.insert(6, "change low", paired["low"])
+        rows.insert(7, "change high", paired["high"])
         return rows
 
 
-def table_of(parts: Mapping[str, Run | pd.DataFrame], stamp: Stamp,
-             row: Callable[[pd.DataFrame, str], dict[str, Any]]) -> Table:  # fmt: skip
-    """A row for each run, or frame of questions or trials, under its name."""
-    rows = [row(p.questions if isinstance(p, Run) else p, name) for name, p in parts.items()]
+def table_of(
+    parts: Mapping[str, Run | pd.DataFrame],
+    stamp: Stamp,
+    row: Callable[[pd.DataFrame, str], dict[str, Any]],
+) -> Table:
+    """Return a row for each run, or frame of questions or trials, under its name."""
+    rows = []
+    for name, part in parts.items():
+        if isinstance(part, Run):
+            rows.append(row(part.questions, name) | metric_cells(part))
+        else:
+            rows.append(row(part, name))
     none = dict.fromkeys(("system", "n", "EX", "low", "high", "run"), ())
     return Table.of(pd.DataFrame(rows or none).astype({"system": str}), stamp)
 
 
+def metric_cells(run: Run) -> dict[str, float]:
+    """Return the mean of each metric of one's own with its interval, clustered by database."""
+    row: dict[str, float] = {}
+    for metric in run.metrics:
+        values, clusters = run.questions[metric], run.questions["db_id"]
+        found = mean_interval(values.tolist(), clusters.tolist())
+        row |= {metric: found.mean, f"{metric} low": found.low, f"{metric} high": found.high}
+    return row
+
+
 def accuracy(frame: pd.DataFrame, label: str = "") -> dict[str, Any]:
-    """A row of a table: the mean of `correct` in percent, its interval clustered by database, and N.
+    """Return a row: the mean of `correct` in percent, its interval clustered by database, and N.
 
     A frame of trials weighs every question alike, however many trials it has.
     """
@@ -158,11 +224,13 @@ def accuracy(frame: pd.DataFrame, label: str = "") -> dict[str, Any]:
     found = mean_interval(means["correct"].astype(float).tolist(), means["db_id"].tolist())
     row = {"system": label, "n": len(means), "EX": 100 * found.mean}
     row |= {"low": 100 * found.low, "high": 100 * found.high, "run": ids_of(frame)}
-    return row | ({"counted": "all"} if counts_all else {})
+    if counts_all:
+        row["counted"] = "all"
+    return row
 
 
 def costs(questions: pd.DataFrame, label: str = "") -> dict[str, Any]:
-    """The accuracy, and the mean calls, tokens and dollars of a question; NaN dollars are unknown."""
+    """Return the accuracy, and a question's mean calls, tokens and dollars; NaN is unknown."""
     return accuracy(questions, label) | {
         "calls": questions["calls"].mean(),
         "tokens": (questions["input_tokens"] + questions["output_tokens"]).mean(),
@@ -171,12 +239,12 @@ def costs(questions: pd.DataFrame, label: str = "") -> dict[str, Any]:
 
 
 def across(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Accuracies as a wide table: a row for each system, EX with its interval for each value of a column."""
+    """Return a row for each system: EX with its interval for each value of a column."""
     wide: list[dict[str, Any]] = []
     for system, part in rows.groupby("system", sort=False):
         row: dict[str, Any] = {"system": system, "n": part["n"].max()}
-        for found in part.to_dict("records"):
-            row |= cells(str(found[column]), found)
+        for accuracies in part.to_dict("records"):
+            row |= cells(str(accuracies[column]), accuracies)
         wide.append(row | {"run": ids_of(part)})
     return pd.DataFrame(wide)
 
@@ -186,42 +254,69 @@ def cells(name: str, row: Mapping[Any, Any]) -> dict[str, Any]:
     return {name: row["EX"], f"{name} low": row["low"], f"{name} high": row["high"]}
 
 
-def run_tables(benchmark: Benchmark, records: Mapping[str, QuestionRecords],
-               executor: Executor) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
-    """The candidates and the questions of a run, with verdicts."""
-    golds = {q.id: (q.id, benchmark.golds[q.id].sql) for q in benchmark.questions}
-    known = {
-        (key, one["sql"]): one["fingerprint"]
-        for key in golds
-        for fixes in records[key].candidates["trials"]
-        for one in (fixes[0], fixes[-1])
-    }
-    pairs = list(dict.fromkeys([*golds.values(), *known]))
-    right = dict(zip(pairs, ex_verdicts(benchmark, pairs, executor, known=known), strict=True))
+def run_tables(
+    benchmark: Benchmark, records: Mapping[str, QuestionRecords], executor: Executor
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the candidates and the questions of a run, with verdicts."""
+    right = _verdicts(benchmark, records, executor)
     trials: list[dict[str, Any]] = []
     questions: list[dict[str, Any]] = []
     for question in benchmark.questions:
-        key, (_, made, choice) = question.id, records[question.id]
-        about = {"question_id": key, "db_id": question.db_id}
-        about |= {"difficulty": difficulty(benchmark, question)}
-        groups = group_numbers([fixes[-1]["fingerprint"] for fixes in made["trials"]])
-        rows = [
-            about
-            | {name: last[name] for name in _TRIAL}
-            | {"correct": right[key, last["sql"]], "first_sql": first["sql"]}
-            | {"first_status": first["status"], "correct_first": right[key, first["sql"]]}
-            | {"group": groups[n], "chosen": n == choice["chosen"]}
-            for n, (first, *_, last) in enumerate([fixes[0], *fixes] for fixes in made["trials"])
-        ]
+        _, attempt, choice = records[question.id]
+        about = {"question_id": question.id, "db_id": question.db_id}
+        about["difficulty"] = difficulty(benchmark, question)
+        groups = group_numbers([history[-1]["fingerprint"] for history in attempt["trials"]])
+        rows = []
+        for n, (history, group) in enumerate(zip(attempt["trials"], groups, strict=True)):
+            row = about | _trial_row(history, question.id, right)
+            rows.append(row | {"group": group, "chosen": n == choice["chosen"]})
+        gold = benchmark.golds[question.id].sql
+        summary = _question_row(rows, choice)
+        summary["gold_failed"] = not right[question.id, gold]
+        for name in _COST:
+            summary[name] = attempt["cost"][name] + choice["cost"][name]
         trials += rows
-        answer = next((row for row in rows if row["chosen"]), _NO_ANSWER)
-        correct = [row["correct"] for row in rows]
-        questions.append(
-            about
-            | {name: answer[name] for name in _NO_ANSWER}
-            | {"oracle": any(correct), "adversary": bool(correct) and all(correct)}
-            | {"candidates": len(rows), "groups": len({*groups} - {-1})}
-            | {"gold_failed": not right[golds[key]]}
-            | {name: made["cost"][name] + choice["cost"][name] for name in _COST}
-        )
+        questions.append(about | summary)
     return pd.DataFrame(trials), pd.DataFrame(questions)
+
+
+def _verdicts(
+    benchmark: Benchmark, records: Mapping[str, QuestionRecords], executor: Executor
+) -> dict[tuple[str, str], bool]:
+    """Return whether a query is right, by question and query."""
+    golds = [(question.id, benchmark.golds[question.id].sql) for question in benchmark.questions]
+    fingerprints: dict[tuple[str, str], str] = {}
+    for id_, _ in golds:
+        for history in records[id_].candidates["trials"]:
+            for trial in (history[0], history[-1]):
+                fingerprints[id_, trial["sql"]] = trial["fingerprint"]
+    pairs = list(dict.fromkeys([*golds, *fingerprints]))
+    verdicts = ex_verdicts(benchmark, pairs, executor, known=fingerprints)
+    return dict(zip(pairs, verdicts, strict=True))
+
+
+def _trial_row(
+    history: list[Record], id_: str, right: Mapping[tuple[str, str], bool]
+) -> dict[str, Any]:
+    """Return a row of a candidate and of what it was before it was fixed."""
+    first, last = history[0], history[-1]
+    row = {name: last[name] for name in _TRIAL}
+    return row | {
+        "correct": right[id_, last["sql"]],
+        "first_sql": first["sql"],
+        "first_status": first["status"],
+        "correct_first": right[id_, first["sql"]],
+    }
+
+
+def _question_row(rows: list[dict[str, Any]], choice: Record) -> dict[str, Any]:
+    """Return a question's answer, and what its candidates are together."""
+    answer = _NO_ANSWER if choice["chosen"] is None else rows[choice["chosen"]]
+    verdicts = [row["correct"] for row in rows]
+    groups = {row["group"] for row in rows if row["group"] != -1}
+    return {name: answer[name] for name in _NO_ANSWER} | {
+        "oracle": any(verdicts),
+        "adversary": bool(verdicts) and all(verdicts),
+        "candidates": len(rows),
+        "groups": len(groups),
+    }

@@ -1,7 +1,8 @@
-"""The committed files of an experiment: figures and tables with their data, executed notebooks, and one page of all.
+"""The committed files of an experiment: figures and tables with their data, notebooks, a page.
 
-index.json has for each figure and table the stamp of its numbers, the ids and names of their runs, the paper's claims,
-and a table as Markdown. The files contain no time and no path, so saving the same numbers again does not change them.
+index.json has for each figure and table the stamp of its numbers, the ids and names of their runs,
+the paper's claims, and a table as Markdown. The files contain no time and no path, so saving the
+same numbers again does not change them.
 """
 
 import fcntl
@@ -9,8 +10,9 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from itertools import groupby
+from functools import cache
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -24,11 +26,17 @@ from workbench.errors import BadInputError, naming
 from workbench.report import style
 from workbench.report.display import Html
 from workbench.report.style import runs, stamped
-from workbench.report.tables import ResultTable, all_published, markdown
+from workbench.report.published import all_published
+from workbench.report.tables import ResultTable, markdown
 
 VERDICTS = {True: "holds here", False: "does not hold here", None: "not judged: a parser answered"}
-_PAPERS = {"chase": "CHASE-SQL", "chess": "CHESS", "mac": "MAC-SQL", "pool": "Any pool of candidates",
-           "beyond": "Beyond the papers"}  # fmt: skip
+_PAPERS = {
+    "chase": "CHASE-SQL",
+    "chess": "CHESS",
+    "mac": "MAC-SQL",
+    "pool": "Any pool of candidates",
+    "beyond": "Beyond the papers",
+}
 _MOST_ROWS = 20  # of a table on the page; a list of cases is a link
 _PARSER = " (a small statistical parser, no language model)"
 # The name of what a notebook saves, in a cell or in its JSON, where quotes are escaped.
@@ -37,7 +45,7 @@ SAVED = re.compile(r"""\.save\((?:\\n|[\s",])*(?:study, )?\\?["'](\w+)""")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement of a paper. `holds` is None where no language model answered; `detail` gives our numbers."""
+    """A statement of a paper; `holds` is None where a parser answered; `detail` has our numbers."""
 
     text: str
     holds: bool | None
@@ -54,56 +62,97 @@ def read_index(folder: Path) -> dict[str, dict[str, Any]]:
     return dict(orjson.loads(path.read_bytes())) if path.exists() else {}
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A saved figure or table, which a cell shows, with a paper's claims about it."""
+
+    name: str
+    shown: Figure | ResultTable
+    data: pd.DataFrame
+    saved: "Saved" = field(repr=False)
+    judged: bool = True  # a parser's answers judge no claim
+
+    def claim(self, text: str, holds: "bool | pd.Series[Any]", of: object = None) -> Claim:
+        """Store whether a claim of the paper holds, in place of an earlier verdict on it.
+
+        `holds` may have a verdict for each row: the claim holds if all do. `of` are the numbers
+        that the claim is about, by their labels, or a sentence; by default those of the saved
+        column that the verdicts are named after.
+        """
+        judged = self.judged
+        if isinstance(holds, pd.Series):
+            if of is None and holds.name in self.data:
+                labels = self.data.columns[0]
+                of = self.data.set_index(labels)[str(holds.name)].reindex(holds.index)
+            judged = judged and len(holds) > 0
+            holds = bool(holds.all())
+        if isinstance(of, pd.Series | Mapping):
+            of = ", ".join(f"{style.shown(label)} {_number(x)}" for label, x in of.items())
+        verdict = bool(holds) if judged else None
+        claim = Claim(text, verdict, "" if of is None else str(of))
+        self.saved.add_claim(self.name, claim)
+        return claim
+
+    def _repr_mimebundle_(self, **_: Any) -> Any:
+        from IPython import get_ipython  # noqa: PLC0415  it asks for this
+
+        return get_ipython().display_formatter.format(self.shown)
+
+
+@dataclass(frozen=True, slots=True)
 class Saved:
     """The folder of an experiment's figures; the first one saved creates it."""
 
     folder: Path
-    names: dict[str, str] = field(default_factory=dict)  # of runs, by their ids
-    last: tuple[str, pd.DataFrame] = "", pd.DataFrame()
 
-    def save(self, name: str, shown: Figure | ResultTable, data: pd.DataFrame | None, stamp: object) -> None:  # fmt: skip
-        """Write NAME.png of a figure, NAME.csv, and the record in index.json."""
+    def save(
+        self,
+        name: str,
+        shown: Figure | ResultTable,
+        data: pd.DataFrame | None,
+        stamp: object,
+        names: Mapping[str, str] | None = None,
+    ) -> pd.DataFrame:
+        """Write NAME.png of a figure, NAME.csv, and the record in index.json; return the data.
+
+        `names` are those of runs, by their ids.
+        """
         if not re.fullmatch(r"\w+", name, re.ASCII):
             raise BadInputError(f"the name {name!r} is not allowed: use ASCII letters, digits, '_'")
+        record: dict[str, Any] = {"kind": "figure", "title": "", "table": ""}
+        frame = getattr(shown, "data", pd.DataFrame())
         if isinstance(shown, ResultTable):
             record = {"kind": "table", "title": shown.title, "table": shown.to_markdown()}
             frame = shown.frame
-        else:
-            record = {"kind": "figure", "title": "", "table": ""}
-            frame = getattr(shown, "data", pd.DataFrame())
-        frame = frame if data is None else data
-        ids = {i: self.names.get(i, "") for i in sorted(runs(frame).split())}
+        if data is not None:
+            frame = data
+        named = names or {}
+        record["claims"] = []
+        record["stamp"] = stamped(stamp, frame)
+        record["runs"] = {run: named.get(run, "") for run in sorted(runs(frame).split())}
         with naming(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             if isinstance(shown, Figure):
                 style.save(shown, self.folder / name)
             cells = frame.rename(columns=plain).map(plain)
             self._write(f"{name}.csv", cells.to_csv(index=False, float_format="%.6g").encode())
-            self._record(name, record | {"claims": [], "stamp": stamped(stamp, frame), "runs": ids})
-        self.last = name, frame
+            with self._index() as index:
+                index[name] = record
+        return frame
 
-    def claim(self, text: str, holds: "bool | pd.Series[Any]", of: object, judged: bool) -> Claim:
-        """Store a claim, and the numbers that it is about, with the figure or table that was saved last."""
-        name, frame = self.last
-        if not name:
-            raise BadInputError("a claim is about a figure or a table: save that first")
-        if isinstance(holds, pd.Series):
-            if of is None and holds.name in frame:
-                of = frame.set_index(frame.columns[0])[str(holds.name)].reindex(holds.index)
-            judged, holds = judged and len(holds) > 0, bool(holds.all())
-        if isinstance(of, pd.Series | Mapping):
-            of = ", ".join(f"{style.shown(label)} {_number(x)}" for label, x in of.items())
-        claim = Claim(text, bool(holds) if judged else None, "" if of is None else str(of))
-        record = read_index(self.folder)[name]
-        self._record(name, record | {"claims": [*record["claims"], asdict(claim)]})
-        return claim
+    def add_claim(self, name: str, claim: Claim) -> None:
+        """Store a claim about what was saved under a name; it replaces one with the same text."""
+        with self._index() as index:
+            others = [other for other in index[name]["claims"] if other["text"] != claim.text]
+            index[name] = index[name] | {"claims": [*others, asdict(claim)]}
 
-    def _record(self, name: str, record: dict[str, Any]) -> None:
-        """Put the record into the index, which several notebooks may write at once."""
+    @contextmanager
+    def _index(self) -> Iterator[dict[str, dict[str, Any]]]:
+        """The records by name, written when the block ends; several notebooks may write at once."""
         with (self.folder / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            records = read_index(self.folder) | {name: record}
+            records = read_index(self.folder)
+            yield records
             self._write("index.json", indented(dict(sorted(records.items()))))
 
     def _write(self, file: str, content: bytes) -> None:
@@ -128,17 +177,20 @@ def write_executed(executed: Path, figures: Path, experiment: Path) -> None:
     content["metadata"] = {key: content["metadata"][key] for key in ("kernelspec", "language_info")}
     for number, cell in enumerate(content["cells"]):
         tags = cell["metadata"].get("tags")
-        cell |= {"id": f"cell-{number}", "metadata": {"tags": tags} if tags else {}}
+        cell["id"] = f"cell-{number}"
+        cell["metadata"] = {"tags": tags} if tags else {}
         if cell["cell_type"] == "code":
-            saved = reversed(SAVED.findall("".join(cell["source"])))
-            png = next((name for name in saved if (figures / f"{name}.png").is_file()), "")
-            cell["outputs"] = [_linked(out, png) for out in cell["outputs"] if "data" in out]
+            names = SAVED.findall("".join(cell["source"]))
+            pictures = [name for name in names if (figures / f"{name}.png").is_file()]
+            png = pictures[-1] if pictures else ""
+            shown = [output for output in cell["outputs"] if "data" in output]
+            cell["outputs"] = [_linked(output, png) for output in shown]
     text = json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True)
     (figures / executed.name).write_text(f"{text}\n", "utf-8")
 
 
 def _linked(output: dict[str, Any], png: str) -> dict[str, Any]:
-    """The output with a link to the saved figure in place of its image, and without style sheets."""
+    """Return the output with a link in place of its image, and without style sheets."""
     data = output["data"]
     if data.keys() & {"image/png", "image/svg+xml"}:
         data = {"text/markdown": f"![{png}]({png}.png)" if png else "a figure that was not saved"}
@@ -149,12 +201,13 @@ def _linked(output: dict[str, Any], png: str) -> dict[str, Any]:
 
 
 def write_gallery(figures: Path) -> Path:
-    """Write README.md in the folder of all figures. Runs with a limit, in folders like `embedded-3`, are left out."""
+    """Write README.md in the folder of all figures, without runs with a limit, as `embedded-3`."""
     lines = ["# Figures"]
     for folder in sorted(path for path in figures.iterdir() if path.is_dir()):
-        own = figures.parent / "experiments" / f"{folder.name}.yaml"
-        limited = re.search(r"-[\d.]+$", folder.name) and not own.is_file()
-        if not limited and (index := read_index(folder)):
+        experiment = figures.parent / "experiments" / f"{folder.name}.yaml"
+        limited = re.search(r"-[\d.]+$", folder.name) and not experiment.is_file()
+        index = read_index(folder)
+        if index and not limited:
             lines += ["", f"## {folder.name}", "", *_page(folder, index)]
     path = figures / "README.md"
     path.write_text("\n".join(lines).rstrip() + "\n", "utf-8")
@@ -162,7 +215,7 @@ def write_gallery(figures: Path) -> Path:
 
 
 def _order(name: str) -> tuple[Any, ...]:
-    """Sorts by paper; in a paper, numbered tables and figures come first, then the others by name."""
+    """Sort by paper; in a paper, numbered pieces come first, then the others by name."""
     word, *_ = name.split("_")
     numbered = re.match(r"[^_]+_(?:figure|table|section)_(\d+)", name)
     paper = list(_PAPERS).index(word) if word in _PAPERS else len(_PAPERS)
@@ -170,29 +223,51 @@ def _order(name: str) -> tuple[Any, ...]:
 
 
 def _page(folder: Path, index: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the lines about an experiment: its notebooks, then each piece under its paper."""
     if any(record["stamp"].startswith("embedded/") for record in index.values()):
         yield from ("Machinery check: a parser answered, no language model.", "")
-    links = [f"[{page.stem}]({folder.name}/{page.name})" for page in sorted(folder.glob("*.ipynb"))]
-    yield f"Executed notebooks: {', '.join(links) or 'none'}. `index.json` names the runs behind each piece."
-    titles = {(each.paper, each.source): each.title for each in all_published()}
-    for word, names in groupby(sorted(index, key=_order), key=lambda name: name.split("_")[0]):
-        paper = _PAPERS.get(word, word)
-        yield from ("", f"### {paper}")
-        for name in names:
-            record, words = index[name], name.split("_")[1:]
-            title = record["title"] or titles.get((paper, " ".join(words[:2])), "")
-            label = (" ".join(words) or name).capitalize()
-            yield from ("", f"#### {markdown(f'{label}: {title}' if title else label)}", "")
-            link = f"[data]({folder.name}/{name}.csv)"
-            if record["kind"] == "figure":
-                yield f"![{markdown(label)}]({folder.name}/{name}.png)"
-            elif (rows := record["table"].count("\n|") - 2) > _MOST_ROWS:
-                link = f"[{rows} rows]({folder.name}/{name}.csv)"
-            else:  # its title is in the heading
-                yield re.sub(r"^\*\*.*?\*\*\n\n", "", record["table"]).replace(_PARSER, "").rstrip()
-            stamp = "" if "Here: " in record["table"] else record["stamp"].replace(_PARSER, "")
-            yield from ("", f"{markdown(stamp)} ({link})".strip())
-            for claim in record["claims"]:
-                if claim["holds"] is not None:
-                    told = markdown(f"{claim['text']} {claim['detail']}")
-                    yield from ("", f"- **{VERDICTS[claim['holds']]}**: {told}")
+    notebooks = sorted(folder.glob("*.ipynb"))
+    links = ", ".join(f"[{path.stem}]({folder.name}/{path.name})" for path in notebooks)
+    yield f"Executed notebooks: {links or 'none'}. `index.json` names the runs behind each piece."
+    paper = ""
+    for name in sorted(index, key=_order):
+        word = name.split("_")[0]
+        if word != paper:
+            paper = word
+            yield from ("", f"### {_PAPERS.get(word, word)}")
+        yield from _piece(folder.name, name, index[name])
+
+
+def _piece(folder: str, name: str, record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines about a figure or table: heading, itself, stamp and the paper's claims."""
+    first, *words = name.split("_")
+    label = (" ".join(words) or name).capitalize()
+    source = (_PAPERS.get(first, first), " ".join(words[:2]))
+    title = record["title"] or _published_titles().get(source, "")
+    heading = f"{label}: {title}" if title else label
+    yield from ("", f"#### {markdown(heading)}", "")
+
+    data = f"{folder}/{name}.csv"
+    link = f"[data]({data})"
+    rows = record["table"].count("\n|") - 2
+    if record["kind"] == "figure":
+        yield f"![{markdown(label)}]({folder}/{name}.png)"
+    elif rows > _MOST_ROWS:
+        link = f"[{rows} rows]({data})"
+    else:
+        without_title = re.sub(r"^\*\*.*?\*\*\n\n", "", record["table"])
+        yield without_title.replace(_PARSER, "").rstrip()
+    stamp = record["stamp"].replace(_PARSER, "")
+    if "Here: " in record["table"]:  # the table says it
+        stamp = ""
+    yield from ("", f"{markdown(stamp)} ({link})".strip())
+
+    for claim in record["claims"]:
+        if claim["holds"] is not None:
+            text = markdown(f"{claim['text']} {claim['detail']}")
+            yield from ("", f"- **{VERDICTS[claim['holds']]}**: {text}")
+
+
+@cache
+def _published_titles() -> dict[tuple[str, str], str]:
+    return {(table.paper, table.source): table.title for table in all_published()}

@@ -1,11 +1,12 @@
 """Run a system on many questions; each question is solved once, and what came of it is cached.
 
-A question has two records: `attempts` has its candidates, `selections` which of them was chosen, so that systems that
-differ only in their selector share their candidates. Their keys hash all that they depend on: question, database,
-steps, endpoints, prompts, and this package's code that steps can reach. Where a call failed, no record is cached.
+A question has two records: `attempts` has its candidates, `selections` which of them was chosen, so
+that systems that differ only in their selector share their candidates. Their keys hash all that
+they depend on: question, database, steps, endpoints, prompts, and this package's code that steps
+can reach. Where a call failed, no record is cached.
 
-Processes may share a run: each locks the question that it solves, whatever the system, so that two notebooks make each
-call once. What others have locked is left until they have cached it.
+Processes may share a run: each locks the question that it solves, whatever the system, so that two
+notebooks make each call once. What others have locked is left until they have cached it.
 """
 
 import math
@@ -16,6 +17,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,7 +37,17 @@ if TYPE_CHECKING:
     import distributed
 
 # Folders whose code no step can reach; the keys hash the code of all others.
-_UNREACHABLE = ("benchmarks", "cluster", "train", "report", "study", "label", "explorer", "widgets", "cli")  # fmt: skip
+_UNREACHABLE = (
+    "benchmarks",
+    "cluster",
+    "train",
+    "report",
+    "study",
+    "label",
+    "explorer",
+    "widgets",
+    "cli",
+)
 _PAUSE_SECONDS = 0.2  # before looking again for the records of questions that other processes solve
 _MOST_CONTEXTS = 2000  # of prepared questions, in memory
 _SELECTION = ("chosen", "selector", "scores", "comparisons", "call_keys")
@@ -45,7 +57,7 @@ Record = Mapping[str, Any]
 
 
 class Keys(NamedTuple):
-    """The keys of a question; "" where a step has no source, so that no later process knows it again."""
+    """The keys of a question; "" where a step has no source, which no later process knows again."""
 
     context: str = ""  # after pruning
     candidates: str = ""
@@ -53,27 +65,29 @@ class Keys(NamedTuple):
 
 
 class QuestionRecords(NamedTuple):
-    """The records of a question. A candidate is a list: its queries before each fix, and the last one."""
+    """The records of a question; a candidate is its queries before each fix, and the last one."""
 
     key: str  # of the selection's record; "" if it is not cached, as after a failed call
     candidates: Record
     selection: Record
 
 
-def solve_all(system: System, questions: Sequence[Question], lab: Lab,
-              progress: Callable[[int, Tally], object] = lambda *_: None,
-              cluster: "distributed.Client | None" = None, fresh: bool = False) -> dict[str, QuestionRecords]:  # fmt: skip
-    """The records of each question, by its id, solved in threads of this process or on a cluster.
+def solve_all(
+    system: System,
+    questions: Sequence[Question],
+    lab: Lab,
+    progress: Callable[[int, Tally], object] = lambda *_: None,
+    cluster: "distributed.Client | None" = None,
+    fresh: bool = False,
+) -> dict[str, QuestionRecords]:
+    """Return the records of each question, by its id, solved in threads or on a cluster.
 
-    `progress` is called with the number of questions done and the tally of calls. `fresh` forgets what is cached.
+    `progress` is called with the number of questions done and the tally of calls. `fresh` forgets
+    what is cached.
     """
     keys, locks = keys_of(system, questions, lab), Locks(lab.client.cache.path)
     if fresh:
-        _prepared.clear()
-        made = canonical([key.candidates for key in keys.values()])
-        with lab.client.cache.write() as db:
-            for column in ("attempts WHERE key", "selections WHERE attempt"):
-                db.execute(f"DELETE FROM {column} IN (SELECT value FROM json_each(?))", [made])
+        _forget(lab.client.cache, keys)
     records = cached_records(lab.client.cache, keys)
     # Models in this process compute and never wait, so more threads do not help.
     computes = all(map(runs_here, model_names(system)))
@@ -83,7 +97,8 @@ def solve_all(system: System, questions: Sequence[Question], lab: Lab,
         progress(len(records), lab.client.ledger.total())
 
     def solve(question: Question) -> None:
-        if locks.acquire(lock := lock_name(question)):
+        lock = lock_name(question)
+        if locks.acquire(lock):
             try:
                 records[question.id] = solve_one(system, keys, lab, question)
             finally:
@@ -96,8 +111,8 @@ def solve_all(system: System, questions: Sequence[Question], lab: Lab,
             start = os.getpid() * 7919 % len(unsolved)  # where no other process starts
             rotated = unsolved[start:] + unsolved[:start]
             if cluster:
-                for found in _solve_on(cluster, system, keys, rotated, lab, locks):
-                    records |= found
+                for chunk in _solve_on(cluster, system, keys, rotated, lab, locks):
+                    records |= chunk
                     report()
             else:
                 lab.each(solve, rotated, 2 if computes else lab.client.at_once, report)
@@ -109,50 +124,76 @@ def solve_all(system: System, questions: Sequence[Question], lab: Lab,
     return {question.id: records[question.id] for question in questions}
 
 
-def solve_one(system: System, keys: Mapping[str, Keys], lab: Lab, question: Question) -> QuestionRecords:  # fmt: skip
-    """The records of a question that the caller has locked."""
+def _forget(store: Store, keys: Mapping[str, Keys]) -> None:
+    _prepared.clear()
+    attempts = canonical([key.candidates for key in keys.values()])
+    with store.write() as db:
+        for column in ("attempts WHERE key", "selections WHERE attempt"):
+            db.execute(f"DELETE FROM {column} IN (SELECT value FROM json_each(?))", [attempts])
+
+
+def solve_one(
+    system: System, keys: Mapping[str, Keys], lab: Lab, question: Question
+) -> QuestionRecords:
+    """Return the records of a question that the caller has locked."""
     store, key = lab.client.cache, keys[question.id]
     if known := cached_records(store, {question.id: key}):
         return known[question.id]
     contexts, cost = prepared(system, key.context, question, lab)
     spent = _meter(lab, question)
-    made: Record = read_records(store, "attempts", [key.candidates]).get(key.candidates, {})
-    trials = _trials(made, question, lab) if made else trials_of(system, contexts[-1], lab)
-    if not made:
+    attempt: Record | None = read_records(store, "attempts", [key.candidates]).get(key.candidates)
+    if attempt:
+        trials = _trials(attempt, question, lab)
+    else:
+        trials = trials_of(system, contexts[-1], lab)
         whole = {name: more + cost[name] for name, more in spent().items()}
-        new: Record = {"trials": [*map(_trial_record, trials)], "cost": whole}
-        made = _keep(store, "attempts", key.candidates, new, question.id)
+        new: Record = {"trials": [_trial_record(trial) for trial in trials], "cost": whole}
+        attempt = _keep(store, "attempts", key.candidates, new, question.id)
+
     spent = _meter(lab, question)
     choice = select(system, contexts[-1], lab, trials)
     new = {name: getattr(choice, name) for name in _SELECTION} | {"cost": spent()}
-    named = "" if made["cost"]["failed"] or new["cost"]["failed"] else key.selection
-    chosen = _keep(store, "selections", named, new, question.id, key.candidates)
-    return QuestionRecords(named, made, chosen)
+    failed = attempt["cost"]["failed"] or new["cost"]["failed"]
+    name = "" if failed else key.selection
+    chosen = _keep(store, "selections", name, new, question.id, key.candidates)
+    return QuestionRecords(name, attempt, chosen)
 
 
-def solve_chunk(questions: Sequence[Question], lab: Lab, system: System,
-                keys: Mapping[str, Keys]) -> dict[str, QuestionRecords]:  # fmt: skip
-    """The records of a few questions about one database; it runs on a cluster's worker."""
-    found = lab.each(partial(solve_one, system, keys, lab), questions)
-    return {question.id: records for question, records in zip(questions, found, strict=True)}
+def solve_chunk(
+    questions: Sequence[Question], lab: Lab, system: System, keys: Mapping[str, Keys]
+) -> dict[str, QuestionRecords]:
+    """Return the records of a few questions about one database; it runs on a cluster's worker."""
+    records = lab.each(partial(solve_one, system, keys, lab), questions)
+    return dict(zip([question.id for question in questions], records, strict=True))
 
 
-def _solve_on(client: "distributed.Client", system: System, keys: Mapping[str, Keys], questions: Sequence[Question],
-              lab: Lab, locks: Locks) -> Iterator[dict[str, QuestionRecords]]:  # fmt: skip
-    """The records of the questions that no other process solves, chunk after chunk."""
+def _solve_on(
+    client: "distributed.Client",
+    system: System,
+    keys: Mapping[str, Keys],
+    questions: Sequence[Question],
+    lab: Lab,
+    locks: Locks,
+) -> Iterator[dict[str, QuestionRecords]]:
+    """Yield the records of the questions that no other process solves, chunk after chunk."""
     from workbench.cluster import each  # noqa: PLC0415  Dask, an extra
 
     share = len(questions) / max(1, sum(client.nthreads().values()))
-    # Chunks that compute are small, so that all workers end at about the same time; others wait for models together.
+    # Chunks that compute are small, so that all workers end together; others wait together.
     size = math.ceil(min(16, share) if lab.at_once else min(4, share / 4))
     mine = {q.id: q for q in questions if locks.acquire(lock_name(q))}
     try:
+        by_database: dict[str, list[Question]] = {}
+        for question in mine.values():
+            by_database.setdefault(question.db_id, []).append(question)
         chunks: dict[str, list[Question]] = {}
-        for db_id in dict.fromkeys(question.db_id for question in mine.values()):
-            about = [question for question in mine.values() if question.db_id == db_id]
-            for part in (about[n : n + size] for n in range(0, len(about), size)):
-                chunks[f"{system.name}, {db_id} {' '.join(q.id for q in part)}"] = part
-        for _, found in each(client, partial(solve_chunk, system=system, keys=keys), chunks, lab):
+        for db_id, asked in by_database.items():
+            for start in range(0, len(asked), size):
+                chunk = asked[start : start + size]
+                ids = " ".join(question.id for question in chunk)
+                chunks[f"{system.name}, {db_id} {ids}"] = chunk
+        solve = partial(solve_chunk, system=system, keys=keys)
+        for _, found in each(client, solve, chunks, lab):
             yield found
             for id_ in found:
                 locks.release(lock_name(mine.pop(id_)))
@@ -168,58 +209,69 @@ def lock_name(question: Question) -> str:
 _prepared: dict[str, tuple[tuple[Context, ...], Mapping[str, float]]] = {}
 
 
-def prepared(system: System, key: str, question: Question,
-             lab: Lab) -> tuple[tuple[Context, ...], Mapping[str, float]]:  # fmt: skip
-    """The contexts after retrieval and after each step of pruning, and what they cost.
+def prepared(
+    system: System, key: str, question: Question, lab: Lab
+) -> tuple[tuple[Context, ...], Mapping[str, float]]:
+    """Return the contexts after retrieval and after each step of pruning, and what they cost.
 
-    They are gathered once in this process for all systems with the same steps of retrieval and pruning.
+    They are gathered once in this process for all systems with the same steps of retrieval and
+    pruning.
     """
-    # The key includes the cache's path, since a worker has a cache for each driver, where its calls are cached.
-    own, spent = f"{lab.client.cache.path} {key}", _meter(lab, question)
-    if key and (known := _prepared.get(own)):
-        return known
-    made = tuple(stages(system, question, lab)), spent()
+    # A worker has a cache for each driver, and the calls of a context are cached in that one alone.
+    place = f"{lab.client.cache.path} {key}"
+    if key and place in _prepared:
+        return _prepared[place]
+    spent = _meter(lab, question)
+    contexts = tuple(stages(system, question, lab))
+    cost = spent()
     if len(_prepared) >= _MOST_CONTEXTS:
         _prepared.clear()
-    if key and not made[1]["failed"]:
-        _prepared[own] = made
-    return made
+    if key and not cost["failed"]:
+        _prepared[place] = contexts, cost
+    return contexts, cost
 
 
 def selection_of(records: QuestionRecords, question: Question, lab: Lab) -> Selection:
-    """The selection that a question's records describe, with every execution read from the cache."""
-    made = {name: records.selection[name] for name in _SELECTION}
-    made["comparisons"] = tuple(Comparison(**one) for one in made["comparisons"])
-    made |= {name: tuple(made[name]) for name in ("scores", "call_keys")}
-    return Selection(question.id, _trials(records.candidates, question, lab), **made)
+    """Return the selection that a question's records describe, with cached executions."""
+    record = records.selection
+    return Selection(
+        question.id,
+        _trials(records.candidates, question, lab),
+        chosen=record["chosen"],
+        selector=record["selector"],
+        scores=tuple(record["scores"]),
+        comparisons=tuple(Comparison(**comparison) for comparison in record["comparisons"]),
+        call_keys=tuple(record["call_keys"]),
+    )
 
 
 def keys_of(system: System, questions: Sequence[Question], lab: Lab) -> dict[str, Keys]:
-    """The keys of each question's records, by its id."""
-    context = system.retrieve, system.prune
-    parts = context, (*context, system.generate, system.fix), system.select
+    """Return the keys of each question's records, by its id."""
+    context = (system.retrieve, system.prune)
+    parts = [context, (*context, system.generate, system.fix), system.select]
     try:
         prepares, makes, selects = ([identity(part), endpoints(part, lab)] for part in parts)
     except Unsourced as error:
-        told = "its source cannot be read, so its answers are not cached; define it in a cell or a file"
-        print(f"{error}: {told}", file=sys.stderr)
+        told = "its source cannot be read, so its answers are not cached"
+        print(f"{error}: {told}; define it in a cell or a file", file=sys.stderr)
         return {question.id: Keys() for question in questions}
     shared = [code_hash(), lab.limits, folder_hash(lab.prompts) if lab.prompts else ""]
     paths = {question.db_id: lab.database(question.db_id) for question in questions}
     files = lab.executor.fingerprints(list(paths.values()))
     schemas = {db_id: content_hash("schema", repr(lab.schema(db_id))) for db_id in paths}
-    found = {}
+    keys = {}
     for question in questions:
         db_id = question.db_id
         asked = [*shared, question, files[paths[db_id]], schemas[db_id]]
+        prepare = content_hash("prepared", [prepares, asked])
         candidates = content_hash("attempt", [makes, asked])
         selection = content_hash("selection", [candidates, selects])
-        found[question.id] = Keys(content_hash("prepared", [prepares, asked]), candidates, selection)  # fmt: skip
-    return found
+        keys[question.id] = Keys(prepare, candidates, selection)
+    return keys
 
 
 def endpoints(steps: Any, lab: Lab) -> dict[str, Any]:
-    """The address or version of each model, with the parameters that the experiment sets for it and for roles."""
+    """Return each model's address or version, with the parameters set for it and for roles."""
     roles = {name: lab.parameters[name] for name in ROLES if lab.parameters.get(name)}
     models = sorted(model_names(steps))
     return {name: [lab.client.endpoint(name), lab.parameters.get(name), roles] for name in models}
@@ -261,7 +313,7 @@ def read_records(store: Store, table: str, keys: Sequence[str]) -> dict[str, dic
 
 
 def _keep(store: Store, table: str, key: str, record: Record, *about: str) -> Record:
-    """The record as it is read back, cached under its key unless a call failed or a step has no source."""
+    """Cache a record under its key, unless a call failed; return it as it is read back."""
     text = canonical(record)
     if key and not record["cost"]["failed"]:
         row = (key, *about, zlib.compress(text, 1))
@@ -272,32 +324,46 @@ def _keep(store: Store, table: str, key: str, record: Record, *about: str) -> Re
 
 
 def _trials(record: Record, question: Question, lab: Lab) -> tuple[Trial, ...]:
-    """The trials of a record, with executions that the cache has or that are run now."""
-    queries = list({one["sql"] for fixes in record["trials"] for one in fixes} - {""})
+    """Return the trials of a record, with executions that the cache has or that are run now."""
+    steps = chain.from_iterable(record["trials"])
+    queries = list(dict.fromkeys(step["sql"] for step in steps if step["sql"]))
     results = dict(zip(queries, lab.run_many(question, queries), strict=True))
 
-    def made(fixes: Sequence[Record]) -> Trial:
-        *earlier, last = fixes
-        own = {name: last[name] for name in _CANDIDATE} | {"call_keys": tuple(last["call_keys"])}
-        return Trial(Candidate(**own), results.get(last["sql"]), made(earlier) if earlier else None)
+    def trial_of(history: Sequence[Record]) -> Trial:
+        *earlier, last = history
+        fields = {name: last[name] for name in _CANDIDATE}
+        fields["call_keys"] = tuple(last["call_keys"])
+        repaired_from = trial_of(earlier) if earlier else None
+        return Trial(Candidate(**fields), results.get(last["sql"]), repaired_from)
 
-    return tuple(map(made, record["trials"]))
+    return tuple(trial_of(history) for history in record["trials"])
 
 
 def _trial_record(trial: Trial) -> list[Record]:
-    """The trials from which one was repaired and itself, the oldest first, without the rows of their results."""
-    ran = [(one.candidate, one.execution or Execution("error")) for one in trial.history]
-    return [asdict(one) | {"status": r.status, "fingerprint": r.fingerprint} for one, r in ran]
+    """Return a trial's history, oldest first, without the rows of results."""
+    record: list[Record] = []
+    for step in trial.history:
+        execution = step.execution or Execution("error")
+        ran = {"status": execution.status, "fingerprint": execution.fingerprint}
+        record.append(asdict(step.candidate) | ran)
+    return record
 
 
 def _meter(lab: Lab, question: Question) -> Callable[[], dict[str, float]]:
-    """Tells the calls, tokens and dollars of a question since now, paid or cached, and the calls that failed."""
+    """Return a function: what a question has cost since now, paid or cached, and its failures."""
+    ledger = lab.client.ledger
 
     def now() -> dict[str, float]:
-        own = lab.client.ledger.total(question.id)
-        return {"calls": own.calls + own.hits, "input_tokens": own.input_tokens, "output_tokens": own.output_tokens,
-                "dollars": own.cost + own.cached_cost, "unpriced": own.unpriced + own.cached_unpriced,
-                "failed": sum(lab.client.ledger.failed.values())}  # fmt: skip
+        tally = ledger.total(question.id)
+        return {
+            "calls": tally.calls + tally.hits,
+            "input_tokens": tally.input_tokens,
+            "output_tokens": tally.output_tokens,
+            "dollars": tally.cost + tally.cached_cost,
+            "unpriced": tally.unpriced + tally.cached_unpriced,
+            # A call for no single question, as of an index, may be for this one.
+            "failed": ledger.failed_by_question[question.id] + ledger.failed_by_question[""],
+        }
 
     before = now()
     return lambda: {name: end - before[name] for name, end in now().items()}

@@ -1,118 +1,152 @@
-"""An opened experiment: its benchmark and models, the runs of systems, and the folder of its figures."""
+"""An opened experiment: its benchmark and models, its runs, and the folder of its figures."""
 
 import atexit
-import sys
-import time
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Self, overload
+from weakref import WeakSet, finalize
 
 import pandas as pd
 from matplotlib.figure import Figure
-from tqdm import tqdm
 
 from workbench.benchmarks.benchmark import Benchmark, open_benchmark, size, some
-from workbench.canonical import canonical, content_hash
-from workbench.errors import BudgetError
-from workbench.lab import Lab
+from workbench.canonical import content_hash
+from workbench.errors import BadInputError, BudgetError
+from workbench.lab import Answer, Lab
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.money import Budget, Tally, cautious, dollars
-from workbench.prompts import check_folder
+from workbench.llm.money import Budget, cautious
+from workbench.prompts import Prompt, check_folder
 from workbench.report.style import Stamp
 from workbench.report.tables import ResultTable
 from workbench.retrieve.retrieval import by_letters, with_retrieval
 from workbench.sql.executor import Executor
 from workbench.study import solve
-from workbench.study.experiment import MODEL_ROLES, Experiment, experiment_of, settled
+from workbench.study.experiment import Experiment, Session, session_of
 from workbench.study.preview import client_of
-from workbench.study.run import Run, Runs, Table, accuracy, costs, run_tables, table_of
-from workbench.study.saved import Claim, Saved
-from workbench.systems import baselines, chase_sql, chess, mac_sql
+from workbench.study.progress import Progress, report_failed_calls
+from workbench.study.run import Metric, Run, Runs, Table, accuracy, costs, run_tables, table_of
+from workbench.study.saved import Piece, Saved
+from workbench.study.systems import BY_FUNCTION, constructor
+from workbench.study.trace import store_run
+from workbench.systems.baselines import WHOLE_SCHEMA
 from workbench.systems.cheaper import cheaper
+from workbench.systems.generate import Generate
+from workbench.systems.select import Majority
 from workbench.systems.system import System, rebuilt, with_suspect
-from workbench.terminal import bar_stream
-from workbench.types import Context, Limits, Question, Suspect
+from workbench.types import Context, Limits, Question, Request, Suspect
 
 if TYPE_CHECKING:
     import distributed
 
-_Shown = TypeVar("_Shown", Figure, ResultTable)
+Variant = System | Prompt
+_stores: WeakSet[Cache] = WeakSet()
 
 
-def open_study(experiment: str | Experiment, *, limit: float | None = None,
-               cluster: "str | distributed.Client" = "", **settings: Any) -> "Study":  # fmt: skip
-    """Open an experiment, by its name or path, or a benchmark by its name, to run systems on it.
+@atexit.register
+def _close_stores() -> None:
+    for store in list(_stores):
+        store.close()
 
-    `limit` is a number of questions, spread evenly, or a share of each database's questions, such as 0.1. `settings`
-    replace the experiment's, such as model, root, prompts, dollars or figures. `cluster` is a Dask client, a scheduler's
-    address or file, or "local:" and a number of workers.
 
-    Figures are saved to the folder `figures`, else to one named after the experiment and a given `limit`, so that figures
-    of a few questions never replace those of all questions.
+def open_study(
+    experiment: str | Path | Experiment | Benchmark | Session,
+    *,
+    limit: float | None = None,
+    cluster: "str | distributed.Client" = "",
+    **settings: Any,
+) -> "Study":
+    """Open an experiment or a benchmark, by its name or path or as a value, to run systems on it.
+
+    `limit` is a number of questions, spread evenly, or a share of each database's questions, such
+    as 0.1. `settings` replace the experiment's, such as model, root, prompts, dollars or figures.
+    `cluster` is a Dask client, a scheduler's address or file, or "local:" and a number of workers.
+
+    Figures are saved to the folder `figures`, else to one named after the experiment and a given
+    `limit`, so that figures of a few questions never replace those of all questions.
 
     >>> with wb.open_study("bundled-dev", limit=4) as study:
     ...     print(study.run(study.direct()).questions["correct"].tolist())
     [False, True, True, False]
     """
-    own = experiment_of(experiment) if isinstance(experiment, str) else experiment
-    given = {name: setting for name, setting in settings.items() if setting or setting == 0}
-    own = settled(partial(replace, own, **given))
-    if own.prompts:
-        check_folder(own.prompts)
-    benchmark = open_benchmark(own.benchmark, own.root)
-    asked = some(some(benchmark.questions, own.limit), limit)
-    name = own.name if limit is None else f"{own.name}-{limit}"
-    folder = Path(own.figures or own.folder / own.output / name)
-    number = len(asked)
-    if own.preview:
-        asked = some(asked, own.preview)
+    session = session_of(experiment).with_settings(settings)
+    settled = session.experiment
+    if settled.prompts:
+        check_folder(settled.prompts)
+    benchmark = session.benchmark or open_benchmark(settled.benchmark, settled.root)
+    questions = some(some(benchmark.questions, settled.limit), limit)
+    stands_for = len(questions)
+    if session.preview:
+        questions = some(questions, session.preview)
+    name = settled.name
+    if limit is not None:
+        name = f"{settled.name}-{limit}"
+        session = replace(session, experiment=replace(settled, limit=limit))
+
     with ExitStack() as stack:
-        store, pool = stack.enter_context(Cache()), None
-        if (cluster := cluster or own.cluster) and not own.preview:
+        store = stack.enter_context(Cache())
+        executor = Executor(store)
+        workers = stack.enter_context(ExitStack())
+        workers.callback(executor.sandbox.close)
+        pool = None
+        if (cluster := cluster or session.cluster) and not session.preview:
             from workbench.cluster import open_pool  # noqa: PLC0415  Dask, an extra
 
-            pool = stack.enter_context(open_pool(cluster))
-        budget = cautious(own.dollars, own.calls, own.budget)
-        client = client_of(own, store, budget, number / max(1, len(asked)))
-        lab = Lab(client, stack.enter_context(Executor(store)), benchmark.database, own.prompts,
-                  parameters=own.parameters, limits=Limits(seconds=own.sql_seconds))  # fmt: skip
-        own = own if limit is None else replace(own, limit=limit)
-        some_of = replace(benchmark, questions=tuple(asked))
-        study = Study(own, some_of, number, lab, Saved(folder), budget, stack.pop_all(), pool)
-    atexit.register(study.close)
-    pd.set_option("display.html.use_mathjax", False)  # a `$` in a frame opens no formula
-    return study
+            pool = workers.enter_context(open_pool(cluster))
+        budget = cautious(settled.dollars, settled.calls, session.budget)
+        client = client_of(session, store, budget, stands_for / max(1, len(questions)))
+        limits = Limits(seconds=settled.sql_seconds)
+        lab = Lab(
+            client,
+            executor,
+            benchmark.database,
+            settled.prompts,
+            parameters=settled.parameters,
+            limits=limits,
+        )
+        # Workers end with the last use of the executor, by a study or one of its runs.
+        end_workers = finalize(executor, workers.pop_all().close)
+        stack.pop_all()
+    _stores.add(store)
+    folder = Path(session.figures or settled.folder / settled.output / name)
+    asked = replace(benchmark, questions=tuple(questions))
+    return Study(session, asked, stands_for, lab, Saved(folder), budget, end_workers, pool)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(repr=False, eq=False)
 class Study:
-    """An opened experiment. `benchmark` holds the questions that are asked; `saved` takes the figures.
+    """An opened experiment: `benchmark` has the questions asked, `saved` takes the figures.
 
     `stands_for` is their number, or in a preview the number of those for which they are asked.
-    The models of roles are attributes (`study.judge`): a role that the experiment does not name uses `model`.
+    `runs` holds the runs made so far, by their ids. Each named system is a method:
+    `study.chase_sql()` is `wb.chase_sql` with the models of the experiment's roles.
     """
 
-    experiment: Experiment
+    session: Session
     benchmark: Benchmark
     stands_for: int
     lab: Lab
     saved: Saved
     _budget: Budget
-    _resources: ExitStack
+    _end_workers: Callable[[], object]
     _pool: "distributed.Client | None" = None
-    _asked: dict[str, tuple[str, ...]] = field(default_factory=dict)  # models, by the run's id
-    _similarity: dict[str, str] = field(default_factory=dict)  # by the run's id
+    runs: dict[str, Run] = field(default_factory=dict)
 
-    def __getattr__(self, role: str) -> str:
-        if role not in MODEL_ROLES:
-            raise AttributeError(f"a study has no {role!r}; its roles: {', '.join(MODEL_ROLES)}")
-        return self.models[role]
+    def __getattr__(self, name: str) -> Callable[..., System]:
+        if name not in BY_FUNCTION:
+            raise AttributeError(f"a study has no {name!r}; its systems: {', '.join(BY_FUNCTION)}")
+        return constructor(BY_FUNCTION[name], self.models, self.benchmark.sense)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *BY_FUNCTION]
+
+    @property
+    def experiment(self) -> Experiment:
+        return self.session.experiment
 
     @property
     def model(self) -> str:
@@ -120,51 +154,55 @@ class Study:
         return self.experiment.model
 
     @property
+    def judge_model(self) -> str:
+        """The model of selectors."""
+        return self.models["judge"]
+
+    @property
     def models(self) -> Mapping[str, str]:
         """The model of each role; the roles that the experiment names are its keys."""
         return defaultdict(lambda: self.model, self.experiment.models)
 
-    def chase_sql(self, **hyper: Any) -> System:
-        """CHASE-SQL with the experiment's models; `hyper` are its other parameters."""
-        return chase_sql.chase_sql(self.model, self.judge, filtering=self.filtering, **hyper)
-
-    def chess_ir_cg_ut(self, **hyper: Any) -> System:
-        return chess.chess_ir_cg_ut(self.model, **hyper)
-
-    def chess_ir_ss_cg(self, **hyper: Any) -> System:
-        hyper = {"filtering": self.filtering, "generation": self.generation} | hyper
-        return chess.chess_ir_ss_cg(self.rest, **hyper)
-
-    def mac_sql(self, **hyper: Any) -> System:
-        """MAC-SQL in its prompts for the family of the benchmark."""
-        return mac_sql.mac_sql(self.model, benchmark=self.benchmark.sense, **hyper)
-
-    def zero_shot(self, **hyper: Any) -> System:
-        return baselines.zero_shot(self.model, **hyper)
-
-    def direct(self, **hyper: Any) -> System:
-        return baselines.direct(self.model, **hyper)
-
     @property
     def stamp(self) -> Stamp:
-        """The origin of this study's numbers: model, benchmark, questions, and the sense of execution accuracy.
+        """The origin of this study's numbers: model, benchmark, questions, and the sense of EX.
 
         `stamp.of(frame)` is the stamp of a frame, with the models that its runs called.
         """
-        benchmark, store = self.benchmark, self.lab.client.cache
+        models: dict[str, tuple[str, ...]] = {}
+        similarities: dict[str, str] = {}
+        for run in self.runs.values():
+            models |= run.stamp.models_by_run
+            similarities |= run.stamp.similarity_by_run
+        return self._stamp(models, similarities)
+
+    def _stamp(
+        self, models: Mapping[str, tuple[str, ...]], similarities: Mapping[str, str]
+    ) -> Stamp:
+        """Return a stamp that knows the models and the similarities of these runs."""
+        benchmark = self.benchmark
         ex = "EX (Spider)" if benchmark.sense == "spider" else "EX (BIRD)"
-        models = {self.model, *chain.from_iterable(self._asked.values())}
-        dropped = {model: given for model in models if (given := store.left_out(model))}
-        return Stamp(self.model, benchmark.name, len(benchmark.questions), ex, dropped=dropped,
-                     models_by_run=self._asked, similarity_by_run=self._similarity)  # fmt: skip
+        dropped: dict[str, list[str]] = {}
+        for model in {self.model, *chain.from_iterable(models.values())}:
+            if parameters := self.lab.client.cache.left_out(model):
+                dropped[model] = parameters
+        return Stamp(
+            self.model,
+            benchmark.name,
+            len(benchmark.questions),
+            ex,
+            dropped=dropped,
+            models_by_run=models,
+            similarity_by_run=similarities,
+        )
 
     def sample(self, limit: float | str | None) -> "Study":
-        """The study on fewer questions: a number, a share of each database's (0.1), or those of another benchmark."""
+        """Return the study on a number of questions, a share (0.1), or another benchmark's."""
         questions = self.benchmark.questions
         if isinstance(limit, str):
             questions = open_benchmark(limit, self.experiment.root).questions
             limit = min(len(questions), self.stands_for)
-        if self.experiment.preview:
+        if self.session.preview:
             return replace(self, stands_for=size(self.stands_for, limit))
         return self._on(some(questions, limit))
 
@@ -179,69 +217,134 @@ class Study:
     def with_settings(self, system: System) -> System:
         """The system with the experiment's `retrieval`, `cheaper` and `suspect`, as `run` runs it.
 
-        On Spider only failed queries are suspect, unless the experiment says otherwise: there an empty result may be right.
+        On Spider only failed queries are suspect, unless the experiment says otherwise: there an
+        empty result may be right.
         """
         if setting := self.experiment.retrieval:
             system = rebuilt(system, lambda step: with_retrieval(step, setting))
         if self.experiment.cheaper:
-            system = cheaper(system, self.models.get("filtering", ""))
+            system = cheaper(system, self.experiment.models.get("filtering", ""))
         spider: Suspect | None = "failed" if self.benchmark.sense == "spider" else None
         suspect = self.experiment.suspect or spider
         return with_suspect(system, suspect) if suspect else system
 
     @overload
-    def run(self, system: System, name: str = "", *, fresh: bool = False) -> Run: ...
+    def run(
+        self,
+        system: Variant,
+        name: str = "",
+        *,
+        metrics: Mapping[str, Metric] | None = None,
+        fresh: bool = False,
+    ) -> Run: ...
     @overload
-    def run(self, system: Mapping[str, System], *, fresh: bool = False) -> Runs: ...
-    def run(self, system: System | Mapping[str, System], name: str = "", *, fresh: bool = False) -> Run | Runs:  # fmt: skip
-        """Run a system, or each of several by name, on every question; cached results are reused, unless `fresh`.
+    def run(
+        self,
+        system: Mapping[str, Variant],
+        *,
+        metrics: Mapping[str, Metric] | None = None,
+        fresh: bool = False,
+    ) -> Runs: ...
+    def run(
+        self,
+        system: Variant | Mapping[str, Variant],
+        name: str = "",
+        *,
+        metrics: Mapping[str, Metric] | None = None,
+        fresh: bool = False,
+    ) -> Run | Runs:
+        """Run a system, or several by name, on every question; reuse the cache, unless `fresh`.
 
-        A reached budget prints the table of the questions that are answered, and says how many are left.
+        A `Prompt` stands for one call with it. `metrics` are functions of the gold and the
+        predicted execution, whose numbers become columns of `questions` and, as means with
+        intervals, of tables. A reached budget prints the table of the questions that are answered,
+        and says how many are left.
+
+        >>> with wb.open_study("bundled-dev", limit=4) as study:
+        ...     empty = {"empty": lambda gold, predicted: float(not predicted.row_count)}
+        ...     print(study.run(study.direct(), metrics=empty).questions["empty"].mean())
+        0.0
         """
-        asked = self.benchmark.questions
         if isinstance(system, Mapping):
-            each = system.items() if asked else ()  # of Spider's alone there may be none
-            return Runs({name: self.run(one, name, fresh=fresh) for name, one in each}, self.stamp)
+            runs: dict[str, Run] = {}
+            if self.benchmark.questions:  # of Spider's alone there may be none
+                for label, variant in system.items():
+                    runs[label] = self.run(variant, label, metrics=metrics, fresh=fresh)
+            return Runs(runs, self.stamp)
+        return self._run(_system(system, self.model), name, metrics or {}, fresh=fresh)
+
+    def _run(self, system: System, name: str, metrics: Mapping[str, Metric], *, fresh: bool) -> Run:
         name, system = name or system.name, self.with_settings(system)
-        lab = replace(self.lab, client=self._client(), system=name)
+        asked_again: list[str] = []
+        unread: list[str] = []
+
+        def hear(request: Request, answer: Answer[Any]) -> None:
+            if answer.asked_again:
+                asked_again.append(request.prompt)
+            if answer.wanted:
+                unread.append(request.prompt)
+
+        lab = replace(self.lab, client=self._client(), system=name, heard=hear)
+        records = self._solved(system, lab, fresh=fresh)
+        report_failed_calls(name, lab.client.ledger.failed)
+
+        trials, questions = run_tables(self.benchmark, records, lab.executor)
+        # Changed code gives a run another id exactly if it gives other answers.
+        origin = [name, str(system), self.benchmark.name, trials.to_csv(), questions.to_csv()]
+        run_id = content_hash("run", origin).removeprefix("run:")[:20]
+        trials.insert(0, "run", run_id)
+        questions.insert(0, "run", run_id)
+        for metric, measure in metrics.items():
+            questions[metric] = self._measured(measure, questions["sql"].tolist())
+        by_id = {question.id: question for question in self.benchmark.questions}
+        models = sorted(solve.model_names(system), key=lambda model: (model != self.model, model))
+        similarity = "letters" if by_letters(system) else ""
+        run = Run(
+            run_id,
+            name,
+            system,
+            trials,
+            questions,
+            selection=lambda id_: solve.selection_of(records[id_], by_id[id_], lab),
+            stamp=self._stamp({run_id: tuple(models)}, {run_id: similarity}),
+            metrics=tuple(metrics),
+            paid=lab.client.ledger.total(),
+            asked_again=Counter(asked_again),
+            unread=Counter(unread),
+        )
+        store_run(run, self.benchmark, records, lab.executor)
+        self.runs[run_id] = run
+        return run
+
+    def _solved(self, system: System, lab: Lab, *, fresh: bool) -> dict[str, solve.QuestionRecords]:
+        """Return all records; a reached budget prints the table of the questions answered."""
+        questions = self.benchmark.questions
         try:
-            with Progress(name, len(asked)) as progress:
-                records = solve.solve_all(system, asked, lab, progress, self._pool, fresh)
+            with Progress(lab.system, len(questions)) as progress:
+                return solve.solve_all(system, questions, lab, progress, self._pool, fresh)
         except BudgetError:
-            if done := solve.cached_records(lab.client.cache, solve.keys_of(system, asked, lab)):
-                part = self._on([question for question in asked if question.id in done])
-                table = part.costs({name: part.run(system, name)})
+            keys = solve.keys_of(system, questions, lab)
+            if answered := solve.cached_records(lab.client.cache, keys):
+                part = self._on([question for question in questions if question.id in answered])
+                table = part.run(system, lab.system).costs()
                 print(table.alone("The questions that are answered").to_markdown())
             raise
-        report_failed_calls(name, lab.client.ledger.failed)
-        trials, questions = run_tables(self.benchmark, records, lab.executor)
-        models = sorted(solve.model_names(system), key=lambda model: (model != self.model, model))
-        # Changed code gives a run another id exactly if it gives other answers.
-        answers = trials.to_csv(), questions.to_csv()
-        origin = [name, str(system), self.benchmark.name, *answers]
-        run = content_hash("run", origin).removeprefix("run:")[:20]
-        for frame in (trials, questions):
-            frame.insert(0, "run", run)
-        self._asked[run] = tuple(models)
-        self._similarity[run] = "letters" if by_letters(system) else ""
-        self.saved.names[run] = name
-        by_id = {question.id: question for question in asked}
-        about = questions[["question_id", "db_id", "difficulty"]].to_numpy().tolist()
-        listed = [(records[key].key, key, *more, by_id[key].text) for key, *more in about]
-        selections = canonical(listed).decode()
-        if not lab.client.cache.read_only:
-            row = (run, name, self.benchmark.name, repr(system), selections, time.time())
-            with lab.client.cache.write() as database:  # from which `trace` reads
-                database.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", row)
-        selection = lambda key: solve.selection_of(records[key], by_id[key], lab)  # noqa: E731
-        return Run(run, name, system, trials, questions, selection, lab.client.ledger.total())
+
+    def _measured(self, metric: Metric, queries: list[str]) -> list[float]:
+        """Return a metric of the answer of each question."""
+        values = []
+        for question, sql in zip(self.benchmark.questions, queries, strict=True):
+            gold = self.benchmark.golds[question.id].sql
+            executions = self.lab.run_many(question, [gold, sql])
+            values.append(float(metric(*executions)))
+        return values
 
     def accuracy(self, parts: Mapping[str, Run | pd.DataFrame]) -> Table:
         """A row for each run, or frame of its questions or trials: EX with its interval."""
         return table_of(parts, self.stamp, accuracy)
 
     def costs(self, parts: Mapping[str, Run | pd.DataFrame]) -> Table:
-        """A row for each run: EX with its interval, and the calls, tokens and dollars of a question."""
+        """Return a row for each run: EX with its interval, and a question's calls and cost."""
         return table_of(parts, self.stamp, costs)
 
     def table(self, rows: pd.DataFrame) -> Table:
@@ -257,24 +360,27 @@ class Study:
             yield question, [*contexts]
         report_failed_calls("", lab.client.ledger.failed)
 
-    def save(self, name: str, shown: _Shown, data: pd.DataFrame | None = None, stamp: object = "") -> _Shown:  # fmt: skip
-        """Save a figure or a table under a name, with the data behind it, and return it for display.
+    def save(
+        self,
+        name: str,
+        shown: Figure | ResultTable,
+        data: pd.DataFrame | None = None,
+        stamp: object = "",
+    ) -> Piece:
+        """Save a figure or a table with its data; return it for display and for claims.
 
-        `stamp` replaces the study's stamp if the numbers have another origin.
+        `stamp` replaces the study's stamp if the numbers have another origin. A parser's answers
+        judge no claim.
         """
-        self.saved.save(name, shown, data, stamp or self.stamp)
-        return shown
-
-    def claim(self, text: str, holds: "bool | pd.Series[Any]", of: object = None) -> Claim:
-        """Store whether a claim of the paper holds, with the last saved figure. A parser's answers judge no claim.
-
-        `holds` may have a verdict for each row: the claim holds if all do. `of` are the numbers that the claim is about,
-        by their labels, or a sentence; by default those of the saved column that the verdicts are named after.
-        """
-        return self.saved.claim(text, holds, of, judged=not self.model.startswith("embedded/"))
+        names = {id_: run.name for id_, run in self.runs.items()}
+        frame = self.saved.save(name, shown, data, stamp or self.stamp, names)
+        judged = not self.model.startswith("embedded/")
+        return Piece(name, shown, frame, self.saved, judged)
 
     def close(self) -> None:
-        self._resources.close()
+        """End the workers and close the cache file, as the last use of a study does by itself."""
+        self._end_workers()
+        self.lab.client.cache.close()
 
     def __enter__(self) -> Self:
         return self
@@ -288,27 +394,20 @@ class Study:
     def _client(self) -> Client:
         """A client with a ledger of its own."""
         weight = self.stands_for / max(1, len(self.benchmark.questions))
-        return client_of(self.experiment, self.lab.client.cache, self._budget, weight)
+        return client_of(self.session, self.lab.client.cache, self._budget, weight)
 
 
-class Progress(tqdm):  # type: ignore[misc]
-    """Shows the questions that are done, calls asked and cached, and dollars. `solve_all` calls it."""
-
-    def __init__(self, name: str, total: int) -> None:
-        how: Any = {"file": bar_stream(), "disable": None, "delay": 1, "leave": False}
-        if type(sys.stderr).__module__.startswith("ipykernel"):  # which shows stderr on red
-            how = {"file": sys.stdout, "bar_format": "{desc}: {n:,} of {total:,} questions{postfix}"}  # fmt: skip
-        super().__init__(total=total, desc=name, unit=" questions", **how)
-
-    def __call__(self, done: int, tally: Tally) -> None:
-        spent = f"{tally.calls:,} calls asked, {tally.hits:,} cached, {dollars(tally.cost, tally.unpriced)}"
-        self.set_postfix_str(spent, refresh=False)
-        self.update(done - self.n)
-
-
-def report_failed_calls(system: str, failed: Mapping[str, int]) -> None:
-    """Say on standard error how many calls of a system ended without an answer, by fault."""
-    if failed:
-        faults = ", ".join(f"{fault} {number:,}" for fault, number in sorted(failed.items()))
-        line = f"{sum(failed.values()):,} calls got no answer ({faults}), and the numbers lack them: run it again"
-        print(f"{system}: {line}" if system else line, file=sys.stderr)
+def _system(variant: Any, model: str) -> System:
+    """Return a system, or that of one call with a prompt."""
+    if isinstance(variant, System):
+        return variant
+    if isinstance(variant, Prompt):
+        step = Generate(variant, model)
+        return System(variant.name, WHOLE_SCHEMA, (), (step,), (), Majority())
+    names = ", ".join(f"study.{name}()" for name in BY_FUNCTION)
+    name = getattr(variant, "__name__", "")
+    if name in BY_FUNCTION:
+        raise BadInputError(f"{name} is a function that makes a system: give study.{name}()")
+    raise BadInputError(
+        f"{variant!r:.60} is no system: give one of {names}, a System of your own, or a Prompt"
+    )
