@@ -25,7 +25,7 @@ from workbench.systems.generate import Generate
 from workbench.systems.repair import Repair
 from workbench.systems.select import Majority
 from workbench.systems.system import System
-from workbench.types import Context, Execution, Question, Schema, Trial
+from workbench.types import Context, Execution, Question, Schema, Suspect, Trial
 
 
 def mac_sql(
@@ -40,12 +40,13 @@ def mac_sql(
     >>> wb.mac_sql(benchmark="spider").generate[0].prompt
     'generate/decomposer_spider'
     """
+    suspect: Suspect = "failed" if benchmark == "spider" else "empty"
     return System(
         "MAC-SQL",
         retrieve=SchemaWithValues(),
         prune=(Selector(model, temperature),),  # section 3.2
         generate=(decomposer(model, temperature, shots, benchmark=benchmark),),  # section 3.3
-        fix=(refiner(model, tries, temperature),),  # section 3.4
+        fix=(refiner(model, tries, temperature, suspect),),  # section 3.4
         select=Majority(),
     )
 
