@@ -7,7 +7,10 @@
 
 What departs from the paper:
 - Where it names no number: all generators sample at temperature 0.8, and examples are written at 0.
-- Figure 27 does not say how many examples to write; our prompt does, so that both kinds come to 75.
+- The paper names no embedding model; similarity is by letters unless an experiment names one.
+- Figure 27 does not say how many examples to write; our prompt does, so that both kinds come to 75. A model that
+  writes more than it was asked for is cut to that number.
+- A repair that comes back unchanged is the last: the same prompt would get the same reply.
 - Candidates that stay broken leave the pool (algorithm 4), but stay in the record; if all do, all are compared.
 - A judge's reply without a letter gives no point. Ties go to the result that more candidates share, then to a draw.
 """
@@ -106,10 +109,12 @@ class Synthetic:
             filtered = self.columns(lab, context) if self.columns else context
             data: dict[str, Any] = {"count": self.by_column, "shots": self.shots}
             requests.append(lab.request(self, "generate/examples_by_column", filtered, **data))
-        answers = lab.ask_many(requests, replies.examples)
-        written = tuple(example for answer in answers for example in answer.value or ())
+        counts = [count for count in (self.by_feature, self.by_column) if count]
+        written: list[Example] = []
+        for count, answer in zip(counts, lab.ask_many(requests, replies.examples), strict=True):
+            written += (answer.value or [])[:count]
         if not self.checked:
-            return written
+            return tuple(written)
         once = [*{normal_form(example.sql): example for example in written[::-1]}.values()][::-1]
         runs = lab.run_many(context.question, [example.sql for example in once])
         return tuple(one for one, run in zip(once, runs, strict=True) if run.status == "ok")

@@ -8,7 +8,12 @@ What departs from the paper, and where it is of two minds:
   holds for the high budget's 20 candidates, the second (`sound`) for the low budget's one.
 - Missing entities (figure 12) are the values of a keyword of which the query holds none; the paper does not say which.
 - Unit tests are written only where results differ. A reply without verdicts passes nothing. Equal queries stand once.
-- The released code shows generator and reviser the whole schema whatever was pruned, and writes 20 tests, not 10.
+- Similarity is by letters unless an embedding model is named (the paper's: openai/text-embedding-3-small).
+- The paper names no temperatures; 0.5 for candidates and 0.8 for unit tests are the released code's. For its 20
+  candidates that code samples two prompts ten times each; here figure 11's prompt is sampled 20 times.
+- The released code shows generator and reviser the whole schema whatever was pruned, and the Unit Tester only what the
+  candidates use; here each sees what was kept. It writes 20 tests, not 10, and adds a fixed one of its own.
+- A revision stops at a query that comes back unchanged: the same prompt would get the same reply.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
