@@ -42,6 +42,9 @@ from workbench.study import measures as measures
 from workbench.study.run import accuracy as accuracy
 from workbench.study.run import across as across
 from workbench.study.study import open_study as open_study
+from workbench.systems.agent import Agent as Agent
+from workbench.systems.agent import agent as agent
+from workbench.systems.agent import conversation as conversation
 from workbench.systems.baselines import WHOLE_SCHEMA as WHOLE_SCHEMA
 from workbench.systems.baselines import Proposed as Proposed
 from workbench.systems.baselines import direct as direct

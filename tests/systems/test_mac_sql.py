@@ -1,6 +1,5 @@
 """MAC-SQL's agents, and algorithm 1."""
 
-
 import pytest
 
 import workbench as wb

@@ -14,7 +14,15 @@ from workbench.errors import BadInputError
 from workbench.systems.system import Unsourced, identity, stages, with_model, with_suspect
 from workbench.types import Candidate
 
-SYSTEMS = [wb.chase_sql, wb.chess_ir_cg_ut, wb.chess_ir_ss_cg, wb.mac_sql, wb.zero_shot, wb.direct]
+SYSTEMS = [
+    wb.chase_sql,
+    wb.chess_ir_cg_ut,
+    wb.chess_ir_ss_cg,
+    wb.mac_sql,
+    wb.zero_shot,
+    wb.direct,
+    wb.agent,
+]
 
 
 def test_a_printed_system_shows_one_step_a_line():
