@@ -57,7 +57,6 @@ from workbench.systems.chase_sql import Ranker as Ranker
 from workbench.systems.chase_sql import Synthetic as Synthetic
 from workbench.systems.chase_sql import chase_sql as chase_sql
 from workbench.systems.cheaper import cheaper as cheaper
-from workbench.systems.chess import FilterColumns as FilterColumns
 from workbench.systems.chess import InformationRetriever as InformationRetriever
 from workbench.systems.chess import SelectColumns as SelectColumns
 from workbench.systems.chess import SelectTables as SelectTables
@@ -69,6 +68,7 @@ from workbench.systems.mac_sql import SchemaWithValues as SchemaWithValues
 from workbench.systems.mac_sql import Selector as Selector
 from workbench.systems.mac_sql import decomposer as decomposer
 from workbench.systems.mac_sql import mac_sql as mac_sql
+from workbench.systems.prune import FilterColumns as FilterColumns
 from workbench.systems.repair import Repair as Repair
 from workbench.systems.select import Majority as Majority
 from workbench.systems.select import choose as choose

@@ -236,3 +236,13 @@ def test_the_ranker_chooses_the_candidate_that_is_first(zoo, context):
 def test_a_result_of_an_unfinished_query_equals_no_other(zoo, context):
     cut = [Trial(Candidate(sql, "g", n), Execution("timeout")) for n, sql in enumerate("ab")]
     assert wb.Majority()(zoo.lab, context, cut).chosen is not None
+
+
+def test_where_no_fixer_could_mend_any_candidate_all_are_compared(zoo, context):
+    zoo.model.replies["fix/fixer"] = "I cannot help."
+    fixer = wb.chase_sql("m/x").fix[0]
+    broken = trials(zoo, BROKEN, EMPTY, "SELECT nope FROM cage")
+    fixed = [fixer(zoo.lab, context, trial) for trial in broken]
+    assert all(trial.repaired_from for trial in fixed)
+    selection = wb.Pairwise("m/x")(zoo.lab, context, fixed)
+    assert {(c.first, c.second) for c in selection.comparisons} == set(permutations(range(3), 2))

@@ -3,9 +3,10 @@
 import pytest
 
 import workbench as wb
-from tests.systems.conftest import BROKEN, EMPTY, RIGHT, trials
+from tests.systems.conftest import BROKEN, EMPTY, QUESTION, RIGHT, trials
 from workbench.errors import BadInputError
 from workbench.systems.mac_sql import Selector, decomposer
+from workbench.types import Column, Context, Schema, Table
 
 ALL_COLUMNS = {"id", "name", "legs", "home"}
 
@@ -89,3 +90,14 @@ def test_on_spider_the_refiner_repairs_only_queries_that_fail(zoo, context):
     spider = wb.mac_sql("m/x", benchmark="spider").fix[0]
     assert spider(zoo.lab, context, *trials(zoo, EMPTY)).candidate.sql == EMPTY
     assert wb.mac_sql("m/x").fix[0].suspect == "empty"
+
+
+@pytest.mark.parametrize(
+    ("columns", "tables", "asked"), [(30, 5, 0), (31, 6, 1), (12, 2, 0), (13, 2, 1)]
+)
+def test_more_than_30_columns_or_6_a_table_are_simplified(zoo, columns, tables, asked):
+    """30 columns in 5 tables are 6 a table; 31 in 6 are fewer, and more than 30."""
+    names = [tuple(Column(f"c{n}") for n in range(i, columns, tables)) for i in range(tables)]
+    schema = Schema("d", tuple(Table(f"t{i}", own) for i, own in enumerate(names)))
+    Selector("m/x")(zoo.lab, Context(QUESTION, schema))
+    assert len(zoo.model.asked) == asked

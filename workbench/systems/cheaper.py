@@ -16,8 +16,8 @@ from typing import Any
 
 from workbench.errors import at_least, one_of
 from workbench.systems.chase_sql import Pairwise
-from workbench.systems.chess import FilterColumns
 from workbench.systems.generate import Generate
+from workbench.systems.prune import FilterColumns
 from workbench.systems.system import System, rebuilt
 
 PARTS = ("columns", "results", "seeds", "marks")

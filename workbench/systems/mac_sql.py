@@ -24,8 +24,8 @@ from workbench.lab import Lab
 from workbench.sql.executor import file_state
 from workbench.sql.schema import with_examples
 from workbench.sql.texts import mac_sql_text, result_text
-from workbench.systems.chess import by_table, keep
 from workbench.systems.generate import Generate
+from workbench.systems.prune import by_table, keep
 from workbench.systems.repair import Repair
 from workbench.systems.select import Majority
 from workbench.systems.system import System
