@@ -146,9 +146,11 @@ class Embedding:
         for text in texts:
             message = {"role": "user", "content": text}
             requests.append(Request("retrieve/embed", self.model, [message], {EMBEDDING: True}))
-        completions = zip(texts, lab.client.complete_many(requests), strict=True)
-        encoded = {text: reply.text for text, reply in completions if not reply.fault}
-        return {text: np.frombuffer(b64decode(code), np.float32) for text, code in encoded.items()}
+        vectors = {}
+        for text, reply in zip(texts, lab.client.complete_many(requests), strict=True):
+            if not reply.fault:
+                vectors[text] = np.frombuffer(b64decode(reply.text), np.float32)
+        return vectors
 
 
 # A similarity gives a number from 0 to 1 for each query (row) and text (column), NaN if the model failed. Two texts count
@@ -236,13 +238,15 @@ class Matching:
         self, lab: Lab, similar: Sequence[tuple[str, ValueMatch]], similarity: Similarity
     ) -> list[ValueMatch]:
         """The matches that are also alike in meaning."""
-        rows = {part: n for n, part in enumerate(dict.fromkeys(part for part, _ in similar))}
-        texts = {text: n for n, text in enumerate(dict.fromkeys(m.value for _, m in similar))}
-        scores = similarity(lab, list(rows), list(texts))
+        parts = list(dict.fromkeys(part for part, _ in similar))
+        texts = list(dict.fromkeys(match.value for _, match in similar))
+        scores = similarity(lab, parts, texts)
+        row = {part: n for n, part in enumerate(parts)}
+        column = {text: n for n, text in enumerate(texts)}
         least = similarity.threshold if self.semantic is None else self.semantic
         alike = []
         for part, match in similar:
-            score = float(scores[rows[part], texts[match.value]])
+            score = float(scores[row[part], column[match.value]])
             if math.isnan(score):  # the model failed, and spelling decides
                 alike.append(match)
             elif score >= least:
@@ -256,11 +260,13 @@ class Matching:
         for match in matches:
             column = (match.table, match.column)
             group = (*column, match.keyword)
-            most = best.setdefault(group if self.rule == "paper" else column, match.edit)
-            full = len(kept[group]) >= self.per_keyword
-            if not full and match.edit >= self.keep * most and match.value not in kept[group]:
-                kept[group].add(match.value)
-                yield match
+            rivals = group if self.rule == "paper" else column
+            least = self.keep * best.setdefault(rivals, match.edit)
+            values = kept[group]
+            if match.edit < least or len(values) >= self.per_keyword or match.value in values:
+                continue
+            values.add(match.value)
+            yield match
 
 
 def _parts(keyword: str) -> list[str]:

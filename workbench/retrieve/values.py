@@ -60,14 +60,17 @@ class LSH:
     def build(self, texts: Sequence[str]) -> Arrays:
         """The signatures of all texts, a row for each hash; each n-gram is signed once."""
         number: defaultdict[str, int] = defaultdict(count().__next__)
-        all_grams = chain.from_iterable(map(self._grams, texts))
-        grams = np.fromiter(map(number.__getitem__, all_grams), np.int32)
+        every_gram = chain.from_iterable(map(self._grams, texts))
+        grams = np.fromiter(map(number.__getitem__, every_gram), np.int32)
         counts = np.array([max(1, len(text) - self.ngram + 1) for text in texts], np.intp)
         begins = np.cumsum(counts) - counts
-        by_gram = np.array([self._signature([gram]) for gram in number], np.uint32)
-        by_hash = np.ascontiguousarray(by_gram.reshape(-1, self.permutations).T)
-        least = [np.minimum.reduceat(hashes[grams], begins) for hashes in by_hash]
-        return {"signatures": np.array(least, np.uint32)}
+        signed = [self._signature([gram]) for gram in number]
+        by_gram = np.array(signed, np.uint32).reshape(-1, self.permutations)
+        signatures = []
+        for hashes in np.ascontiguousarray(by_gram.T):
+            least = np.minimum.reduceat(hashes[grams], begins)
+            signatures.append(least)
+        return {"signatures": np.array(signatures, np.uint32)}
 
     def find(self, arrays: Arrays, texts: Sequence[str], text: str, limit: int) -> Numbers:
         """The candidates with the highest estimated Jaccard similarity; equals in the order of the texts."""
@@ -122,19 +125,22 @@ class Trigram:
         """The texts with the highest WRatio, an equal text first; of those alike, the one with the highest ratio."""
         query = folded(text[:LONGEST])
         near = self._near(arrays, query)
-        keys = [folded(texts[number]) for number in near]
+        near_texts = [texts[number] for number in near]
+        keys = list(map(folded, near_texts))
         alike = process.cdist([query], keys, scorer=fuzz.WRatio)[0]
         whole = process.cdist([query], keys, scorer=fuzz.ratio)[0]
-        differs = np.array([texts[number] != text for number in near], bool)
-        return near[np.lexsort((near, -whole, -alike, differs))[:limit]]
+        differs = np.array([other != text for other in near_texts], bool)
+        order = np.lexsort((near, -whole, -alike, differs))
+        return near[order[:limit]]
 
     def _near(self, arrays: Arrays, query: str) -> Numbers:
         """The texts that share most trigrams with the query, relative to the shorter of the two."""
         wanted = np.unique(_hashed(f" {query} ")).astype(np.intp)
-        until, sizes = arrays["until"], arrays["sizes"]
+        texts_of, until, sizes = arrays["texts_of"], arrays["until"], arrays["sizes"]
         shared = np.zeros(len(sizes), np.uint16)
         for bucket in wanted:
-            shared[arrays["texts_of"][until[bucket] : until[bucket + 1]]] += 1
+            begin, end = until[bucket], until[bucket + 1]
+            shared[texts_of[begin:end]] += 1
         shorter = np.minimum(sizes, max(1, len(wanted)))
         near = np.flatnonzero(5 * shared >= shorter)  # most texts share a trigram by chance
         if len(near) < _COMPARED:
@@ -149,8 +155,10 @@ def _highest(scores: NDArray[Any], count: int) -> Numbers:
     """The indices of the highest scores, the highest first and equal ones in their order."""
     best = np.arange(len(scores))
     if len(scores) > count:
-        best = np.flatnonzero(scores >= np.partition(scores, -count)[-count])
-    return best[np.argsort(-scores[best], kind="stable")[:count]]
+        least = np.partition(scores, -count)[-count]
+        best = np.flatnonzero(scores >= least)
+    order = np.argsort(-scores[best], kind="stable")
+    return best[order[:count]]
 
 
 def folded(text: str) -> str:
@@ -186,9 +194,11 @@ class Values:
         ends, places = self.arrays["ends"], self.arrays["places"]
         matches = []
         for number in self.by.find(self.arrays, self.texts, text, limit):
-            for place in places[ends[number] : ends[number + 1]]:
+            value = self.texts[number]
+            begin, end = ends[number], ends[number + 1]
+            for place in places[begin:end]:
                 table, column = self.columns[place]
-                matches.append((table, column, self.texts[number]))
+                matches.append((table, column, value))
         return matches
 
 
@@ -259,10 +269,16 @@ def _built(texts_by_column: Mapping[tuple[str, str], Sequence[str]], by: Search)
     owners = np.fromiter(map(number.__getitem__, every), np.intp)
     lengths = [len(column_texts) for column_texts in texts_by_column.values()]
     columns = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    by_text = np.argsort(owners, kind="stable")
+    counts = np.bincount(owners, minlength=len(texts))
     return {
-        "columns": np.frombuffer(orjson.dumps(list(texts_by_column)), np.uint8),
-        "texts": np.frombuffer(orjson.dumps(texts), np.uint8),
-        "places": columns[np.argsort(owners, kind="stable")],
-        "ends": np.cumsum([0, *np.bincount(owners, minlength=len(texts))]),
+        "columns": _json(list(texts_by_column)),
+        "texts": _json(texts),
+        "places": columns[by_text],
+        "ends": np.cumsum([0, *counts]),
         **by.build(texts),
     }
+
+
+def _json(value: object) -> NDArray[np.uint8]:
+    return np.frombuffer(orjson.dumps(value), np.uint8)
