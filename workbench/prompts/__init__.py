@@ -1,8 +1,9 @@
 """Prompts: one Markdown file for each kind of model call, `VERB/METHOD.md`, or a text in a notebook's cell.
 
-A line `# User` opens the user message, and a line `# System` before it the system message, if there is one. The text is
-split there before data is inserted, so no data can change a role. A value stands on one line unless the template asks
-for a `block` or a `fence`; none of its lines can open a section or close a fence. README.md lists the variables.
+A line `# User` opens the user message, and a line `# System` before it the system message, if there
+is one. The text is split there before data is inserted, so no data can change a role. A value
+stands on one line unless the template asks for a `block` or a `fence`; none of its lines can open a
+section or close a fence. README.md lists the variables.
 """
 
 import re

@@ -1,10 +1,11 @@
 """Retrieval (CHASE-SQL, section 2.2; CHESS, section 3.1): keywords, then values and descriptions that are like them.
 
-Two similarities are interchangeable, by letters (`Lexical`) and by meaning (`Embedding`). One departure from the papers:
-where an experiment names no embedding model, similarity is by letters, and the study's stamp says so. CHESS's model is
-openai/text-embedding-3-small; CHASE-SQL names none.
+Two similarities are interchangeable, by letters (`Lexical`) and by meaning (`Embedding`). One
+departure from the papers: where an experiment names no embedding model, similarity is by letters,
+and the study's stamp says so. CHESS's model is openai/text-embedding-3-small; CHASE-SQL names none.
 
-Similarities are rounded before they are compared, and names break ties: prompts are the same on every processor.
+Similarities are rounded before they are compared, and names break ties: prompts are the same on
+every processor.
 """
 
 import math
@@ -101,10 +102,11 @@ _ALIKE = {"openai/text-embedding-3-small": 0.6}
 class Embedding:
     """Cosine similarity by an embedding model of LiteLLM, of each text's first 2,000 characters.
 
-    The vectors are cached like replies, so that each is paid once. A local model needs no key: ollama/all-minilm.
+    The vectors are cached like replies, so that each is paid once. A local model needs no key:
+    ollama/all-minilm.
 
-    alike: from which similarity on two texts count as alike. Each model has its own scale, so a model whose number is
-        not known here has to be given one.
+    alike: from which similarity on two texts count as alike. Each model has its own scale, so a
+        model whose number is not known here has to be given one.
     """
 
     model: str
@@ -162,7 +164,8 @@ Similarity = Lexical | Embedding
 class Keywords:
     """extract_keywords: a model that is shown examples lists them (CHESS, figure 7), at the temperature of CHESS's code.
 
-    A reply that cannot be read gives none. In its place, any function of the lab and the question serves.
+    A reply that cannot be read gives none. In its place, any function of the lab and the question
+    serves.
     """
 
     model: str
@@ -180,16 +183,19 @@ class Keywords:
 class Matching:
     """retrieve_entity: the values that the keywords may mean (CHESS, appendix A.1).
 
-    For each keyword, and for the beginnings and ends of one of several words, a search returns the `candidates` most
-    like it, as in CHESS's code and in CHASE-SQL's appendix A.5. Values unlike it in spelling or in meaning are left out.
-    Of the rest, a column keeps for each keyword those closest in spelling: one in CHESS, several in CHASE-SQL.
+    For each keyword, and for the beginnings and ends of one of several words, a search returns the
+    `candidates` most like it, as in CHESS's code and in CHASE-SQL's appendix A.5. Values unlike it
+    in spelling or in meaning are left out. Of the rest, a column keeps for each keyword those
+    closest in spelling: one in CHESS, several in CHASE-SQL.
 
     edit: the least similarity by spelling, which is RapidFuzz's ratio from 0 to 1.
-    semantic: the least similarity by meaning; None stands for the measure's own (`Similarity.threshold`).
+    semantic: the least similarity by meaning; None stands for the measure's own
+        (`Similarity.threshold`).
     keep: the least similarity by spelling as a share of the column's best for the keyword.
     per_keyword: how many values a column keeps for one keyword.
-    rule: "released" is that of CHESS's code: beginnings and ends are keywords of their own, and `keep` is a share of the
-        column's best for any keyword, so that a keyword can lose its only value.
+    rule: "released" is that of CHESS's code: beginnings and ends are keywords of their own, and
+        `keep` is a share of the column's best for any keyword, so that a keyword can lose its only
+        value.
     """
 
     candidates: int = 10
@@ -287,9 +293,9 @@ def _check_shares(**numbers: object) -> None:
 class Descriptions:
     """retrieve_context: the column descriptions most like the question (CHESS, appendix A.2), the most similar first.
 
-    As in CHESS's code, the question with each keyword is a query, and so is the hint with each keyword; each query
-    retrieves `top` descriptions, and those as similar as the last. CHESS keeps these in a vector database; here they are
-    compared in memory.
+    As in CHESS's code, the question with each keyword is a query, and so is the hint with each
+    keyword; each query retrieves `top` descriptions, and those as similar as the last. CHESS keeps
+    these in a vector database; here they are compared in memory.
     """
 
     top: int = 5
@@ -388,10 +394,11 @@ _INDEXES = {"lsh": LSH(), "trigram": Trigram(), "none": None}
 def with_retrieval(step: Any, setting: str | Mapping[str, Any]) -> Any:
     """The step with an experiment's setting `retrieval`, if it compares texts; what it leaves out stays left out.
 
-    The setting is an index, `lsh` (the papers'), `trigram` (finds more) or `none`; or a mapping with any of `index`,
-    `similarity` (letters, or PROVIDER/MODEL of an embedding model), `alike` (from which similarity on two texts count as
-    alike), `descriptions` (how many a query retrieves) and `matching` (paper, or released: `Matching.rule`). Steps other
-    than a `Retrieval`, such as `Nearest`, take its similarity.
+    The setting is an index, `lsh` (the papers'), `trigram` (finds more) or `none`; or a mapping
+    with any of `index`, `similarity` (letters, or PROVIDER/MODEL of an embedding model), `alike`
+    (from which similarity on two texts count as alike), `descriptions` (how many a query retrieves)
+    and `matching` (paper, or released: `Matching.rule`). Steps other than a `Retrieval`, such as
+    `Nearest`, take its similarity.
     """
     if not isinstance(getattr(step, "similarity", None), Similarity):
         return step

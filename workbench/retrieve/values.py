@@ -1,17 +1,19 @@
 """The text values of a database, each with its columns, and two searches among them, which are interchangeable.
 
-A value is a distinct text of at most 200 characters in a table's column; a question's numbers go into the query
-unchanged. The values, and what a search builds of them, are kept in a file beside the cache, which has the fingerprint of
-the database's content in its name and is renamed into place when it is complete.
+A value is a distinct text of at most 200 characters in a table's column; a question's numbers go
+into the query unchanged. The values, and what a search builds of them, are kept in a file beside
+the cache, which has the fingerprint of the database's content in its name and is renamed into place
+when it is complete.
 
-`LSH` is the papers' search: locality-sensitive hashing of MinHash signatures (CHASE-SQL, section 2.2; CHESS, appendix
-A.1). CHESS's MinHashLSH has the threshold 0.01, which gives each of the 100 hashes a band of its own: a candidate is any
-value that shares a hash with the keyword, and the number of equal hashes ranks the candidates. Here the keyword's
-signature is compared with a matrix of all signatures, which gives the same answer. One departure from CHESS's code: a
-text shorter than an n-gram is an n-gram by itself. There a search for "TX" finds any two letters.
+`LSH` is the papers' search: locality-sensitive hashing of MinHash signatures (CHASE-SQL, section
+2.2; CHESS, appendix A.1). CHESS's MinHashLSH has the threshold 0.01, which gives each of the 100
+hashes a band of its own: a candidate is any value that shares a hash with the keyword, and the
+number of equal hashes ranks the candidates. Here the keyword's signature is compared with a matrix
+of all signatures, which gives the same answer. One departure from CHESS's code: a text shorter than
+an n-gram is an n-gram by itself. There a search for "TX" finds any two letters.
 
-`Trigram` (`retrieval: trigram`) finds more and is faster. It compares by RapidFuzz's WRatio, which forgives typos,
-missing words and other orders.
+`Trigram` (`retrieval: trigram`) finds more and is faster. It compares by RapidFuzz's WRatio, which
+forgives typos, missing words and other orders.
 """
 
 import os

@@ -1,8 +1,9 @@
 """An agent that looks at the database in turns before it answers. It is ours; none of the three papers has it.
 
-In each turn the model writes a query in a fence and is shown its result, until it writes its answer after a line
-`**Final SQL**`. Text and no provider's tools, so any model will do. Each turn is a call whose key holds the turns before
-it: a run that was stopped continues where it was, and agents that differ in `turns` alone share all but their last call.
+In each turn the model writes a query in a fence and is shown its result, until it writes its answer
+after a line `**Final SQL**`. Text and no provider's tools, so any model will do. Each turn is a
+call whose key holds the turns before it: a run that was stopped continues where it was, and agents
+that differ in `turns` alone share all but their last call.
 
 The embedded parser cannot look: it answers in its first turn.
 """
@@ -34,8 +35,8 @@ def agent(
     """The agent on the whole schema; `replace` gives it any retrieval, fixer or selector of the papers.
 
     >>> several = wb.agent("openai/gpt-4o", samples=21, temperature=0.8)
-    >>> print(replace(several, select=wb.Pairwise("openai/gpt-4o")).generate[0])
-    Agent(model='openai/gpt-4o', turns=8, samples=21, temperature=0.8, prompt='generate/agent', name='agent')
+    >>> replace(several, select=wb.Pairwise("openai/gpt-4o")).generate[0].samples
+    21
     """
     step = Agent(model, turns, samples, temperature)
     return System("agent", WHOLE_SCHEMA, (), (step,), (), Majority())
@@ -45,8 +46,8 @@ def agent(
 class Agent:
     """Proposes `samples` candidates, each the end of a conversation of its own.
 
-    turns: the most replies of a conversation. In the last one the model is told to answer, and its query is the answer
-        whatever stands before it.
+    turns: the most replies of a conversation. In the last one the model is told to answer, and its
+        query is the answer whatever stands before it.
     """
 
     model: str

@@ -1,18 +1,22 @@
 """CHASE-SQL (Pourreza et al., ICLR 2025), as figure 1 draws it.
 
-1. Retrieve: a model extracts keywords, and similar values are looked up in the database (section 2.2).
+1. Retrieve: a model extracts keywords, and similar values are looked up in the database (section
+   2.2).
 2. Generate: three generators propose seven candidates each (section 2.3).
-3. Fix: candidates that fail or return no rows are repaired, three attempts at most (section 2.4, algorithm 4).
+3. Fix: candidates that fail or return no rows are repaired, three attempts at most (section 2.4,
+   algorithm 4).
 4. Select: every two candidates whose results differ are compared (section 2.5, algorithm 3).
 
 What departs from the paper:
 - Where it names no number: all generators sample at temperature 0.8, and examples are written at 0.
 - The paper names no embedding model; similarity is by letters unless an experiment names one.
-- Figure 27 does not say how many examples to write; our prompt does, so that both kinds come to 75. A model that
-  writes more than it was asked for is cut to that number.
+- Figure 27 does not say how many examples to write; our prompt does, so that both kinds come to 75.
+  A model that writes more than it was asked for is cut to that number.
 - A repair that comes back unchanged is the last: the same prompt would get the same reply.
-- Candidates that stay broken leave the pool (algorithm 4), but stay in the record; if all do, all are compared.
-- A judge's reply without a letter gives no point. Ties go to the result that more candidates share, then to a draw.
+- Candidates that stay broken leave the pool (algorithm 4), but stay in the record; if all do, all
+  are compared.
+- A judge's reply without a letter gives no point. Ties go to the result that more candidates share,
+  then to a draw.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -81,8 +85,8 @@ def chase_sql(
 class Synthetic:
     """Online synthetic examples (algorithm 2, figures 26 and 27), in the order in which they are written.
 
-    by_feature, by_column: how many about SQL features, over the whole schema (guideline Rf), and how many about the
-        filtered schema, after examples of another database (guideline Rt).
+    by_feature, by_column: how many about SQL features, over the whole schema (guideline Rf), and
+        how many about the filtered schema, after examples of another database (guideline Rt).
     columns: the step of pruning that filters the schema; None uses the whole.
     shots: how many of the other database's ten examples are shown.
     checked: whether only examples are shown that return rows, each query once (ours).
@@ -165,10 +169,12 @@ def pool(trials: Sequence[Trial], suspect: Suspect) -> list[int]:
 class Pairwise:
     """Algorithm 3: the candidate that wins most comparisons; a trial's score is its points.
 
-    Candidates with one result win against each other without a call. Equal queries make equal prompts, so they share
-    one call. The judge sees the union of the schemas that both queries use (figure 23).
+    Candidates with one result win against each other without a call. Equal queries make equal
+    prompts, so they share one call. The judge sees the union of the schemas that both queries use
+    (figure 23).
 
-    by: what is compared: every "candidate", or one query for each "result", which is ours and saves most calls.
+    by: what is compared: every "candidate", or one query for each "result", which is ours and saves
+        most calls.
     orders: "both" orders of a pair, or "one" drawn order (section 2.5: about two points worse).
     suspect: the results that a fixer repairs.
     """

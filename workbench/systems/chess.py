@@ -1,18 +1,25 @@
 """CHESS (Talaei et al., 2024), as figure 2 draws it: four agents, combined to suit the budget.
 
-The Information Retriever (IR) looks up values and descriptions, the Schema Selector (SS) prunes, the Candidate
-Generator (CG) writes and revises, the Unit Tester (UT) selects. Each agent sees only what the agents before it kept.
+The Information Retriever (IR) looks up values and descriptions, the Schema Selector (SS) prunes,
+the Candidate Generator (CG) writes and revises, the Unit Tester (UT) selects. Each agent sees only
+what the agents before it kept.
 
 What departs from the paper, and where it is of two minds:
-- Section 3.1 revises faulty queries alone, appendix A.4 and figure 6 any query until it comes back unchanged: the first
-  holds for the high budget's 20 candidates, the second (`sound`) for the low budget's one.
-- Missing entities (figure 12) are the values of a keyword of which the query holds none; the paper does not say which.
-- Unit tests are written only where results differ. A reply without verdicts passes nothing. Equal queries stand once.
-- Similarity is by letters unless an embedding model is named (the paper's: openai/text-embedding-3-small).
-- The paper names no temperatures; 0.5 for candidates and 0.8 for unit tests are the released code's. For its 20
-  candidates that code samples two prompts ten times each; here figure 11's prompt is sampled 20 times.
-- The released code shows generator and reviser the whole schema whatever was pruned, and the Unit Tester only what the
-  candidates use; here each sees what was kept. It writes 20 tests, not 10, and adds a fixed one of its own.
+- Section 3.1 revises faulty queries alone, appendix A.4 and figure 6 any query until it comes back
+  unchanged: the first holds for the high budget's 20 candidates, the second (`sound`) for the low
+  budget's one.
+- Missing entities (figure 12) are the values of a keyword of which the query holds none; the paper
+  does not say which.
+- Unit tests are written only where results differ. A reply without verdicts passes nothing. Equal
+  queries stand once.
+- Similarity is by letters unless an embedding model is named (the paper's:
+  openai/text-embedding-3-small).
+- The paper names no temperatures; 0.5 for candidates and 0.8 for unit tests are the released
+  code's. For its 20 candidates that code samples two prompts ten times each; here figure 11's
+  prompt is sampled 20 times.
+- The released code shows generator and reviser the whole schema whatever was pruned, and the Unit
+  Tester only what the candidates use; here each sees what was kept. It writes 20 tests, not 10, and
+  adds a fixed one of its own.
 - A revision stops at a query that comes back unchanged: the same prompt would get the same reply.
 """
 
@@ -72,7 +79,8 @@ def chess_ir_ss_cg(
 ) -> System:
     """The system for a low budget (section 4.2.3): a small schema and one candidate, revised up to three times.
 
-    filtering, generation: the models that are asked about every column, and that write the candidate (table 8).
+    filtering, generation: the models that are asked about every column, and that write the
+        candidate (table 8).
 
     >>> [type(step).__name__ for step in wb.chess_ir_ss_cg().prune]
     ['FilterColumns', 'SelectTables', 'SelectColumns']
@@ -164,7 +172,8 @@ class UnitTester:
     """The Unit Tester (figures 13 and 14): the query that passes most tests; a trial's score is how many it passes.
 
     tests: how many tests one call writes, to tell the clusters of equal results apart.
-    by: one call judges all candidates by one "test", or one "candidate" by all tests (section 4.2.1).
+    by: one call judges all candidates by one "test", or one "candidate" by all tests (section
+        4.2.1).
     temperature: of the call that writes the tests; judges answer at `judge_temperature`.
     """
 

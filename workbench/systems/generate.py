@@ -2,7 +2,8 @@ r"""The generator: render one prompt, ask for samples, read the SQL of each repl
 
 Generators differ in data, so each is a value of `Generate`. One of your own is a line in a cell:
 
-    wb.Generate(wb.Prompt("# User\nWrite one SQLite query. {{ schema | fence }} {{ question }}"), model)
+    prompt = wb.Prompt("# User\nWrite one SQLite query. {{ schema | fence }} {{ question }}")
+    wb.Generate(prompt, model)
 """
 
 import random
@@ -31,8 +32,8 @@ class Generate:
     read: finds the query in a reply.
     examples: finds examples for a question, which the prompt shows as `examples`.
     name: the candidates' generator; by default the last part of the prompt's name.
-    seeds, marked: whether a shuffled order belongs to a "question" or to its "database", and whether the end of what is
-        common is marked for Anthropic's models (ours, see `cheaper`).
+    seeds, marked: whether a shuffled order belongs to a "question" or to its "database", and
+        whether the end of what is common is marked for Anthropic's models (ours, see `cheaper`).
     """
 
     prompt: str | Prompt

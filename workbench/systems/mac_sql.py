@@ -1,15 +1,19 @@
 """MAC-SQL (Wang et al., 2023), as figure 2 and algorithm 1 have it: Selector, Decomposer, Refiner.
 
 What departs from the paper:
-- Algorithm 1 simplifies a database "if needed" without saying when: the floor is the released code's, more than 6
-  columns a table on average or more than 30 in all. Six example values a column are shown, as the code does.
-- The counts in the Selector's prompt (6 columns, 3 tables, 10 columns kept whole) are the model's to keep, as in the
-  paper; keys stay, so that what is left can be joined, and a table on which the reply says nothing stays whole.
-- Algorithm 1 never runs its last repair; here each is run. A repair that comes back unchanged is the last.
-- On Spider only queries that fail are repaired, as in the released code: there an empty result may be right.
-- The paper names no temperature; 0.1 is the released code's. That code also repairs a result with a NULL in its first
-  rows, keeps six columns of a table for which the reply says "drop_all", and shows no example values of keys, ids,
-  mail addresses and URLs; none of this is done here.
+- Algorithm 1 simplifies a database "if needed" without saying when: the floor is the released
+  code's, more than 6 columns a table on average or more than 30 in all. Six example values a column
+  are shown, as the code does.
+- The counts in the Selector's prompt (6 columns, 3 tables, 10 columns kept whole) are the model's
+  to keep, as in the paper; keys stay, so that what is left can be joined, and a table on which the
+  reply says nothing stays whole.
+- Algorithm 1 never runs its last repair; here each is run. A repair that comes back unchanged is
+  the last.
+- On Spider only queries that fail are repaired, as in the released code: there an empty result may
+  be right.
+- The paper names no temperature; 0.1 is the released code's. That code also repairs a result with a
+  NULL in its first rows, keeps six columns of a table for which the reply says "drop_all", and
+  shows no example values of keys, ids, mail addresses and URLs; none of this is done here.
 """
 
 from collections.abc import Mapping

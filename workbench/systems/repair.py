@@ -1,7 +1,8 @@
 """The repair loop: show the model its query and what the database said, ask for a better one, run it.
 
-CHASE-SQL's fixer (algorithm 4), CHESS's revise (section 3.1) and MAC-SQL's Refiner (algorithm 1) are one loop: repeat
-until a result is sound or no try is left, and keep the last query. They differ in the prompt and in what it shows.
+CHASE-SQL's fixer (algorithm 4), CHESS's revise (section 3.1) and MAC-SQL's Refiner (algorithm 1)
+are one loop: repeat until a result is sound or no try is left, and keep the last query. They differ
+in the prompt and in what it shows.
 """
 
 from collections import Counter
@@ -30,9 +31,11 @@ class Repair:
     """Repairs one trial; each repair keeps the trial before it as `repaired_from`.
 
     tries: how many repairs are asked for at most.
-    suspect: the results that call for a repair: "failed", or "empty" as in the papers; "nulls" is ours.
+    suspect: the results that call for a repair: "failed", or "empty" as in the papers; "nulls" is
+        ours.
     sound: also review sound results, until a query comes back unchanged (CHESS, appendix A.4).
-    samples: of so many repairs, the first with the most frequent result is kept (CHESS, section 4.3).
+    samples: of so many repairs, the first with the most frequent result is kept (CHESS, section
+        4.3).
     data: what the prompt shows of a trial beside its `query`.
     """
 

@@ -1,8 +1,8 @@
 """A system is a composition of small values, and `solve` runs them one after another.
 
-CHASE-SQL, CHESS and MAC-SQL differ in their steps, not in machinery. A step is a frozen dataclass of its
-hyper-parameters with a `__call__`. So a system's `repr` describes it, `print(system)` shows one step a line, and an
-ablation is `dataclasses.replace(system, fix=())`.
+CHASE-SQL, CHESS and MAC-SQL differ in their steps, not in machinery. A step is a frozen dataclass
+of its hyper-parameters with a `__call__`. So a system's `repr` describes it, `print(system)` shows
+one step a line, and an ablation is `dataclasses.replace(system, fix=())`.
 """
 
 import dataclasses
@@ -153,8 +153,9 @@ class Unsourced(Exception):  # noqa: N818  it says what is wrong, as in "unsourc
 def identity(value: Any) -> Any:
     """A system or step as JSON that differs where two steps do; raises `Unsourced`.
 
-    This package's own definitions count by name, since a hash of the package stands beside the identity. Others count
-    by the source of their file or of their notebook's cell, and by what they close over. What they call in another cell
+    This package's own definitions count by name, since a hash of the package stands beside the
+    identity. Others count by the source of their file or of their notebook's cell, and by what they
+    close over. What they call in another cell
     is not seen: run with `fresh=True` after editing it.
     """
     value = getattr(value, "__wrapped__", value)  # a function behind `lru_cache`
