@@ -11,8 +11,9 @@ from workbench.errors import BadInputError
 from workbench.retrieve.retrieval import Descriptions, Matching, with_retrieval
 from workbench.retrieve.values import LSH, Trigram
 from workbench.systems.chase_sql import Synthetic
-from workbench.systems.chess import FilterColumns, UnitTester
+from workbench.systems.chess import UnitTester
 from workbench.systems.mac_sql import SchemaWithValues, decomposer
+from workbench.systems.prune import FilterColumns
 from workbench.systems.repair import Repair
 from workbench.train.data import NoisySchema
 

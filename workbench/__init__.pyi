@@ -47,6 +47,9 @@ from workbench.study.run import accuracy as accuracy
 from workbench.study.run import across as across
 from workbench.study.study import Study as Study
 from workbench.study.study import open_study as open_study
+from workbench.systems.agent import Agent as Agent
+from workbench.systems.agent import agent as agent
+from workbench.systems.agent import conversation as conversation
 from workbench.systems.baselines import WHOLE_SCHEMA as WHOLE_SCHEMA
 from workbench.systems.baselines import Proposed as Proposed
 from workbench.systems.baselines import direct as direct
@@ -59,7 +62,6 @@ from workbench.systems.chase_sql import Ranker as Ranker
 from workbench.systems.chase_sql import Synthetic as Synthetic
 from workbench.systems.chase_sql import chase_sql as chase_sql
 from workbench.systems.cheaper import cheaper as cheaper
-from workbench.systems.chess import FilterColumns as FilterColumns
 from workbench.systems.chess import InformationRetriever as InformationRetriever
 from workbench.systems.chess import SelectColumns as SelectColumns
 from workbench.systems.chess import SelectTables as SelectTables
@@ -71,6 +73,7 @@ from workbench.systems.mac_sql import SchemaWithValues as SchemaWithValues
 from workbench.systems.mac_sql import Selector as Selector
 from workbench.systems.mac_sql import decomposer as decomposer
 from workbench.systems.mac_sql import mac_sql as mac_sql
+from workbench.systems.prune import FilterColumns as FilterColumns
 from workbench.systems.repair import Repair as Repair
 from workbench.systems.select import Majority as Majority
 from workbench.systems.select import choose as choose

@@ -20,6 +20,7 @@ VARIABLES = {
     "values": "t.a: 'x'",
     "descriptions": "",
     "think": True,
+    "last": False,
     "shots": 4,
     "decompose": True,
     "examples": "Question: q\nSQL: SELECT 1",
@@ -53,17 +54,18 @@ class TestRendering:
         comment = prompt.source.partition("#}")[0]
         assert re.search(r"CHASE-SQL|CHESS|MAC-SQL|BIRD|ours", comment)
         assert prompt.output_limit
-        system, user = rendered(name)
-        assert (system["role"], user["role"]) == ("system", "user")
+        *system, user = rendered(name)
+        assert user["role"] == "user"
+        assert bool(system) == (name != "generate/agent_turn")  # which goes on with a conversation
         titles = [title for title, _ in sections(user["content"])]
-        assert (titles[0], titles[-1]) == ("Task", "Answer")
+        assert (titles[0], titles[-1]) == ("Task" if system else "Result", "Answer")
         assert "{{" not in user["content"]
         assert "{%" not in user["content"]
 
     @pytest.mark.parametrize("name", names())
     def test_what_is_common_comes_first(self, name):
         """Task and worked examples, then the schema, then the question."""
-        titles = [title for title, _ in sections(rendered(name)[1]["content"])]
+        titles = [title for title, _ in sections(rendered(name)[-1]["content"])]
         kinds = ("Task", "Worked example", "Database schema", "Question")
         places = [kinds.index(title) for title in titles if title in kinds]
         assert places == sorted(places)

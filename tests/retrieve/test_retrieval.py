@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import workbench as wb
+from workbench.errors import BadInputError
 from workbench.llm.faults import Refusal
 from workbench.retrieve.retrieval import (
     Descriptions,
@@ -24,6 +26,7 @@ from workbench.study.study import open_study
 from workbench.systems.baselines import direct
 from workbench.systems.chase_sql import chase_sql
 from workbench.systems.chess import chess_ir_ss_cg
+from workbench.systems.system import rebuilt
 from workbench.types import Column, Context, Question, Schema, Table
 
 # Some of what CHASE-SQL's appendix A.5 lists, among values that nothing in its question resembles.
@@ -44,6 +47,7 @@ CREATE TABLE frpm(CDSCode TEXT, `County Name` TEXT, `School Type` TEXT);
 INSERT INTO frpm VALUES ('01', 'Alameda', 'Preschool'), ('03', 'Fresno', 'Continuation');
 """
 CHASE = Retrieval(Keywords("maker/model"))
+SMALL = "openai/text-embedding-3-small"
 
 
 def shown(opened, database, retrieval, keywords=KEYWORDS, question=QUESTION, script=SCRIPT):
@@ -65,9 +69,36 @@ def test_values_are_those_of_appendix_a5_column_by_column(opened, database):
     ]
 
 
+def values_of(opened, database, matching, *keywords, script):
+    return shown(
+        opened, database, replace(CHASE, matching=matching), json.dumps(keywords), script=script
+    )
+
+
+PLACES = "CREATE TABLE t(p TEXT); INSERT INTO t VALUES ('Alameda'), ('County'), ('Fellsider')"
+
+
 def test_chess_shows_one_value_of_each_keyword_and_column(opened, database):
-    lines = shown(opened, database, replace(CHASE, matching=Matching(per_keyword=1)))
+    chess = chess_ir_ss_cg().retrieve.retrieval.matching
+    lines = shown(opened, database, replace(CHASE, matching=chess))
     assert "schools.AdmFName1: 'Kate'" in lines
+    found = values_of(opened, database, chess, "Alameda County", script=PLACES)
+    assert found == ["t.p: 'Alameda'"]  # the end of the keyword is no keyword of its own
+
+
+def test_a_keyword_keeps_its_only_value_whatever_another_finds(opened, database):
+    asked = ("Alameda", "Felside")
+    for rule, found in (
+        ("paper", ["t.p: 'Alameda', 'Fellsider'"]),
+        ("released", ["t.p: 'Alameda'"]),
+    ):
+        assert values_of(opened, database, Matching(rule=rule), *asked, script=PLACES) == found
+
+
+def test_by_the_released_rule_each_part_of_a_keyword_counts_as_one(opened, database):
+    released = Matching(per_keyword=1, rule="released")
+    found = values_of(opened, database, released, "Alameda County", script=PLACES)
+    assert found == ["t.p: 'Alameda', 'County'"]
 
 
 TOWNS = "CREATE TABLE t(town TEXT); INSERT INTO t VALUES ('Great Holme'), ('Fellside'), ('TX'), ('MT'), ('Málaga');"
@@ -93,7 +124,7 @@ def test_a_keyword_finds_the_values_that_are_like_it(opened, database, keyword, 
 
 
 def test_where_the_embedding_model_fails_spelling_decides(opened, database):
-    failing = replace(CHASE, similarity=Embedding("maker/embedding"))
+    failing = replace(CHASE, similarity=Embedding("maker/embedding", 0.6))
     lab = opened(database(TOWNS), ['["Grate Holme"]', *[Refusal("server", "down")] * 9], at_once=1)
     context = failing(lab, QUESTION, lab.schema("schools"))
     assert [match.value for match in context.values] == ["Great Holme"]
@@ -138,7 +169,7 @@ def catalog(**described):
 class Told:
     """A similarity that notes the queries, and is what the test says of texts that contain a word."""
 
-    alike = 0.5
+    threshold = 0.5
 
     def __init__(self, **scores):
         self.scores, self.queries = scores, []
@@ -170,6 +201,12 @@ def test_a_query_retrieves_its_five_best_descriptions_and_none_that_is_unlike():
     assert Descriptions()(None, asked, catalog(silent=""), ["x"], Told()) == ()
 
 
+def test_descriptions_that_are_equally_alike_come_in_the_order_of_their_names():
+    schema = catalog(zeta="pier", alpha="pier", beta="pier")
+    (first, *rest) = Descriptions(1)(None, Question("1", "d", "q"), schema, [], Told(pier=0.5))
+    assert [first.column, *(match.column for match in rest)] == ["alpha", "beta", "zeta"]
+
+
 # The setting of an experiment.
 
 
@@ -180,7 +217,9 @@ def test_a_query_retrieves_its_five_best_descriptions_and_none_that_is_unlike():
         ("trigram", {"index": Trigram()}),
         ({"index": "none"}, {"index": None}),
         ({"similarity": "letters", "index": "trigram"}, {"index": Trigram()}),
-        ({"similarity": "a/b"}, {"similarity": Embedding("a/b")}),
+        ({"similarity": "a/b", "alike": 0.7}, {"similarity": Embedding("a/b", 0.7)}),
+        ({"similarity": "letters", "alike": 0.7}, {"similarity": Lexical(0.7)}),
+        ({"similarity": SMALL}, {"similarity": Embedding(SMALL)}),
     ],
 )  # fmt: skip
 def test_a_setting_changes_what_it_names_in_every_system(given, changed, tmp_path):
@@ -199,9 +238,37 @@ def test_what_a_system_leaves_out_stays_left_out():
     assert with_retrieval(described, {"descriptions": 9}).descriptions == Descriptions(9)
 
 
+def test_the_setting_reaches_the_examples_that_are_picked_by_similarity():
+    picked = wb.Generate("generate/synthetic_examples", "m/x", examples=wb.Nearest(()))
+    system = replace(chase_sql(), generate=(picked,))
+    changed = rebuilt(
+        system, lambda step: with_retrieval(step, {"similarity": SMALL, "index": "none"})
+    )
+    assert changed.generate[0].examples == wb.Nearest((), similarity=Embedding(SMALL))
+    assert not by_letters(changed)
+
+
+def test_a_setting_names_the_released_rule_of_matching():
+    low = rebuilt(chess_ir_ss_cg(), lambda step: with_retrieval(step, {"matching": "released"}))
+    assert low.retrieve.retrieval.matching == Matching(per_keyword=1, rule="released")
+
+
+def test_an_embedding_model_without_a_known_threshold_needs_one():
+    assert Embedding(SMALL).threshold == 0.6
+    assert Embedding("ollama/all-minilm", 0.5).threshold == 0.5
+    for make in (
+        lambda: Embedding("ollama/all-minilm"),
+        lambda: replace(Embedding(SMALL), model="ollama/all-minilm"),
+        lambda: Embedding(SMALL, 2),
+        lambda: Experiment("own", retrieval={"similarity": "ollama/all-minilm"}),
+    ):
+        with pytest.raises(BadInputError, match="0 to 1"):
+            make()
+
+
 def test_a_preview_needs_no_embedding_model(tmp_path):
     with open_study(Session(Experiment("own"), preview=1), limit=1, figures=tmp_path) as study:
-        ((same, other),) = Embedding("a/b")(study.lab, ["harbour"], ["harbour", "xyz"])
+        ((same, other),) = Embedding("a/b", 0.6)(study.lab, ["harbour"], ["harbour", "xyz"])
     assert same > 0.99
     assert other < 0.5
 
@@ -210,7 +277,7 @@ def test_a_stamp_says_where_similarity_is_by_letters(tmp_path):
     assert by_letters(chase_sql())
     assert not by_letters(direct())
     assert not by_letters(
-        replace(chase_sql(), retrieve=replace(CHASE, similarity=Embedding("a/b")))
+        replace(chase_sql(), retrieve=replace(CHASE, similarity=Embedding(SMALL)))
     )
     assert not by_letters(replace(chase_sql(), retrieve=CHASE.without_values()))
     assert by_letters(replace(chase_sql(), retrieve=replace(CHASE, similarity=Lexical(0.9))))

@@ -73,7 +73,7 @@ def test_a_text_is_embedded_once(opened):
     offline = opened(offline=True)
     assert Embedding(MODEL)(offline, ["a"], ["b"])[0, 0] == pytest.approx(1)
     with pytest.raises(CacheMissError):
-        Embedding("openai/other")(offline, ["a"], ["b"])
+        Embedding("openai/other", 0.6)(offline, ["a"], ["b"])
 
 
 def test_a_failing_call_gives_no_number_and_an_empty_text_is_not_asked_for(opened):
@@ -113,7 +113,7 @@ def test_vectors_come_over_the_wire_through_litellm(opened, monkeypatch, model, 
     try:
         url = f"http://127.0.0.1:{server.server_address[1]}" + "/v1" * model.startswith("openai")
         lab = Lab(Client(opened().client.cache, api_base=url), None, None)
-        scores = Embedding(model)(lab, ["a"], ["b"])
+        scores = Embedding(model, 0.6)(lab, ["a"], ["b"])
     finally:
         server.shutdown()
         server.server_close()

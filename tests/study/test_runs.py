@@ -59,9 +59,9 @@ def test_verdicts_are_those_of_the_judge(several):
 
 @pytest.mark.parametrize(
     ("sense", "told", "expected"),
-    [("bird", None, "empty"), ("spider", None, "failed"), ("spider", "empty", "empty")],
+    [("bird", None, "empty"), ("spider", None, "empty"), ("spider", "failed", "failed")],
 )
-def test_on_spider_an_empty_result_is_not_suspect_unless_the_experiment_says_so(
+def test_what_is_suspect_is_the_systems_own_on_every_benchmark_unless_the_experiment_says(
     several, sense, told, expected
 ):
     study, _ = several
@@ -69,7 +69,7 @@ def test_on_spider_an_empty_result_is_not_suspect_unless_the_experiment_says_so(
     here = replace(
         study, benchmark=benchmark, session=study.session.with_settings({"suspect": told})
     )
-    system = here.with_settings(mac_sql())
+    system = here.with_settings(chase_sql())
     assert [step.suspect for step in (*system.fix, system.select)] == [expected] * 2
 
 

@@ -62,6 +62,7 @@ REPLIES = {
     "generate/chess_candidate": json.dumps({"chain_of_thought_reasoning": "", "SQL": RIGHT}),
     "generate/decomposer": f"Sub question 1: Which?\nSQL\n```sql\n{RIGHT}\n```\nQuestion Solved.",
     "generate/decomposer_spider": f"Sub question 1: Which?\nSQL\n```sql\n{RIGHT}\n```",
+    "generate/agent": f"**Final SQL**\n```sql\n{RIGHT}\n```",
     "generate/direct": f"**Final SQL**\n```sql\n{RIGHT}\n```",
     "generate/zero_shot": f"**Final SQL**\n```sql\n{RIGHT}\n```",
     "generate/divide_and_conquer": f"**1. Divide and Conquer:**\n...\n**Final Optimized SQL Query:**\n{RIGHT}",

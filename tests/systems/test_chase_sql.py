@@ -170,6 +170,14 @@ def test_synthetic_examples_are_of_both_kinds_in_the_order_of_algorithm_2(zoo, c
     assert "home" not in str(column.messages)
 
 
+def test_a_model_that_writes_more_examples_than_it_was_asked_for_is_cut(zoo, context):
+    lines = [f'{{"input": "q{n}", "output": "SELECT {n}"}}' for n in range(5)]
+    for prompt in ("generate/examples_by_feature", "generate/examples_by_column"):
+        zoo.model.replies[prompt] = "\n".join(lines)
+    found = Synthetic("m/x", by_feature=3, by_column=2)(zoo.lab, context)
+    assert [example.question for example in found] == ["q0", "q1", "q2", "q0", "q1"]
+
+
 def test_examples_are_run_only_when_asked_for(zoo, context):
     lines = ['{"input": "a", "output": "SELECT count(*) FROM animal"}'] * 2
     lines += [
@@ -228,3 +236,13 @@ def test_the_ranker_chooses_the_candidate_that_is_first(zoo, context):
 def test_a_result_of_an_unfinished_query_equals_no_other(zoo, context):
     cut = [Trial(Candidate(sql, "g", n), Execution("timeout")) for n, sql in enumerate("ab")]
     assert wb.Majority()(zoo.lab, context, cut).chosen is not None
+
+
+def test_where_no_fixer_could_mend_any_candidate_all_are_compared(zoo, context):
+    zoo.model.replies["fix/fixer"] = "I cannot help."
+    fixer = wb.chase_sql("m/x").fix[0]
+    broken = trials(zoo, BROKEN, EMPTY, "SELECT nope FROM cage")
+    fixed = [fixer(zoo.lab, context, trial) for trial in broken]
+    assert all(trial.repaired_from for trial in fixed)
+    selection = wb.Pairwise("m/x")(zoo.lab, context, fixed)
+    assert {(c.first, c.second) for c in selection.comparisons} == set(permutations(range(3), 2))

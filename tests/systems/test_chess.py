@@ -7,7 +7,8 @@ import pytest
 
 import workbench as wb
 from tests.systems.conftest import ALL, BROKEN, EMPTY, QUESTION, RIGHT, trials
-from workbench.systems.chess import FilterColumns, SelectColumns, SelectTables, UnitTester
+from workbench.systems.chess import SelectColumns, SelectTables, UnitTester, result_and_missing
+from workbench.systems.prune import FilterColumns
 from workbench.types import ValueMatch
 
 
@@ -154,3 +155,24 @@ def test_the_low_budget_makes_six_calls_of_the_strong_model_at_least(zoo):
         "fix/reviser",
     ]
     assert QUESTION.text in str(zoo.model.asked[-1].messages)
+
+
+def test_a_keyword_of_which_the_query_holds_one_value_is_not_missing(zoo, context):
+    values = [("Gobi", "Gobi desert"), ("Gobi", "Gobi"), ("Delhi", "Delhi"), ("O'Neil", "O'Neil")]
+    matches = tuple(ValueMatch("animal", "home", value, word, 1.0, 1.0) for word, value in values)
+    context = replace(context, values=matches)
+    sql = "SELECT name FROM animal WHERE home = 'Gobi' OR home = 'O''Neil'"
+    missing = result_and_missing(context, *trials(zoo, sql))["missing"]
+    assert missing == "animal.home: 'Delhi'"
+
+
+def test_samples_of_the_same_query_are_repaired_by_calls_of_their_own(zoo, context):
+    zoo.model.replies["fix/reviser"] = json.dumps({"revised_SQL": RIGHT})
+    first, second = trials(zoo, EMPTY, EMPTY)
+    for temperature, expected in ((0.5, [0, 1, 2, 3]), (0.0, [0, 0])):
+        zoo.model.asked.clear()
+        samples = 2 if temperature else 1
+        revise = replace(wb.chess_ir_cg_ut("m/x").fix[0], samples=samples, temperature=temperature)
+        for trial in (first, second):
+            revise(zoo.lab, context, trial)
+        assert [request.sample for request in zoo.model.asked] == expected

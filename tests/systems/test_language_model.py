@@ -42,7 +42,7 @@ def systems(model):
         "retrieve": [wb.Keywords(model)],
         "prune": [*low.prune, grouped.prune[0], selector],
         "generate": [divide, plan, few, *low.generate, *mac.generate, spider,
-                     *wb.zero_shot(model).generate, *wb.direct(model).generate],
+                     *wb.agent(model, turns=2).generate, *wb.zero_shot(model).generate, *wb.direct(model).generate],
         "fix": repairs,
         "select": [chase.select, wb.Ranker(model), high.select, replace(high.select, by="candidate")],
     }  # fmt: skip
@@ -119,6 +119,7 @@ def test_every_reply_is_read_or_counted_as_unread(tmp_path):
         assert set(names()) - set(rows) <= {
             "select/evaluate_one_test",
             "select/evaluate_one_candidate",
+            "generate/agent_turn",  # counted as generate/agent
         }
         assert all(unread <= again <= asked for asked, again, unread in rows.values())
         again = wb.Client(cache, offline=True)  # every reply is kept

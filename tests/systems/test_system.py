@@ -9,12 +9,20 @@ from functools import partial
 import pytest
 
 import workbench as wb
-from tests.systems.conftest import ALL, QUESTION, RIGHT, trials
+from tests.systems.conftest import ALL, EMPTY, QUESTION, RIGHT, trials
 from workbench.errors import BadInputError
 from workbench.systems.system import Unsourced, identity, stages, with_model, with_suspect
 from workbench.types import Candidate
 
-SYSTEMS = [wb.chase_sql, wb.chess_ir_cg_ut, wb.chess_ir_ss_cg, wb.mac_sql, wb.zero_shot, wb.direct]
+SYSTEMS = [
+    wb.chase_sql,
+    wb.chess_ir_cg_ut,
+    wb.chess_ir_ss_cg,
+    wb.mac_sql,
+    wb.zero_shot,
+    wb.direct,
+    wb.agent,
+]
 
 
 def test_a_printed_system_shows_one_step_a_line():
@@ -189,3 +197,11 @@ class TestCheaper:
             assert common["cache_control"] == {"type": "ephemeral"}
             assert "CREATE TABLE" in common["text"]
             assert QUESTION.text not in common["text"]
+
+
+@pytest.mark.parametrize("order", [(EMPTY, RIGHT), (RIGHT, EMPTY), (EMPTY, EMPTY, RIGHT)])
+def test_in_a_tie_a_sound_result_goes_before_a_suspect_one(zoo, context, order):
+    found = trials(zoo, *order)
+    assert wb.choose("tied", context, found, [1] * len(found)).sql == RIGHT
+    better = [1 + (trial.candidate.sql == EMPTY) for trial in found]
+    assert wb.choose("not tied", context, found, better).sql == EMPTY

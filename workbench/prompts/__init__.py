@@ -1,8 +1,9 @@
 """Prompts: one Markdown file for each kind of model call, `VERB/METHOD.md`, or a text in a notebook's cell.
 
-A line `# User` opens the user message, and a line `# System` before it the system message, if there is one. The text is
-split there before data is inserted, so no data can change a role. A value stands on one line unless the template asks
-for a `block` or a `fence`; none of its lines can open a section or close a fence. README.md lists the variables.
+A line `# User` opens the user message, and a line `# System` before it the system message, if there
+is one. The text is split there before data is inserted, so no data can change a role. A value
+stands on one line unless the template asks for a `block` or a `fence`; none of its lines can open a
+section or close a fence. README.md lists the variables.
 """
 
 import re
@@ -63,30 +64,36 @@ def load(name: str | Prompt, folder: Path | None = None) -> Prompt:
     """The prompt of that name, from `folder` if it has one, else from this package; a `Prompt` is itself."""
     if isinstance(name, Prompt):
         return name
-    for base in filter(None, (folder, _OURS)):
+    folders = filter(None, (folder, _OURS)) if re.fullmatch(r"\w+/\w+", name, re.ASCII) else ()
+    for base in folders:
         path = base / f"{name}.md"
-        if re.fullmatch(r"\w+/\w+", name, re.ASCII) and path.is_file():
+        if path.is_file():
             return Prompt(content_of(path).decode("utf-8-sig"), name)
     raise BadInputError(f"there is no prompt {name!r}; the prompts are {', '.join(names())}")
 
 
 def names(folder: Path = _OURS) -> list[str]:
     """The names of the prompts in a folder, by default the packaged ones."""
-    return sorted(p.relative_to(folder).with_suffix("").as_posix() for p in folder.glob("*/*.md"))
+    paths = [path.relative_to(folder) for path in folder.glob("*/*.md")]
+    return sorted(path.with_suffix("").as_posix() for path in paths)
 
 
 def check_folder(folder: Path) -> None:
     """Raise BadInputError for a folder in which no file has the name of a packaged prompt."""
-    if not set(names(folder)) & set(names()):
-        found = ", ".join(names(folder)) or "no VERB/METHOD.md"
-        raise BadInputError(f"{folder} has {found}; a prompt replaces one of {', '.join(names())}")
+    there, packaged = names(folder), names()
+    if set(there).isdisjoint(packaged):
+        listed = ", ".join(there) or "no VERB/METHOD.md"
+        raise BadInputError(
+            f"{folder} has {listed}; a prompt replaces one of {', '.join(packaged)}"
+        )
 
 
 def sections(text: str) -> list[tuple[str, str]]:
     """The sections of a rendered message as pairs of title and text; text before the first has title ""."""
     before, *rest = re.split(r"^## (.*)\n?", text, flags=re.MULTILINE)
-    pairs = [("", before), *zip(map(str.strip, rest[::2]), rest[1::2], strict=True)]
-    return [(title, body.strip("\n")) for title, body in pairs if title or body.strip()]
+    pairs = [("", before)] if before.strip() else []
+    pairs += zip(rest[::2], rest[1::2], strict=True)
+    return [(title.strip(), body.strip("\n")) for title, body in pairs]
 
 
 @lru_cache(maxsize=256)
@@ -94,13 +101,12 @@ def _parsed(source: str, name: str) -> tuple[frozenset[str], dict[str, jinja2.Te
     """The variables and the compiled messages, by role."""
     before, *rest = _HEADINGS.split(source)
     roles = [title.lower() for title in rest[::2]]
-    if roles not in (["user"], ["system", "user"]) or re.sub(r"(?s)\{#.*?#\}", "", before).strip():
+    outside = re.sub(r"(?s)\{#.*?#\}", "", before).strip()
+    if outside or roles not in (["user"], ["system", "user"]):
         form = "a comment {# ... #}, # System and its message, # User and its message"
         raise BadInputError(f"prompt {name}: expected {form}; the first two may be left out")
     try:
-        # Line breaks above a message let its errors name the file's lines.
-        above = ["\n" * source[: source.rindex(part)].count("\n") for part in rest[1::2]]
-        trees = [_ENVIRONMENT.parse("".join(text)) for text in zip(above, rest[1::2], strict=True)]
+        trees = [_ENVIRONMENT.parse(_in_place(source, text)) for text in rest[1::2]]
         parts = [_ENVIRONMENT.from_string(tree) for tree in trees]
     except jinja2.TemplateSyntaxError as error:
         raise BadInputError(f"prompt {name}.md:{error.lineno}: {error.message}") from None
@@ -108,6 +114,12 @@ def _parsed(source: str, name: str) -> tuple[frozenset[str], dict[str, jinja2.Te
         raise BadInputError(f"prompt {name}: it cannot call, include, import or extend anything")
     variables = frozenset[str]().union(*map(meta.find_undeclared_variables, trees))
     return variables, dict(zip(roles, parts, strict=True))
+
+
+def _in_place(source: str, text: str) -> str:
+    """A message's text below as many line breaks as in its file, so that errors name the file's lines."""
+    above = source[: source.rindex(text)]
+    return "\n" * above.count("\n") + text
 
 
 class _Safe(str):  # noqa: SLOT000  a mark
@@ -129,7 +141,8 @@ def _block(value: object) -> _Safe:
 def _fence(value: object, language: str = "sql") -> _Safe:
     """A code fence that is longer than any run of backticks in the value."""
     text = _block(value)
-    ticks = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", text))])
+    runs = re.findall("`{3,}", text)
+    ticks = max(map(len, runs), default=2) * "`" + "`"
     return _Safe(f"{ticks}{language}\n{text}\n{ticks}")
 
 

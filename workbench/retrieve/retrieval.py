@@ -1,19 +1,22 @@
 """Retrieval (CHASE-SQL, section 2.2; CHESS, section 3.1): keywords, then values and descriptions that are like them.
 
-Two similarities are interchangeable, by letters (`Lexical`) and by meaning (`Embedding`). One departure from the papers:
-where an experiment names no embedding model, similarity is by letters, and the study's stamp says so. CHESS's model is
-openai/text-embedding-3-small; CHASE-SQL names none.
+Two similarities are interchangeable, by letters (`Lexical`) and by meaning (`Embedding`). One
+departure from the papers: where an experiment names no embedding model, similarity is by letters,
+and the study's stamp says so. CHESS's model is openai/text-embedding-3-small; CHASE-SQL names none.
+
+Similarities are rounded before they are compared, and names break ties: prompts are the same on
+every processor.
 """
 
 import math
 import re
 from base64 import b64decode
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
-from itertools import chain
-from typing import Any, Self
+from itertools import chain, product
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +29,10 @@ from workbench.llm.send import EMBEDDING
 from workbench.retrieve.values import LONGEST, LSH, Search, Trigram, Values, folded, open_values
 from workbench.types import Column, Context, DescriptionMatch, Question, Request, Schema, ValueMatch
 
-Matrix = npt.NDArray[np.float32]
+Matrix = npt.NDArray[np.float64]
+PLACES = (
+    4  # decimal places of a similarity, as sums of floats differ between processors in the last
+)
 
 
 @dataclass(frozen=True)
@@ -38,73 +44,119 @@ class Lexical:
 
     alike: float = 0.35
 
+    @property
+    def threshold(self) -> float:
+        return self.alike
+
     def __call__(
         self, lab: Lab, queries: Sequence[str], texts: Sequence[str], *, collection: bool = False
     ) -> Matrix:
         del lab
-        asked, held = ([_features(text) for text in some] for some in (queries, texts))
-        counts = Counter(chain.from_iterable(held))
+        query_features = [_features(text) for text in queries]
+        text_features = [_features(text) for text in texts]
+        counts = Counter(chain.from_iterable(text_features))
 
-        def weigh(feature: str) -> float:
-            """In a collection a rare feature tells more (inverse document frequency)."""
-            return math.log1p(len(texts) / max(1, counts[feature])) if collection else 1.0
+        def weight(feature: str) -> int:
+            """In a collection a rare feature tells more (inverse document frequency, in thousandths)."""
+            if not collection:
+                return 1
+            return round(1000 * math.log1p(len(texts) / max(1, counts[feature])))
 
-        known = {feature: weigh(feature) for feature in sorted(frozenset[str]().union(*asked))}
+        shared = sorted(frozenset[str]().union(*query_features))
+        place = {feature: n for n, feature in enumerate(shared)}
+        weights = np.array([weight(feature) for feature in shared], np.float64)
 
         def vectors(sets: Sequence[frozenset[str]]) -> Matrix:
-            rows = [[weight * (f in own) for f, weight in known.items()] for own in sets]
-            lengths = [math.sqrt(math.fsum(weigh(f) ** 2 for f in own)) or 1.0 for own in sets]
-            whole = np.array(rows, np.float32).reshape(len(sets), len(known))
-            unit: Matrix = whole / np.array(lengths, np.float32).reshape(-1, 1)
-            return unit
+            matrix = np.zeros((len(sets), len(shared)))
+            for row, features in zip(matrix, sets, strict=True):
+                row[[place[feature] for feature in features & place.keys()]] = 1
+            return matrix * weights
 
-        return (vectors(asked) @ vectors(held).T).clip(0, 1)
+        def lengths(sets: Sequence[frozenset[str]]) -> Matrix:
+            squares = [sum(weight(feature) ** 2 for feature in features) for features in sets]
+            roots: Matrix = np.sqrt(np.array(squares, np.float64).clip(1))
+            return roots
+
+        # Weights are integers, so that every processor has the same sums.
+        products = vectors(query_features) @ vectors(text_features).T
+        cosines = products / np.outer(lengths(query_features), lengths(text_features))
+        return cosines.clip(0, 1).round(PLACES)
 
 
 @lru_cache(maxsize=50_000)
 def _features(text: str) -> frozenset[str]:
     """Each word, and each trigram of a word with blanks at its ends."""
-    words = [f" {word} " for word in re.findall(r"[^\W_]+", folded(text))]
-    return frozenset([*words, *(word[i : i + 3] for word in words for i in range(len(word) - 2))])
+    features = set()
+    for word in re.findall(r"[^\W_]+", folded(text)):
+        padded = f" {word} "
+        features.add(padded)
+        features.update(padded[n : n + 3] for n in range(len(word)))
+    return frozenset(features)
+
+
+# By model, from which cosine on two texts count as alike.
+_ALIKE = {"openai/text-embedding-3-small": 0.6}
 
 
 @dataclass(frozen=True)
 class Embedding:
     """Cosine similarity by an embedding model of LiteLLM, of each text's first 2,000 characters.
 
-    The vectors are cached like replies, so that each is paid once. A local model needs no key: ollama/all-minilm.
+    The vectors are cached like replies, so that each is paid once. A local model needs no key:
+    ollama/all-minilm.
+
+    alike: from which similarity on two texts count as alike. Each model has its own scale, so a
+        model whose number is not known here has to be given one.
     """
 
     model: str
-    alike: float = 0.6
+    alike: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.alike is None and self.model not in _ALIKE:
+            raise BadInputError(
+                f"nobody has measured from which similarity on {self.model} means the same: give alike, "
+                f"a number from 0 to 1 (0.6 for openai/text-embedding-3-small; 0 leaves out nothing)"
+            )
+        if self.alike is not None:
+            _check_shares(alike=self.alike)
+
+    @property
+    def threshold(self) -> float:
+        return _ALIKE[self.model] if self.alike is None else self.alike
 
     def __call__(
         self, lab: Lab, queries: Sequence[str], texts: Sequence[str], *, collection: bool = False
     ) -> Matrix:
         del collection
-        cut = {text: text[:2000].strip() for text in (*queries, *texts)}
-        once = list(dict.fromkeys(filter(None, cut.values())))
-        contents = [[{"role": "user", "content": text}] for text in once]
-        asked = [Request("retrieve/embed", self.model, c, {EMBEDDING: True}) for c in contents]
-        vectors = {
-            text: np.frombuffer(b64decode(reply.text), np.float32)
-            for text, reply in zip(once, lab.client.complete_many(asked), strict=True)
-            if not reply.fault
-        }
+        beginnings = {text: text[:2000].strip() for text in (*queries, *texts)}
+        vectors = self._vectors(lab, [*dict.fromkeys(filter(None, beginnings.values()))])
         width = max((vector.size for vector in vectors.values()), default=1)
-        unknown = np.full(width, np.nan, np.float32)
+        unknown = np.full(width, np.nan)
 
         def matrix(texts: Sequence[str]) -> Matrix:
-            rows = [vectors.get(cut[text], unknown) for text in texts]
-            whole = np.array(rows, np.float32).reshape(-1, width)
+            rows = [vectors.get(beginnings[text], unknown) for text in texts]
+            whole = np.array(rows, np.float64).reshape(-1, width)
             unit: Matrix = whole / np.linalg.norm(whole, axis=1, keepdims=True)
             return unit
 
-        return (matrix(queries) @ matrix(texts).T).clip(0, 1)
+        return (matrix(queries) @ matrix(texts).T).clip(0, 1).round(PLACES)
+
+    def _vectors(self, lab: Lab, texts: Sequence[str]) -> dict[str, npt.NDArray[np.float32]]:
+        """The vector of each text for which the model does not fail."""
+        requests = []
+        for text in texts:
+            message = {"role": "user", "content": text}
+            requests.append(Request("retrieve/embed", self.model, [message], {EMBEDDING: True}))
+        vectors = {}
+        for text, reply in zip(texts, lab.client.complete_many(requests), strict=True):
+            if not reply.fault:
+                vectors[text] = np.frombuffer(b64decode(reply.text), np.float32)
+        return vectors
 
 
 # A similarity gives a number from 0 to 1 for each query (row) and text (column), NaN if the model failed. Two texts count
-# as alike from its `alike` on. In a `collection`, words that many of the texts have count less.
+# as alike from its `threshold` on. In a `collection`, words that many of the texts have count less.
 Similarity = Lexical | Embedding
 
 
@@ -112,7 +164,8 @@ Similarity = Lexical | Embedding
 class Keywords:
     """extract_keywords: a model that is shown examples lists them (CHESS, figure 7), at the temperature of CHESS's code.
 
-    A reply that cannot be read gives none. In its place, any function of the lab and the question serves.
+    A reply that cannot be read gives none. In its place, any function of the lab and the question
+    serves.
     """
 
     model: str
@@ -130,14 +183,19 @@ class Keywords:
 class Matching:
     """retrieve_entity: the values that the keywords may mean (CHESS, appendix A.1).
 
-    For each keyword, and for the beginnings and ends of one of several words, a search returns the `candidates` most
-    like it, as in CHESS's code and in CHASE-SQL's appendix A.5. Values unlike it in spelling or in meaning are left out.
-    Of the rest, a column keeps those closest in spelling: one for each keyword in CHESS, several in CHASE-SQL.
+    For each keyword, and for the beginnings and ends of one of several words, a search returns the
+    `candidates` most like it, as in CHESS's code and in CHASE-SQL's appendix A.5. Values unlike it
+    in spelling or in meaning are left out. Of the rest, a column keeps for each keyword those
+    closest in spelling: one in CHESS, several in CHASE-SQL.
 
     edit: the least similarity by spelling, which is RapidFuzz's ratio from 0 to 1.
-    semantic: the least similarity by meaning; None stands for the measure's own (`Similarity.alike`).
-    keep: the least similarity by spelling as a share of the column's best for any keyword, as in CHESS's code.
+    semantic: the least similarity by meaning; None stands for the measure's own
+        (`Similarity.threshold`).
+    keep: the least similarity by spelling as a share of the column's best for the keyword.
     per_keyword: how many values a column keeps for one keyword.
+    rule: "released" is that of CHESS's code: beginnings and ends are keywords of their own, and
+        `keep` is a share of the column's best for any keyword, so that a keyword can lose its only
+        value.
     """
 
     candidates: int = 10
@@ -145,52 +203,99 @@ class Matching:
     semantic: float | None = None
     keep: float = 0.9
     per_keyword: int = 5
+    rule: Literal["paper", "released"] = "paper"
 
     def __post_init__(self) -> None:
         at_least(1, candidates=self.candidates, per_keyword=self.per_keyword)
-        for given in (self.edit, self.semantic or 0, self.keep):
-            if not (isinstance(given, int | float) and 0 <= given <= 1):
-                raise BadInputError(f"edit, semantic, keep: {given!r} is no number from 0 to 1")
+        _check_shares(edit=self.edit, semantic=self.semantic or 0, keep=self.keep)
+        one_of(("paper", "released"), rule=self.rule)
 
     def __call__(
-        self, lab: Lab, values: Values, schema: Schema, keywords: Sequence[str], similarity: Similarity
-    ) -> tuple[ValueMatch, ...]:  # fmt: skip
-        parts = [keyword.split() for keyword in keywords]
-        cuts = ((own[:n], own[n:]) for own in parts for n in range(1, len(own)))
-        searches = [*keywords, *(" ".join(cut) for both in cuts for cut in both)]
-        near = [
-            ValueMatch(*place, text, edit, 0.0)
-            for text in dict.fromkeys(searches)
-            for place in values.search(text, self.candidates)
-            if (edit := fuzz.ratio(folded(text), folded(place[-1])) / 100) >= self.edit
-        ]
-        rows = {text: n for n, text in enumerate(dict.fromkeys(match.keyword for match in near))}
-        texts = {text: n for n, text in enumerate(dict.fromkeys(match.value for match in near))}
-        scores = similarity(lab, list(rows), list(texts))
-        least = similarity.alike if self.semantic is None else self.semantic
-        meant = []
-        for match in near:
-            score = float(scores[rows[match.keyword], texts[match.value]])
-            if not score < least:  # where the model failed the score is NaN, and spelling decides
-                meant.append(match if math.isnan(score) else replace(match, semantic=score))
-        meant.sort(key=lambda match: (-match.edit, -match.semantic, match.value, match.keyword))
-        kept: dict[tuple[str, str], dict[str, ValueMatch]] = {pair: {} for pair in schema.columns()}
-        counts: Counter[tuple[str, str, str]] = Counter()
-        for match in meant:
-            own = kept.setdefault((match.table, match.column), {})
-            counts[place := (match.table, match.column, match.keyword)] += 1
-            best = next(iter(own.values()), match)
-            if counts[place] <= self.per_keyword and match.edit >= self.keep * best.edit:
-                own.setdefault(match.value, match)
-        return tuple(match for own in kept.values() for match in own.values())
+        self,
+        lab: Lab,
+        values: Values,
+        schema: Schema,
+        keywords: Sequence[str],
+        similarity: Similarity,
+    ) -> tuple[ValueMatch, ...]:
+        similar = self._similar(values, keywords)
+        alike = self._alike(lab, similar, similarity)
+        alike.sort(key=lambda m: (-m.edit, -m.semantic, m.table, m.column, m.value, m.keyword))
+        columns: dict[tuple[str, str], dict[str, ValueMatch]] = {c: {} for c in schema.columns()}
+        for match in self._kept(alike):
+            by_value = columns.setdefault((match.table, match.column), {})
+            by_value.setdefault(match.value, match)
+        return tuple(chain.from_iterable(by_value.values() for by_value in columns.values()))
+
+    def _similar(self, values: Values, keywords: Sequence[str]) -> list[tuple[str, ValueMatch]]:
+        """The values that are like the keywords in spelling, each with the part of the keyword that found it."""
+        similar = []
+        for keyword in keywords:
+            for part in _parts(keyword):
+                owner = keyword if self.rule == "paper" else part
+                for table, column, value in values.search(part, self.candidates):
+                    edit = round(fuzz.ratio(folded(part), folded(value)) / 100, PLACES)
+                    if edit >= self.edit:
+                        match = ValueMatch(table, column, value, owner, edit, 0.0)
+                        similar.append((part, match))
+        return similar
+
+    def _alike(
+        self, lab: Lab, similar: Sequence[tuple[str, ValueMatch]], similarity: Similarity
+    ) -> list[ValueMatch]:
+        """The matches that are also alike in meaning."""
+        parts = list(dict.fromkeys(part for part, _ in similar))
+        texts = list(dict.fromkeys(match.value for _, match in similar))
+        scores = similarity(lab, parts, texts)
+        row = {part: n for n, part in enumerate(parts)}
+        column = {text: n for n, text in enumerate(texts)}
+        least = similarity.threshold if self.semantic is None else self.semantic
+        alike = []
+        for part, match in similar:
+            score = float(scores[row[part], column[match.value]])
+            if math.isnan(score):  # the model failed, and spelling decides
+                alike.append(match)
+            elif score >= least:
+                alike.append(replace(match, semantic=score))
+        return alike
+
+    def _kept(self, matches: Sequence[ValueMatch]) -> Iterator[ValueMatch]:
+        """The matches that their columns keep; given and returned with the best first."""
+        best: dict[tuple[str, ...], float] = {}
+        kept: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
+        for match in matches:
+            column = (match.table, match.column)
+            group = (*column, match.keyword)
+            rivals = group if self.rule == "paper" else column
+            least = self.keep * best.setdefault(rivals, match.edit)
+            values = kept[group]
+            if match.edit < least or len(values) >= self.per_keyword or match.value in values:
+                continue
+            values.add(match.value)
+            yield match
+
+
+def _parts(keyword: str) -> list[str]:
+    """The keyword, and its beginnings and ends if it has several words."""
+    words = keyword.split()
+    beginnings = [" ".join(words[:n]) for n in range(1, len(words))]
+    ends = [" ".join(words[n:]) for n in range(1, len(words))]
+    return [keyword, *beginnings, *ends]
+
+
+def _check_shares(**numbers: object) -> None:
+    for name, number in numbers.items():
+        if not (isinstance(number, int | float) and 0 <= number <= 1):
+            raise BadInputError(f"{name} is {number!r}: it must be a number from 0 to 1")
 
 
 @dataclass(frozen=True)
 class Descriptions:
     """retrieve_context: the column descriptions most like the question (CHESS, appendix A.2), the most similar first.
 
-    As in CHESS's code, the question with each keyword is a query, and so is the hint with each keyword; each query
-    retrieves `top` descriptions. CHESS keeps these in a vector database; here they are compared in memory.
+    As in CHESS's code, the question with each keyword is a query, and so is the hint with each
+    keyword; each query retrieves `top` descriptions, and those as similar as the last. CHESS keeps
+    these in a vector database; here they are compared in memory.
     """
 
     top: int = 5
@@ -199,24 +304,39 @@ class Descriptions:
         at_least(1, top=self.top)
 
     def __call__(
-        self, lab: Lab, question: Question, schema: Schema, keywords: Sequence[str], similarity: Similarity
-    ) -> tuple[DescriptionMatch, ...]:  # fmt: skip
-        catalog = [
-            DescriptionMatch(table.name, column.name, text, 0.0)
-            for table in schema.tables
-            for column in table.columns
-            if (text := description(column))
-        ]
+        self,
+        lab: Lab,
+        question: Question,
+        schema: Schema,
+        keywords: Sequence[str],
+        similarity: Similarity,
+    ) -> tuple[DescriptionMatch, ...]:
+        catalog = _catalog(schema)
         if not catalog:
             return ()
-        texts = [f"{spaced(one.table)} {spaced(one.column)} {one.text}" for one in catalog]
-        about = filter(None, (question.text, question.evidence))
-        queries = [f"{text} {keyword}".strip() for text in about for keyword in keywords or [""]]
+        texts = [f"{spaced(m.table)} {spaced(m.column)} {m.text}" for m in catalog]
+        asked = filter(None, (question.text, question.evidence))
+        queries = [
+            f"{text} {keyword}".strip() for text, keyword in product(asked, keywords or [""])
+        ]
         scores = np.nan_to_num(similarity(lab, queries, texts, collection=True))
-        least = np.sort(scores, axis=1)[:, -self.top :][:, :1]
-        best = np.where(scores >= least, scores, 0.0).max(axis=0)
-        order = np.argsort(-best, kind="stable").tolist()
-        return tuple(replace(catalog[n], score=float(best[n])) for n in order if best[n] > 0)
+        top = min(self.top, len(texts))
+        least = np.sort(scores, axis=1)[:, -top, np.newaxis]
+        best = np.where(scores >= least, scores, 0.0).max(axis=0).tolist()
+        scored = [replace(match, score=score) for match, score in zip(catalog, best, strict=True)]
+        scored.sort(key=lambda match: (-match.score, match.table, match.column))
+        return tuple(match for match in scored if match.score > 0)
+
+
+def _catalog(schema: Schema) -> list[DescriptionMatch]:
+    """The columns that have a description, with a score of 0."""
+    catalog = []
+    for table in schema.tables:
+        for column in table.columns:
+            text = description(column)
+            if text:
+                catalog.append(DescriptionMatch(table.name, column.name, text, 0.0))
+    return catalog
 
 
 def description(column: Column) -> str:
@@ -248,14 +368,20 @@ class Retrieval:
     def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
         values: tuple[ValueMatch, ...] = ()
         descriptions: tuple[DescriptionMatch, ...] = ()
-        wanted = self.keywords if self.index or self.descriptions else None
-        keywords = wanted(lab, question) if wanted else ()
+        keywords: tuple[str, ...] = ()
+        if self.keywords and self.compares:
+            keywords = self.keywords(lab, question)
         if self.index and keywords:
-            held = open_values(lab.database(question.db_id), self.index, lab.executor)
-            values = self.matching(lab, held, schema, keywords, self.similarity)
+            known = open_values(lab.database(question.db_id), self.index, lab.executor)
+            values = self.matching(lab, known, schema, keywords, self.similarity)
         if self.descriptions:
             descriptions = self.descriptions(lab, question, schema, keywords, self.similarity)
         return Context(question, schema, values, descriptions)
+
+    @property
+    def compares(self) -> bool:
+        """Whether anything is retrieved, so that its similarity is of use."""
+        return bool(self.index or self.descriptions)
 
     def without_values(self) -> Self:
         """The ablation "w/o LSH" of CHASE-SQL's table 7."""
@@ -266,34 +392,63 @@ _INDEXES = {"lsh": LSH(), "trigram": Trigram(), "none": None}
 
 
 def with_retrieval(step: Any, setting: str | Mapping[str, Any]) -> Any:
-    """The step with an experiment's setting `retrieval`, if it is a `Retrieval`; what it leaves out stays left out.
+    """The step with an experiment's setting `retrieval`, if it compares texts; what it leaves out stays left out.
 
-    The setting is an index, `lsh` (the papers'), `trigram` (finds more) or `none`; or a mapping with any of `index`,
-    `similarity` (letters, or PROVIDER/MODEL of an embedding model) and `descriptions` (how many a query retrieves).
+    The setting is an index, `lsh` (the papers'), `trigram` (finds more) or `none`; or a mapping
+    with any of `index`, `similarity` (letters, or PROVIDER/MODEL of an embedding model), `alike`
+    (from which similarity on two texts count as alike), `descriptions` (how many a query retrieves)
+    and `matching` (paper, or released: `Matching.rule`). Steps other than a `Retrieval`, such as
+    `Nearest`, take its similarity.
     """
-    if not isinstance(step, Retrieval) or not (step.index or step.descriptions):
+    if not isinstance(getattr(step, "similarity", None), Similarity):
         return step
+    changes = _changes({"index": setting} if isinstance(setting, str) else setting)
+    if not isinstance(step, Retrieval):
+        similarity = changes.get("similarity", step.similarity)
+        return replace(step, similarity=similarity)
+    if not step.compares:
+        return step
+    if "matching" in changes:
+        changes["matching"] = replace(step.matching, rule=changes["matching"])
+    changed = {name: new for name, new in changes.items() if getattr(step, name) is not None}
+    return replace(step, **changed)
+
+
+def _changes(setting: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a `Retrieval` that the setting changes, checked."""
+    for name in setting:
+        one_of(("index", "similarity", "alike", "descriptions", "matching"), retrieval=name)
     changes: dict[str, Any] = {}
-    named: Mapping[str, Any] = {"index": setting} if isinstance(setting, str) else setting
-    for name, given in named.items():
-        one_of(("index", "similarity", "descriptions"), retrieval=name)
-        if name == "index":
-            one_of([*_INDEXES], **{"retrieval, index": given})
-            changes[name] = _INDEXES[given]
-        elif name == "similarity":
-            if given != "letters" and not (isinstance(given, str) and "/" in given):
-                raise BadInputError(f"similarity is {given!r}: give letters, or PROVIDER/MODEL")
-            changes[name] = Lexical() if given == "letters" else Embedding(given)
-        else:
-            changes[name] = Descriptions(given)
-    kept = {name: new for name, new in changes.items() if getattr(step, name) is not None}
-    return replace(step, **kept)
+    if "index" in setting:
+        one_of([*_INDEXES], **{"retrieval, index": setting["index"]})
+        changes["index"] = _INDEXES[setting["index"]]
+    if "similarity" in setting or "alike" in setting:
+        changes["similarity"] = _similarity(
+            setting.get("similarity", "letters"), setting.get("alike")
+        )
+    if "descriptions" in setting:
+        changes["descriptions"] = Descriptions(setting["descriptions"])
+    if "matching" in setting:
+        one_of(("paper", "released"), **{"retrieval, matching": setting["matching"]})
+        changes["matching"] = setting["matching"]
+    return changes
+
+
+def _similarity(name: object, alike: float | None) -> Similarity:
+    if name == "letters":
+        return Lexical() if alike is None else Lexical(alike)
+    if not (isinstance(name, str) and "/" in name):
+        raise BadInputError(f"similarity is {name!r}: give letters, or PROVIDER/MODEL")
+    return Embedding(name, alike)
 
 
 def by_letters(step: Any) -> bool:
     """Whether a step of the system compares by letters."""
-    if isinstance(step, Retrieval) and not (step.index or step.descriptions):
+    if isinstance(step, Lexical):
+        return True
+    if isinstance(step, Retrieval) and not step.compares:
         return False
-    own = [getattr(step, part.name) for part in fields(step)] if is_dataclass(step) else ()
-    parts = step if isinstance(step, tuple) else own
-    return isinstance(step, Lexical) or any(map(by_letters, parts))
+    if isinstance(step, tuple):
+        return any(map(by_letters, step))
+    parts = fields(step) if is_dataclass(step) else ()
+    return any(by_letters(getattr(step, part.name)) for part in parts)

@@ -93,7 +93,10 @@ def stand_in(request: Request) -> Reply:
         return reply_with(b64encode(vector.tobytes()).decode(), "stop", read // _TOKEN, 0)
     plain = {"temperature": request.parameters.get("temperature", 1.0)}
     reply = answer_here(replace(request, model=_PARSER, parameters=plain))
-    written = len(reply["choices"][0]["message"]["content"])
+    message = reply["choices"][0]["message"]
+    if request.prompt == "generate/agent":  # the parser answers at once; a model may use all turns
+        message["content"] = message["content"].replace("**Final SQL**", "")
+    written = len(message["content"])
     tokens = {"prompt_tokens": read // _TOKEN, "completion_tokens": written // _TOKEN}
     return {**reply, "usage": tokens}
 

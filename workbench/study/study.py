@@ -38,7 +38,7 @@ from workbench.systems.cheaper import cheaper
 from workbench.systems.generate import Generate
 from workbench.systems.select import Majority
 from workbench.systems.system import System, rebuilt, with_suspect
-from workbench.types import Context, Limits, Question, Request, Suspect
+from workbench.types import Context, Limits, Question, Request
 
 if TYPE_CHECKING:
     import distributed
@@ -215,17 +215,12 @@ class Study:
         return replace(self, benchmark=part, stands_for=len(questions))
 
     def with_settings(self, system: System) -> System:
-        """The system with the experiment's `retrieval`, `cheaper` and `suspect`, as `run` runs it.
-
-        On Spider only failed queries are suspect, unless the experiment says otherwise: there an
-        empty result may be right.
-        """
+        """Return the system with the experiment's `retrieval`, `cheaper` and `suspect`, as `run` runs it."""
         if setting := self.experiment.retrieval:
             system = rebuilt(system, lambda step: with_retrieval(step, setting))
         if self.experiment.cheaper:
             system = cheaper(system, self.experiment.models.get("filtering", ""))
-        spider: Suspect | None = "failed" if self.benchmark.sense == "spider" else None
-        suspect = self.experiment.suspect or spider
+        suspect = self.experiment.suspect
         return with_suspect(system, suspect) if suspect else system
 
     @overload

@@ -1,7 +1,8 @@
 """Systems of one call, without retrieval, pruning and fixing; and a system that replays candidates.
 
-`zero_shot` is the baseline of the papers' tables: BIRD's prompt with chain of thought (CHASE-SQL, table 4; CHESS,
-table 6) or without it (MAC-SQL, table 1). `direct` is our own prompt in its place, with rules.
+`zero_shot` is the baseline of the papers' tables: BIRD's prompt with chain of thought (CHASE-SQL,
+table 4; CHESS, table 6) or without it (MAC-SQL, table 1). `direct` is our own prompt in its place,
+with rules.
 """
 
 from collections.abc import Mapping

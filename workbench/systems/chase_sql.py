@@ -1,15 +1,22 @@
 """CHASE-SQL (Pourreza et al., ICLR 2025), as figure 1 draws it.
 
-1. Retrieve: a model extracts keywords, and similar values are looked up in the database (section 2.2).
+1. Retrieve: a model extracts keywords, and similar values are looked up in the database (section
+   2.2).
 2. Generate: three generators propose seven candidates each (section 2.3).
-3. Fix: candidates that fail or return no rows are repaired, three attempts at most (section 2.4, algorithm 4).
+3. Fix: candidates that fail or return no rows are repaired, three attempts at most (section 2.4,
+   algorithm 4).
 4. Select: every two candidates whose results differ are compared (section 2.5, algorithm 3).
 
 What departs from the paper:
 - Where it names no number: all generators sample at temperature 0.8, and examples are written at 0.
+- The paper names no embedding model; similarity is by letters unless an experiment names one.
 - Figure 27 does not say how many examples to write; our prompt does, so that both kinds come to 75.
-- Candidates that stay broken leave the pool (algorithm 4), but stay in the record; if all do, all are compared.
-- A judge's reply without a letter gives no point. Ties go to the result that more candidates share, then to a draw.
+  A model that writes more than it was asked for is cut to that number.
+- A repair that comes back unchanged is the last: the same prompt would get the same reply.
+- Candidates that stay broken leave the pool (algorithm 4), but stay in the record; if all do, all
+  are compared.
+- A judge's reply without a letter gives no point. Ties go to the result that more candidates share,
+  then to a draw.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,8 +31,8 @@ from workbench.lab import Lab
 from workbench.retrieve.retrieval import Keywords, Lexical, Retrieval, Similarity
 from workbench.sql.reading import normal_form
 from workbench.sql.schema import union_schema
-from workbench.systems.chess import FilterColumns
 from workbench.systems.generate import Generate
+from workbench.systems.prune import FilterColumns
 from workbench.systems.repair import Repair
 from workbench.systems.select import choose, drawn, is_suspect, representatives, result_of, shown
 from workbench.systems.system import System
@@ -78,8 +85,8 @@ def chase_sql(
 class Synthetic:
     """Online synthetic examples (algorithm 2, figures 26 and 27), in the order in which they are written.
 
-    by_feature, by_column: how many about SQL features, over the whole schema (guideline Rf), and how many about the
-        filtered schema, after examples of another database (guideline Rt).
+    by_feature, by_column: how many about SQL features, over the whole schema (guideline Rf), and
+        how many about the filtered schema, after examples of another database (guideline Rt).
     columns: the step of pruning that filters the schema; None uses the whole.
     shots: how many of the other database's ten examples are shown.
     checked: whether only examples are shown that return rows, each query once (ours).
@@ -104,15 +111,24 @@ class Synthetic:
             requests.append(lab.request(self, prompt, context, count=self.by_feature))
         if self.by_column:
             filtered = self.columns(lab, context) if self.columns else context
+            prompt = "generate/examples_by_column"
             data: dict[str, Any] = {"count": self.by_column, "shots": self.shots}
-            requests.append(lab.request(self, "generate/examples_by_column", filtered, **data))
-        answers = lab.ask_many(requests, replies.examples)
-        written = tuple(example for answer in answers for example in answer.value or ())
-        if not self.checked:
-            return written
-        once = [*{normal_form(example.sql): example for example in written[::-1]}.values()][::-1]
-        runs = lab.run_many(context.question, [example.sql for example in once])
-        return tuple(one for one, run in zip(once, runs, strict=True) if run.status == "ok")
+            requests.append(lab.request(self, prompt, filtered, **data))
+        counts = filter(None, (self.by_feature, self.by_column))
+        written: list[Example] = []
+        for count, answer in zip(counts, lab.ask_many(requests, replies.examples), strict=True):
+            written += (answer.value or [])[:count]
+        return self._sound(lab, context, written) if self.checked else tuple(written)
+
+    def _sound(self, lab: Lab, context: Context, written: Sequence[Example]) -> tuple[Example, ...]:
+        """The examples that return rows; of those with the same query the first one."""
+        distinct: dict[str, Example] = {}
+        for example in reversed(written):
+            distinct[normal_form(example.sql)] = example
+        examples = [*reversed(distinct.values())]
+        runs = lab.run_many(context.question, [example.sql for example in examples])
+        sound = zip(examples, runs, strict=True)
+        return tuple(example for example, run in sound if run.status == "ok")
 
 
 @dataclass(frozen=True)
@@ -153,10 +169,12 @@ def pool(trials: Sequence[Trial], suspect: Suspect) -> list[int]:
 class Pairwise:
     """Algorithm 3: the candidate that wins most comparisons; a trial's score is its points.
 
-    Candidates with one result win against each other without a call. Equal queries make equal prompts, so they share
-    one call. The judge sees the union of the schemas that both queries use (figure 23).
+    Candidates with one result win against each other without a call. Equal queries make equal
+    prompts, so they share one call. The judge sees the union of the schemas that both queries use
+    (figure 23).
 
-    by: what is compared: every "candidate", or one query for each "result", which is ours and saves most calls.
+    by: what is compared: every "candidate", or one query for each "result", which is ours and saves
+        most calls.
     orders: "both" orders of a pair, or "one" drawn order (section 2.5: about two points worse).
     suspect: the results that a fixer repairs.
     """
@@ -173,38 +191,49 @@ class Pairwise:
         one_of(SUSPECT, suspect=self.suspect)
 
     def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
-        players = drawn(context, trials, pool(trials, self.suspect))
-        results = {i: result_of(trials[i]) for i in players}
-        stands = representatives(trials, players)
-        seen = {i: stands[results[i]] if self.by == "result" else i for i in players}
-        order = {i: n for n, i in enumerate(players)}
-        players.sort(key=lambda i: order[seen[i]])  # so that one order is one for all of a result
-        sql = {i: trials[seen[i]].candidate.sql for i in players}
-        pairs = list((permutations if self.orders == "both" else combinations)(players, 2))
-        differ = [(i, j) for i, j in pairs if results[i] != results[j]]
-        meetings = {(sql[i], sql[j]): (seen[i], seen[j]) for i, j in reversed(differ)}
-        requests = [self.request(lab, context, trials[i], trials[j]) for i, j in meetings.values()]
-        answers = lab.ask_many(requests, replies.letter)
-        letters = {queries: a.value for queries, a in zip(meetings, answers, strict=True)}
+        judged = self._judged(context, trials)
+        pairs = list((permutations if self.orders == "both" else combinations)(judged, 2))
+        result = {i: result_of(trials[i]) for i in judged}
+        sql = {i: trials[judged[i]].candidate.sql for i in judged}
+        calls: dict[tuple[str, str], tuple[int, int]] = {}  # equal queries share one call
+        for a, b in pairs:
+            if result[a] != result[b]:
+                calls.setdefault((sql[a], sql[b]), (judged[a], judged[b]))
+        requests = [self.request(lab, context, trials[a], trials[b]) for a, b in calls.values()]
+        answers = dict(zip(calls, lab.ask_many(requests, replies.letter), strict=True))
+
         points = [0] * len(trials)
-        for i, j in pairs:
-            letter = "A" if results[i] == results[j] else letters[sql[i], sql[j]]
-            if letter:  # a reply without a letter gives no point
-                points[i if letter == "A" else j] += 1
-        compared = [
-            Comparison(i, j, {"A": i, "B": j}.get(letters[queries] or ""))
-            for queries, (i, j) in meetings.items()
-        ]
-        keys = [key for answer in answers for key in answer.keys]
-        return choose("pairwise", context, trials, points, compared, keys)
+        for a, b in pairs:
+            if result[a] == result[b]:
+                points[a] += 1
+            elif letter := answers[sql[a], sql[b]].value:  # an unread reply gives no point
+                points[a if letter == "A" else b] += 1
+        comparisons = []
+        keys: list[str] = []
+        for (a, b), answer in zip(calls.values(), answers.values(), strict=True):
+            winner = {"A": a, "B": b}.get(answer.value or "")
+            comparisons.append(Comparison(a, b, winner))
+            keys += answer.keys
+        return choose("pairwise", context, trials, points, comparisons, keys)
+
+    def _judged(self, context: Context, trials: Sequence[Trial]) -> dict[int, int]:
+        """For each trial that is compared the one whose query the judge sees, in a drawn order."""
+        players = drawn(context, trials, pool(trials, self.suspect))
+        if self.by == "candidate":
+            return {i: i for i in players}
+        first = representatives(trials, players)
+        judged = {i: first[result_of(trials[i])] for i in players}
+        place = {i: n for n, i in enumerate(players)}
+        # The candidates of a result come in the place of its query, so that one order is one for all of them.
+        return dict(sorted(judged.items(), key=lambda pair: place[pair[1]]))
 
     def request(self, lab: Lab, context: Context, first: Trial, second: Trial) -> Request:
         """The call that compares two trials in this order; judges are tuned on the same prompt."""
         a, b = shown(first), shown(second)
-        context = replace(context, schema=union_schema(context.schema, (a["query"], b["query"])))
-        both = (("a", a), ("b", b))
-        data: dict[str, Any] = {f"{k}_{of}": text for of, one in both for k, text in one.items()}
-        return lab.request(self, "select/pairwise", context, **data)
+        schema = union_schema(context.schema, (a["query"], b["query"]))
+        data: dict[str, Any] = {"query_a": a["query"], "result_a": a["result"]}
+        data |= {"query_b": b["query"], "result_b": b["result"]}
+        return lab.request(self, "select/pairwise", replace(context, schema=schema), **data)
 
 
 @dataclass(frozen=True)
@@ -223,14 +252,16 @@ class Ranker:
 
     def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
         players = drawn(context, trials, pool(trials, self.suspect))
-        found = {trials[i].candidate.sql: trials[i] for i in players}
-        ranks: dict[str, int] = {}
+        distinct = {trials[i].candidate.sql: trials[i] for i in players}
+        queries = list(distinct)
+        score: dict[str, float] = {}
         keys: tuple[str, ...] = ()
-        if len(set(map(result_of, found.values()))) > 1:
-            read = partial(replies.ranking, count=len(found))
-            data = {"candidates": [shown(trial) for trial in found.values()]}
-            answer = lab.ask(self, "select/ranker", context, read, **data)
-            queries, keys = list(found), answer.keys
-            ranks = {queries[n - 1]: rank for rank, n in enumerate(answer.value or (), 1)}
-        places = [ranks.get(trial.candidate.sql, 0) for trial in trials]
-        return choose("ranker", context, trials, [1 / n if n else 0 for n in places], (), keys)
+        if len(set(map(result_of, distinct.values()))) > 1:
+            read = partial(replies.ranking, count=len(queries))
+            candidates = [shown(trial) for trial in distinct.values()]
+            answer = lab.ask(self, "select/ranker", context, read, candidates=candidates)
+            keys = answer.keys
+            for rank, number in enumerate(answer.value or (), 1):
+                score[queries[number - 1]] = 1 / rank
+        scores = [score.get(trial.candidate.sql, 0) for trial in trials]
+        return choose("ranker", context, trials, scores, (), keys)

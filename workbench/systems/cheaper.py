@@ -7,7 +7,8 @@
 | seeds | a shuffled order belongs to a database, so all its questions send the same beginnings, which providers cache |
 | marks | Anthropic's models are told where that beginning ends (others find it by themselves) |
 
-The prompts themselves put what is common first: task, worked examples, schema, and then what belongs to a question.
+The prompts themselves put what is common first: task, worked examples, schema, and then what
+belongs to a question.
 """
 
 from collections.abc import Collection
@@ -16,8 +17,8 @@ from typing import Any
 
 from workbench.errors import at_least, one_of
 from workbench.systems.chase_sql import Pairwise
-from workbench.systems.chess import FilterColumns
 from workbench.systems.generate import Generate
+from workbench.systems.prune import FilterColumns
 from workbench.systems.system import System, rebuilt
 
 PARTS = ("columns", "results", "seeds", "marks")

@@ -1,33 +1,52 @@
 """CHESS (Talaei et al., 2024), as figure 2 draws it: four agents, combined to suit the budget.
 
-The Information Retriever (IR) looks up values and descriptions, the Schema Selector (SS) prunes, the Candidate
-Generator (CG) writes and revises, the Unit Tester (UT) selects. Each agent sees only what the agents before it kept.
+The Information Retriever (IR) looks up values and descriptions, the Schema Selector (SS) prunes,
+the Candidate Generator (CG) writes and revises, the Unit Tester (UT) selects. Each agent sees only
+what the agents before it kept.
 
 What departs from the paper, and where it is of two minds:
-- Section 3.1 revises faulty queries alone, appendix A.4 and figure 6 any query until it comes back unchanged: the first
-  holds for the high budget's 20 candidates, the second (`sound`) for the low budget's one.
-- Missing entities (figure 12) are the values of a keyword of which the query holds none; the paper does not say which.
-- Unit tests are written only where results differ. A reply without verdicts passes nothing. Equal queries stand once.
-- The released code shows generator and reviser the whole schema whatever was pruned, and writes 20 tests, not 10.
+- Section 3.1 revises faulty queries alone, appendix A.4 and figure 6 any query until it comes back
+  unchanged: the first holds for the high budget's 20 candidates, the second (`sound`) for the low
+  budget's one.
+- Missing entities (figure 12) are the values of a keyword of which the query holds none; the paper
+  does not say which.
+- Unit tests are written only where results differ. A reply without verdicts passes nothing. Equal
+  queries stand once.
+- Similarity is by letters unless an embedding model is named (the paper's:
+  openai/text-embedding-3-small).
+- The paper names no temperatures; 0.5 for candidates and 0.8 for unit tests are the released
+  code's. For its 20 candidates that code samples two prompts ten times each; here figure 11's
+  prompt is sampled 20 times.
+- The released code shows generator and reviser the whole schema whatever was pruned, and the Unit
+  Tester only what the candidates use; here each sees what was kept. It writes 20 tests, not 10, and
+  adds a fixed one of its own.
+- A revision stops at a query that comes back unchanged: the same prompt would get the same reply.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from workbench import replies
 from workbench.errors import at_least, one_of
-from workbench.lab import Lab
+from workbench.lab import Answer, Lab
 from workbench.retrieve.retrieval import Descriptions, Keywords, Matching, Retrieval
 from workbench.sql.reading import quote
-from workbench.sql.texts import column_text, literal, with_retrieved
+from workbench.sql.texts import literal, with_retrieved
 from workbench.systems.generate import Generate
+from workbench.systems.prune import FilterColumns, by_table, keep
 from workbench.systems.repair import Repair, shown_result
 from workbench.systems.select import Majority, choose, drawn, result_of, shown
 from workbench.systems.system import System
-from workbench.types import Context, Question, Schema, Selection, Trial, lower_name
+from workbench.types import Context, Question, Schema, Selection, Trial, ValueMatch
+
+Shown = Sequence[Mapping[str, Any]]  # candidates as the judge sees them
+Judged = tuple[
+    list[int], list[str]
+]  # how many tests each candidate passes, and the keys of the calls
 
 
 def chess_ir_cg_ut(
@@ -60,7 +79,8 @@ def chess_ir_ss_cg(
 ) -> System:
     """The system for a low budget (section 4.2.3): a small schema and one candidate, revised up to three times.
 
-    filtering, generation: the models that are asked about every column, and that write the candidate (table 8).
+    filtering, generation: the models that are asked about every column, and that write the
+        candidate (table 8).
 
     >>> [type(step).__name__ for step in wb.chess_ir_ss_cg().prune]
     ['FilterColumns', 'SelectTables', 'SelectColumns']
@@ -97,60 +117,6 @@ class InformationRetriever:
         return Context(question, schema, found.values)
 
 
-def keep(context: Context, columns: Iterable[tuple[str, str]]) -> Context:
-    """The context with these columns and the keys of their tables (appendix A.3); unchanged if there are none."""
-    pairs = list(columns)
-    return replace(context, schema=context.schema.only(pairs)) if pairs else context
-
-
-def by_table(schema: Schema) -> Mapping[str, Sequence[str]]:
-    """The names of the schema's columns, for the readers of replies."""
-    return {table.name: [column.name for column in table.columns] for table in schema.tables}
-
-
-@dataclass(frozen=True)
-class FilterColumns:
-    """filter_column (figure 10, appendix A.3): one call for each column asks whether it is relevant.
-
-    Primary and foreign keys always stay, and so does a column whose reply cannot be read.
-    group: how many columns a call asks about; 1 in the paper.
-    """
-
-    model: str
-    temperature: float = 0.0
-    group: int = 1
-
-    def __post_init__(self) -> None:
-        at_least(1, group=self.group)
-
-    def __call__(self, lab: Lab, context: Context) -> Context:
-        texts: dict[tuple[str, str], str] = {}  # of the columns that are no keys
-        for table in with_retrieved(context.schema, context.values).tables:
-            keyed = (table.primary_key, *(key.columns for key in table.foreign_keys))
-            keys = {lower_name(name) for names in keyed for name in names}
-            others = (column for column in table.columns if lower_name(column.name) not in keys)
-            texts |= {(table.name, c.name): column_text(table.name, c) for c in others}
-        asked = list(texts)
-        groups = [asked[i : i + self.group] for i in range(0, len(asked), self.group)]
-        question = context.question
-        about: dict[str, Any] = {"question": question.text, "hint": question.evidence}
-        if self.group == 1:
-            ask = partial(lab.request, self, "prune/filter_column", question, **about)
-            answers = lab.ask_many([ask(column=texts[p]) for (p,) in groups], replies.relevant)
-            irrelevant = {p for (p,), a in zip(groups, answers, strict=True) if a.value is False}
-        else:
-
-            def verdicts(pairs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
-                names = {f"{quote(t)}.{quote(c)}": (t, c) for t, c in pairs}
-                read = partial(replies.relevant_columns, names=list(names))
-                data = {"columns": "\n\n".join(texts[p] for p in pairs), "count": len(pairs)}
-                answer = lab.ask(self, "prune/filter_column_group", question, read, **about, **data)
-                return {names[name] for name, yes in (answer.value or {}).items() if not yes}
-
-            irrelevant = set().union(*lab.each(verdicts, groups))
-        return keep(context, [pair for pair in context.schema.columns() if pair not in irrelevant])
-
-
 @dataclass(frozen=True)
 class SelectTables:
     """select_tables (figure 8): the schema with the tables that one call names; an unread reply changes nothing."""
@@ -180,14 +146,19 @@ class SelectColumns:
 
 def result_and_missing(context: Context, trial: Trial) -> Mapping[str, Any]:
     """The variables of revise beside the query: its result, and the values of keywords of which the query holds none."""
-    by_keyword: dict[str, dict[str, str]] = {}
+    values: defaultdict[str, list[ValueMatch]] = defaultdict(list)
     for match in context.values:
-        place = f"{quote(match.table)}.{quote(match.column)}: {literal(match.value)}"
-        by_keyword.setdefault(match.keyword, {})[place] = match.value
+        values[match.keyword].append(match)
     sql = trial.candidate.sql.replace("''", "'")
-    unused = [own for own in by_keyword.values() if not any(v in sql for v in own.values())]
-    missing = dict.fromkeys(chain.from_iterable(unused))
+    missing: dict[str, None] = {}
+    for matches in values.values():
+        if not any(match.value in sql for match in matches):
+            missing |= dict.fromkeys(map(_place, matches))
     return {**shown_result(context, trial), "missing": "\n".join(missing)}
+
+
+def _place(match: ValueMatch) -> str:
+    return f"{quote(match.table)}.{quote(match.column)}: {literal(match.value)}"
 
 
 proposing = partial(Generate, "generate/chess_candidate", read=replies.sql_object)  # figure 11
@@ -201,7 +172,8 @@ class UnitTester:
     """The Unit Tester (figures 13 and 14): the query that passes most tests; a trial's score is how many it passes.
 
     tests: how many tests one call writes, to tell the clusters of equal results apart.
-    by: one call judges all candidates by one "test", or one "candidate" by all tests (section 4.2.1).
+    by: one call judges all candidates by one "test", or one "candidate" by all tests (section
+        4.2.1).
     temperature: of the call that writes the tests; judges answer at `judge_temperature`.
     """
 
@@ -216,30 +188,63 @@ class UnitTester:
         one_of(("test", "candidate"), by=self.by)
 
     def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
-        queries = [i for i, trial in enumerate(trials) if trial.candidate.sql.strip()]
-        found = {trials[i].candidate.sql: trials[i] for i in drawn(context, trials, queries)}
-        clusters: dict[str, dict[str, Any]] = {}
-        for sql, trial in found.items():
-            one = clusters.setdefault(result_of(trial), {"queries": [], **shown(trial)})
-            one["queries"].append(sql)
-        passed, keys = dict.fromkeys(found, 0), list[str]()
+        written = [i for i, trial in enumerate(trials) if trial.candidate.sql.strip()]
+        distinct = {trials[i].candidate.sql: trials[i] for i in drawn(context, trials, written)}
+        clusters = _clusters(distinct.values())
+        passed = dict.fromkeys(distinct, 0)
+        keys: tuple[str, ...] = ()
         if len(clusters) > 1:
-            data = {"clusters": list(clusters.values()), "count": self.tests}
-            written = lab.ask(self, "select/unit_tests", context, replies.strings, **data)
-            tests = (written.value or [])[: self.tests]
-            judge = partial(lab.request, replace(self, temperature=self.judge_temperature))
-            shows: list[dict[str, Any]] = [shown(trial) for trial in found.values()]
-            if self.by == "test":
-                ask = partial(judge, "select/evaluate_one_test", context, candidates=shows)
-                requests, read = [ask(test=test) for test in tests], replies.verdicts
-                answers = lab.ask_many(requests, partial(read, count=len(found)))
-                columns = zip(*(a.value for a in answers if a.value), strict=True)
-                passed |= {sql: sum(own) for sql, own in zip(found, columns, strict=False)}
-            else:
-                ask = partial(judge, "select/evaluate_one_candidate", context, tests=tests)
-                read = partial(replies.verdicts, count=len(tests), label="test")
-                answers = lab.ask_many([ask(**one) for one in shows if tests], read)
-                passed |= {sql: sum(a.value or ()) for sql, a in zip(found, answers, strict=False)}
-            keys = [*written.keys, *(key for answer in answers for key in answer.keys)]
+            data = {"clusters": clusters, "count": self.tests}
+            answer = lab.ask(self, "select/unit_tests", context, replies.strings, **data)
+            tests = (answer.value or [])[: self.tests]
+            judge = self._by_test if self.by == "test" else self._by_candidate
+            candidates = [shown(trial) for trial in distinct.values()]
+            counts, judging_keys = judge(lab, context, tests, candidates)
+            passed = dict(zip(distinct, counts, strict=True))
+            keys = (*answer.keys, *judging_keys)
         scores = [passed.get(trial.candidate.sql, 0) for trial in trials]
         return choose("unit_tests", context, trials, scores, (), keys)
+
+    def _by_test(
+        self, lab: Lab, context: Context, tests: Sequence[str], candidates: Shown
+    ) -> Judged:
+        """How many tests each candidate passes, by one call a test, and the keys of the calls."""
+        prompt = "select/evaluate_one_test"
+        request = partial(lab.request, self._judge, prompt, context, candidates=candidates)
+        read = partial(replies.verdicts, count=len(candidates))
+        answers = lab.ask_many([request(test=test) for test in tests], read)
+        passed = [0] * len(candidates)
+        for answer in answers:
+            for n, passes in enumerate(answer.value or ()):
+                passed[n] += passes
+        return passed, _keys(answers)
+
+    def _by_candidate(
+        self, lab: Lab, context: Context, tests: Sequence[str], candidates: Shown
+    ) -> Judged:
+        """How many tests each candidate passes, by one call a candidate, and the keys of the calls."""
+        if not tests:
+            return [0] * len(candidates), []
+        prompt = "select/evaluate_one_candidate"
+        request = partial(lab.request, self._judge, prompt, context, tests=tests)
+        read = partial(replies.verdicts, count=len(tests), label="test")
+        answers = lab.ask_many([request(**candidate) for candidate in candidates], read)
+        return [sum(answer.value or ()) for answer in answers], _keys(answers)
+
+    @property
+    def _judge(self) -> Self:
+        return replace(self, temperature=self.judge_temperature)
+
+
+def _clusters(trials: Iterable[Trial]) -> list[dict[str, Any]]:
+    """The queries of each result, and that result."""
+    clusters: dict[str, dict[str, Any]] = {}
+    for trial in trials:
+        empty = {"queries": [], "result": shown(trial)["result"]}
+        cluster = clusters.setdefault(result_of(trial), empty)
+        cluster["queries"].append(trial.candidate.sql)
+    return list(clusters.values())
+
+
+def _keys(answers: Iterable[Answer[Any]]) -> list[str]:
+    return list(chain.from_iterable(answer.keys for answer in answers))

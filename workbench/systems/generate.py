@@ -2,7 +2,8 @@ r"""The generator: render one prompt, ask for samples, read the SQL of each repl
 
 Generators differ in data, so each is a value of `Generate`. One of your own is a line in a cell:
 
-    wb.Generate(wb.Prompt("# User\nWrite one SQLite query. {{ schema | fence }} {{ question }}"), model)
+    prompt = wb.Prompt("# User\nWrite one SQLite query. {{ schema | fence }} {{ question }}")
+    wb.Generate(prompt, model)
 """
 
 import random
@@ -31,8 +32,8 @@ class Generate:
     read: finds the query in a reply.
     examples: finds examples for a question, which the prompt shows as `examples`.
     name: the candidates' generator; by default the last part of the prompt's name.
-    seeds, marked: whether a shuffled order belongs to a "question" or to its "database", and whether the end of what is
-        common is marked for Anthropic's models (ours, see `cheaper`).
+    seeds, marked: whether a shuffled order belongs to a "question" or to its "database", and
+        whether the end of what is common is marked for Anthropic's models (ours, see `cheaper`).
     """
 
     prompt: str | Prompt
@@ -56,12 +57,13 @@ class Generate:
         """The candidates, in the order of their samples. A reply without a query gives one with a `problem`."""
         data = self.variables(lab, context)
         requests = [self.request(lab, context, sample, data) for sample in range(self.samples)]
-        answers = enumerate(lab.ask_many(requests, self.read))
-        name = self.name or getattr(self.prompt, "name", str(self.prompt)).rpartition("/")[2]
-        return tuple(
-            Candidate(a.value or "", name, sample, a.completion.text, a.keys, a.problem)
-            for sample, a in answers
-        )
+        prompt = self.prompt.name if isinstance(self.prompt, Prompt) else self.prompt
+        name = self.name or prompt.rpartition("/")[2]
+        candidates = []
+        for sample, answer in enumerate(lab.ask_many(requests, self.read)):
+            sql, text = answer.value or "", answer.completion.text
+            candidates.append(Candidate(sql, name, sample, text, answer.keys, answer.problem))
+        return tuple(candidates)
 
     def variables(self, lab: Lab, context: Context) -> Mapping[str, Any]:
         """The prompt's variables that all samples share."""
@@ -98,10 +100,12 @@ def shuffled(schema: Schema, seed: str) -> Schema:
 
 def _marked(messages: Sequence[Message]) -> Sequence[Message]:
     """The messages with a mark of Anthropic's where the user message's schema ends."""
-    text = messages[-1]["content"]
-    end = re.search(r"^## Database schema\n.*?(?=^## )", text, re.MULTILINE | re.DOTALL)
-    if not end:
+    *before, user = messages
+    text = user["content"]
+    schema = re.search(r"^## Database schema\n.*?(?=^## )", text, re.MULTILINE | re.DOTALL)
+    if not schema:
         return messages
-    common = {"type": "text", "text": text[: end.end()], "cache_control": {"type": "ephemeral"}}
-    parts = [common, {"type": "text", "text": text[end.end() :]}]
-    return (*messages[:-1], {"role": "user", "content": parts})
+    end = schema.end()
+    common = {"type": "text", "text": text[:end], "cache_control": {"type": "ephemeral"}}
+    rest = {"type": "text", "text": text[end:]}
+    return (*before, {"role": "user", "content": [common, rest]})

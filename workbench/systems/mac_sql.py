@@ -1,11 +1,19 @@
 """MAC-SQL (Wang et al., 2023), as figure 2 and algorithm 1 have it: Selector, Decomposer, Refiner.
 
 What departs from the paper:
-- Algorithm 1 simplifies a database "if needed" without saying when: the floor is the released code's, more than 6
-  columns a table on average or more than 30 in all. Six example values a column are shown, as the code does.
-- The counts in the Selector's prompt (6 columns, 3 tables, 10 columns kept whole) are the model's to keep, as in the
-  paper; keys stay, so that what is left can be joined, and a table on which the reply says nothing stays whole.
-- Algorithm 1 never runs its last repair; here each is run. On Spider the code repairs only queries that fail.
+- Algorithm 1 simplifies a database "if needed" without saying when: the floor is the released
+  code's, more than 6 columns a table on average or more than 30 in all. Six example values a column
+  are shown, as the code does.
+- The counts in the Selector's prompt (6 columns, 3 tables, 10 columns kept whole) are the model's
+  to keep, as in the paper; keys stay, so that what is left can be joined, and a table on which the
+  reply says nothing stays whole.
+- Algorithm 1 never runs its last repair; here each is run. A repair that comes back unchanged is
+  the last.
+- On Spider only queries that fail are repaired, as in the released code: there an empty result may
+  be right.
+- The paper names no temperature; 0.1 is the released code's. That code also repairs a result with a
+  NULL in its first rows, keeps six columns of a table for which the reply says "drop_all", and
+  shows no example values of keys, ids, mail addresses and URLs; none of this is done here.
 """
 
 from collections.abc import Mapping
@@ -20,12 +28,12 @@ from workbench.lab import Lab
 from workbench.sql.executor import file_state
 from workbench.sql.schema import with_examples
 from workbench.sql.texts import mac_sql_text, result_text
-from workbench.systems.chess import by_table, keep
 from workbench.systems.generate import Generate
+from workbench.systems.prune import by_table, keep
 from workbench.systems.repair import Repair
 from workbench.systems.select import Majority
 from workbench.systems.system import System
-from workbench.types import Context, Execution, Question, Schema, Trial
+from workbench.types import Context, Execution, Question, Schema, Suspect, Trial
 
 
 def mac_sql(
@@ -40,12 +48,13 @@ def mac_sql(
     >>> wb.mac_sql(benchmark="spider").generate[0].prompt
     'generate/decomposer_spider'
     """
+    suspect: Suspect = "failed" if benchmark == "spider" else "empty"
     return System(
         "MAC-SQL",
         retrieve=SchemaWithValues(),
         prune=(Selector(model, temperature),),  # section 3.2
         generate=(decomposer(model, temperature, shots, benchmark=benchmark),),  # section 3.3
-        fix=(refiner(model, tries, temperature),),  # section 3.4
+        fix=(refiner(model, tries, temperature, suspect),),  # section 3.4
         select=Majority(),
     )
 

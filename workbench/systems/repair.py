@@ -1,7 +1,8 @@
 """The repair loop: show the model its query and what the database said, ask for a better one, run it.
 
-CHASE-SQL's fixer (algorithm 4), CHESS's revise (section 3.1) and MAC-SQL's Refiner (algorithm 1) are one loop: repeat
-until a result is sound or no try is left, and keep the last query. They differ in the prompt and in what it shows.
+CHASE-SQL's fixer (algorithm 4), CHESS's revise (section 3.1) and MAC-SQL's Refiner (algorithm 1)
+are one loop: repeat until a result is sound or no try is left, and keep the last query. They differ
+in the prompt and in what it shows.
 """
 
 from collections import Counter
@@ -16,7 +17,7 @@ from workbench.lab import Lab
 from workbench.prompts import Prompt
 from workbench.sql.reading import normal_form
 from workbench.sql.texts import create_table_text, result_text
-from workbench.types import SUSPECT, Candidate, Context, Execution, Schema, Suspect, Trial
+from workbench.types import SUSPECT, Context, Execution, Schema, Suspect, Trial
 
 
 def shown_result(context: Context, trial: Trial) -> Mapping[str, Any]:
@@ -30,9 +31,11 @@ class Repair:
     """Repairs one trial; each repair keeps the trial before it as `repaired_from`.
 
     tries: how many repairs are asked for at most.
-    suspect: the results that call for a repair: "failed", or "empty" as in the papers; "nulls" is ours.
+    suspect: the results that call for a repair: "failed", or "empty" as in the papers; "nulls" is
+        ours.
     sound: also review sound results, until a query comes back unchanged (CHESS, appendix A.4).
-    samples: of so many repairs, the first with the most frequent result is kept (CHESS, section 4.3).
+    samples: of so many repairs, the first with the most frequent result is kept (CHESS, section
+        4.3).
     data: what the prompt shows of a trial beside its `query`.
     """
 
@@ -75,15 +78,19 @@ class Repair:
         first = old.sample * self.samples if self.temperature else 0
         data = {"query": old.sql, **self.data(context, trial)}
         ask = partial(lab.request, self, self.prompt, context, schema_text=self.schema_text, **data)
-        requests = [ask(n) for n in range(first, first + self.samples)]
-        answers = lab.ask_many(requests, self.read)
-        keys = (*old.call_keys, *(key for answer in answers for key in answer.keys))
-        repairs = [
-            Candidate(a.value, old.generator, old.sample, a.completion.text, keys)
-            for a in answers
-            if a.value
-        ] or [replace(old, call_keys=keys)]
-        found = [Trial(c, lab.run(context.question, c.sql), trial) for c in repairs]
-        results = [t.execution.fingerprint if t.execution else "" for t in found]
-        votes = Counter(filter(None, results)).most_common(1)
-        return found[results.index(votes[0][0])] if votes else found[0]
+        answers = lab.ask_many([ask(first + n) for n in range(self.samples)], self.read)
+        keys = list(old.call_keys)
+        for answer in answers:
+            keys += answer.keys
+        kept = replace(old, call_keys=tuple(keys), problem="")
+        repairs = []
+        for answer in answers:
+            if answer.value:
+                text = answer.completion.text
+                repairs.append(replace(kept, sql=answer.value, reasoning=text))
+        repairs = repairs or [replace(old, call_keys=tuple(keys))]
+        runs = lab.run_many(context.question, [candidate.sql for candidate in repairs])
+        votes = Counter(run.fingerprint for run in runs if run.fingerprint)
+        most = max(votes.values(), default=0)  # the first of several results with as many votes
+        best = next((n for n, run in enumerate(runs) if votes[run.fingerprint] == most), 0)
+        return Trial(repairs[best], runs[best], trial)

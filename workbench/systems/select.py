@@ -1,6 +1,7 @@
 """Selection: trials grouped by equal results, the choice by scores, and self-consistency.
 
-A selector scores the trials, and `choose` makes the selection, so a selector of your own is a few lines:
+A selector scores the trials, and `choose` makes the selection, so a selector of your own is a few
+lines:
 
     def shortest(lab, context, trials):
         return wb.choose("shortest", context, trials, [-len(t.candidate.sql) for t in trials])
@@ -63,8 +64,9 @@ def choose(
 ) -> Selection:
     """The selection of the trial with the highest score.
 
-    Of equal scores a sound result goes before a suspect one, a result that more trials share before a rarer one, and
-    a draw decides the rest; the order of the trials never matters. A trial without a query is the last choice.
+    Of equal scores a sound result goes before a suspect one, a result that more trials share before
+    a rarer one, and a draw decides the rest; the order of the trials never matters. A trial without
+    a query is the last choice.
     """
     if len(scores) != len(trials):
         raise BadInputError(f"{len(scores)} scores for {len(trials)} trials: give one for each")

@@ -1,8 +1,8 @@
 """A system is a composition of small values, and `solve` runs them one after another.
 
-CHASE-SQL, CHESS and MAC-SQL differ in their steps, not in machinery. A step is a frozen dataclass of its
-hyper-parameters with a `__call__`. So a system's `repr` describes it, `print(system)` shows one step a line, and an
-ablation is `dataclasses.replace(system, fix=())`.
+CHASE-SQL, CHESS and MAC-SQL differ in their steps, not in machinery. A step is a frozen dataclass
+of its hyper-parameters with a `__call__`. So a system's `repr` describes it, `print(system)` shows
+one step a line, and an ablation is `dataclasses.replace(system, fix=())`.
 """
 
 import dataclasses
@@ -113,9 +113,11 @@ def rebuilt(value: T, change: Callable[[Any], Any]) -> T:
         return cast(T, tuple(rebuilt(part, change) for part in value))
     if not is_dataclass(value) or isinstance(value, type):
         return value
-    own = {f.name: getattr(value, f.name) for f in fields(value) if f.init and f.compare}
-    new = {name: rebuilt(part, change) for name, part in own.items()}
-    return cast(T, change(replace(value, **new) if new != own else value))
+    before = {f.name: getattr(value, f.name) for f in fields(value) if f.init and f.compare}
+    after = {name: rebuilt(part, change) for name, part in before.items()}
+    if after != before:
+        value = replace(value, **after)
+    return cast(T, change(value))
 
 
 def with_model(value: T, before: str, after: str) -> T:
@@ -136,8 +138,11 @@ def brief(value: Any) -> str:
         return str(name)
     if not is_dataclass(value):
         return f"{value!r:.60}"
-    own = {f: getattr(value, f.name) for f in fields(value) if f.repr}
-    shown = [f"{f.name}={brief(part)}" for f, part in own.items() if part not in (f.default, {})]
+    shown = []
+    for part in fields(value):
+        setting = getattr(value, part.name)
+        if part.repr and setting not in (part.default, {}):
+            shown.append(f"{part.name}={brief(setting)}")
     return f"{type(value).__name__}({', '.join(shown)})"
 
 
@@ -148,8 +153,9 @@ class Unsourced(Exception):  # noqa: N818  it says what is wrong, as in "unsourc
 def identity(value: Any) -> Any:
     """A system or step as JSON that differs where two steps do; raises `Unsourced`.
 
-    This package's own definitions count by name, since a hash of the package stands beside the identity. Others count
-    by the source of their file or of their notebook's cell, and by what they close over. What they call in another cell
+    This package's own definitions count by name, since a hash of the package stands beside the
+    identity. Others count by the source of their file or of their notebook's cell, and by what they
+    close over. What they call in another cell
     is not seen: run with `fresh=True` after editing it.
     """
     value = getattr(value, "__wrapped__", value)  # a function behind `lru_cache`

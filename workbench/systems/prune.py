@@ -1,0 +1,91 @@
+"""Pruning that several systems share: keep some columns of a schema, and ask about each of them (CHESS, filter_column)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from workbench import replies
+from workbench.errors import at_least
+from workbench.lab import Lab
+from workbench.sql.reading import quote
+from workbench.sql.texts import column_text, with_retrieved
+from workbench.types import Context, Schema, Table, lower_name
+
+Name = tuple[str, str]  # of a table and its column
+
+
+def keep(context: Context, columns: Iterable[Name]) -> Context:
+    """The context with these columns and the keys of their tables (CHESS, appendix A.3); unchanged if there are none."""
+    names = list(columns)
+    return replace(context, schema=context.schema.only(names)) if names else context
+
+
+def by_table(schema: Schema) -> Mapping[str, Sequence[str]]:
+    """The names of the schema's columns, for the readers of replies."""
+    return {table.name: [column.name for column in table.columns] for table in schema.tables}
+
+
+@dataclass(frozen=True)
+class FilterColumns:
+    """filter_column (CHESS, figure 10, appendix A.3): one call for each column asks whether it is relevant.
+
+    Primary and foreign keys always stay, and so does a column whose reply cannot be read.
+
+    group: how many columns a call asks about; 1 in the paper.
+    """
+
+    model: str
+    temperature: float = 0.0
+    group: int = 1
+
+    def __post_init__(self) -> None:
+        at_least(1, group=self.group)
+
+    def __call__(self, lab: Lab, context: Context) -> Context:
+        texts: dict[Name, str] = {}
+        for table in with_retrieved(context.schema, context.values).tables:
+            keys = _keys(table)
+            for column in table.columns:
+                if lower_name(column.name) not in keys:
+                    texts[table.name, column.name] = column_text(table.name, column)
+        ask = self._one_by_one if self.group == 1 else self._in_groups
+        irrelevant = ask(lab, context, texts)
+        return keep(context, [name for name in context.schema.columns() if name not in irrelevant])
+
+    def _one_by_one(self, lab: Lab, context: Context, texts: Mapping[Name, str]) -> set[Name]:
+        """The columns that are irrelevant, asked about in one call each."""
+        question = context.question
+        request = partial(lab.request, self, "prune/filter_column", question)
+        data: dict[str, Any] = {"question": question.text, "hint": question.evidence}
+        requests = [request(column=text, **data) for text in texts.values()]
+        answers = zip(texts, lab.ask_many(requests, replies.relevant), strict=True)
+        return {name for name, answer in answers if answer.value is False}
+
+    def _in_groups(self, lab: Lab, context: Context, texts: Mapping[Name, str]) -> set[Name]:
+        """The columns that are irrelevant, asked about in groups."""
+        names = list(texts)
+        groups = [names[n : n + self.group] for n in range(0, len(names), self.group)]
+        answers = lab.each(lambda group: self._of_group(lab, context, texts, group), groups)
+        return set[Name]().union(*answers)
+
+    def _of_group(
+        self, lab: Lab, context: Context, texts: Mapping[Name, str], group: Sequence[Name]
+    ) -> set[Name]:
+        quoted = {f"{quote(table)}.{quote(column)}": (table, column) for table, column in group}
+        read = partial(replies.relevant_columns, names=list(quoted))
+        question = context.question
+        columns = "\n\n".join(texts[name] for name in group)
+        data = {"question": question.text, "hint": question.evidence, "columns": columns}
+        prompt = "prune/filter_column_group"
+        answer = lab.ask(self, prompt, question, read, **data, count=len(group))
+        verdicts = answer.value or {}
+        return {quoted[text] for text, relevant in verdicts.items() if not relevant}
+
+
+def _keys(table: Table) -> set[str]:
+    """The names of the columns of a table's primary and foreign keys, as names are compared."""
+    names = [*table.primary_key]
+    for key in table.foreign_keys:
+        names += key.columns
+    return {lower_name(name) for name in names}
