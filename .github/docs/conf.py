@@ -5,7 +5,6 @@ between two pages, and nothing is written twice. The pages of prompts, experimen
 have a heading in this folder, and a section for each file or name is added while they are read.
 """
 
-import re
 import shutil
 from collections.abc import Iterator
 from importlib.metadata import version as version_of

@@ -25,8 +25,8 @@ from workbench.canonical import indented, plain
 from workbench.errors import BadInputError, naming
 from workbench.report import style
 from workbench.report.display import Html
-from workbench.report.style import runs, stamped
 from workbench.report.published import all_published
+from workbench.report.style import runs, stamped
 from workbench.report.tables import ResultTable, markdown
 
 VERDICTS = {True: "holds here", False: "does not hold here", None: "not judged: a parser answered"}
