@@ -1,6 +1,6 @@
 # The names of `import workbench as wb`. Type checkers and editors read them here, and so does `__init__.py`.
 from workbench.benchmarks.benchmark import open_benchmark as open_benchmark
-from workbench.benchmarks.benchmark import with_golds as with_golds
+from workbench.benchmarks.golds import with_golds as with_golds
 from workbench.benchmarks.predictions import candidates as candidates
 from workbench.benchmarks.predictions import read_predictions as read_predictions
 from workbench.benchmarks.predictions import write_predictions as write_predictions

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.benchmarks.benchmark import Benchmark, open_benchmark, with_golds
+from workbench.benchmarks.benchmark import Benchmark, open_benchmark
+from workbench.benchmarks.golds import with_golds
 from workbench.errors import BadInputError
 from workbench.sql.reading import normalise_text
 from workbench.types import Gold, Question

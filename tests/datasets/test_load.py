@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from workbench.benchmarks.benchmark import lacking, open_benchmark, size, some
+from workbench.benchmarks.benchmark import open_benchmark, size, some
+from workbench.benchmarks.check import missing
 from workbench.errors import BadInputError
 from workbench.types import Gold, Question
 
@@ -85,8 +86,6 @@ def setting(name, value):
         (setting("SQL", 5), "SQL"),
         (setting("evidence", ["a"]), "evidence"),
         (setting("difficulty", 3), "difficulty"),
-        (setting("question_id", 2), "question_id"),
-        (setting("question_id", "2"), "question_id"),
         (setting("question_id", [1]), "question_id"),
     ],
 )
@@ -222,11 +221,15 @@ def test_what_a_folder_lacks_of_a_benchmark_is_named(tmp_path, tiny):
     tiny.write_bird(tmp_path / "bird")
     spider = tiny.write_spider(tmp_path / "spider")
     (spider / "database/pond/pond.sqlite").unlink()
-    assert lacking("bird-dev", tmp_path) == "no database_description of pond, shop, zoo"
+    few = "12 of 1,534 questions"
+    bare = "no database_description of pond, shop, zoo"
+    assert missing("bird-dev", tmp_path) == [few, bare]
     for db_id in ("pond", "shop", "zoo"):
         (tmp_path / "bird/dev_databases" / db_id / "database_description").mkdir()
-    assert lacking("bird-dev", tmp_path) == ""
-    assert "is no database pond" in lacking("spider-dev", tmp_path)
+    assert missing("bird-dev", tmp_path) == [few]
+    left_out, too_few = missing("spider-dev", tmp_path)
+    assert "is no database pond" in left_out
+    assert too_few == "12 of 1,034 questions"
     (spider / "tables.json").unlink()
-    assert "tables.json: No such file" in lacking("spider-dev", tmp_path)
-    assert "no train.json with databases" in lacking("bird-train", tmp_path)
+    assert "tables.json: No such file" in missing("spider-dev", tmp_path)[0]
+    assert "no train.json with databases" in missing("bird-train", tmp_path)[0]

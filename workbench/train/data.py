@@ -18,7 +18,8 @@ import numpy as np
 import orjson
 from pydantic import BaseModel
 
-from workbench.benchmarks.benchmark import Benchmark, Filled, read_items
+from workbench.benchmarks.benchmark import Benchmark
+from workbench.benchmarks.files import Filled, read_items
 from workbench.errors import BadInputError, at_least, naming
 from workbench.evaluate.ex import ex_verdicts
 from workbench.lab import Lab
