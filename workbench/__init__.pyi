@@ -4,12 +4,14 @@ from workbench.benchmarks.golds import with_golds as with_golds
 from workbench.benchmarks.predictions import candidates as candidates
 from workbench.benchmarks.predictions import read_predictions as read_predictions
 from workbench.benchmarks.predictions import write_predictions as write_predictions
+from workbench.evaluate.audit import undetermined as undetermined
 from workbench.evaluate.judge import by_feature as by_feature
 from workbench.evaluate.judge import gold_candidates as gold_candidates
 from workbench.evaluate.judge import judge as judge
 from workbench.evaluate.linking import AroundGold as AroundGold
 from workbench.evaluate.linking import linking_by_stage as linking_by_stage
 from workbench.evaluate.linking import literals as literals
+from workbench.evaluate.stats import decide as decide
 from workbench.evaluate.stats import holm as holm
 from workbench.explorer import explore as explore
 from workbench.explorer.compare import compare as compare
@@ -73,6 +75,7 @@ from workbench.systems.system import System as System
 from workbench.systems.system import solve as solve
 from workbench.train.data import examples_of as examples_of
 from workbench.train.data import training_examples as training_examples
+from workbench.train.rewards import execution_reward as execution_reward
 from workbench.types import Candidate as Candidate
 from workbench.types import Context as Context
 from workbench.types import Example as Example

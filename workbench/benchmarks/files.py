@@ -74,7 +74,7 @@ class _Entry(BaseModel):
     primary_keys: list[int | list[int]]
     foreign_keys: list[tuple[int, int]]
 
-    def schema(self) -> Schema:
+    def as_schema(self) -> Schema:
         """Return the schema; an IndexError or ValueError says that the numbers do not fit."""
         columns: list[list[Column]] = [[] for _ in self.tables]
         for (table, name), kind in zip(self.columns, self.types, strict=True):
@@ -105,7 +105,7 @@ def read_spider_schemas(path: Path) -> dict[str, Schema]:
     schemas = {}
     for number, item in enumerate(read_items(path, dict[str, Any])):
         try:
-            schema = _Entry.model_validate(item).schema()
+            schema = _Entry.model_validate(item).as_schema()
         except (ValueError, IndexError) as error:
             why = f"not a schema in Spider's form ({_first_line(error)})"
             raise BadInputError(f"{path}, item {number}: {why}") from error

@@ -32,7 +32,7 @@ class _Rule(BaseModel):
     """How a question is judged: the columns that count, of all its files or of each one, and whether order does not."""
 
     key: Filled = Field(alias="instance_id")
-    columns: list[int] | list[list[int]] = Field(alias="condition_cols")
+    columns: list[int | list[int]] = Field(alias="condition_cols")
     ignore_order: bool
 
 
@@ -72,7 +72,12 @@ def _results(gold: Path, rule: _Rule) -> Iterator[StoredResult]:
     if not files:
         raise BadInputError(f"{folder}: it has no {rule.key}.csv and no {rule.key}_a.csv")
     for number, file in enumerate(files):
-        columns = rule.columns
-        if columns and isinstance(columns[0], list):
-            columns = columns[number]
-        yield StoredResult(read_text(file), tuple(columns), ordered=not rule.ignore_order)
+        columns = rule.columns[number : number + 1] if _of_each_file(rule) else rule.columns
+        counted: list[int] = []
+        for column in columns:
+            counted += column if isinstance(column, list) else [column]
+        yield StoredResult(read_text(file), tuple(counted), ordered=not rule.ignore_order)
+
+
+def _of_each_file(rule: _Rule) -> bool:
+    return any(isinstance(column, list) for column in rule.columns)

@@ -22,7 +22,7 @@ COMMANDS = {
     "reproduce": ("run", "Run an experiment's notebooks."),
     "run": ("run", "Run a system over a benchmark."),
     "trace": ("run", "Show the SQL and calls behind a number."),
-    "train": ("evaluate", "Export chats to fine-tune a model, and tune one."),
+    "train": ("train", "Export chats to fine-tune a model, and tune one."),
 }
 
 

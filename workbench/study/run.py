@@ -221,7 +221,7 @@ def run_tables(benchmark: Benchmark, records: Mapping[str, QuestionRecords],
             | {name: answer[name] for name in _NO_ANSWER}
             | {"oracle": any(correct), "adversary": bool(correct) and all(correct)}
             | {"candidates": len(rows), "groups": len({*groups} - {-1})}
-            | {"gold_failed": not right[golds[key]]}
+            | {"gold_failed": not (right[golds[key]] or benchmark.golds[key].results)}
             | {name: made["cost"][name] + choice["cost"][name] for name in _COST}
         )
     return pd.DataFrame(trials), pd.DataFrame(questions)
