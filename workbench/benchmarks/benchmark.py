@@ -80,11 +80,19 @@ class Benchmark:
         return content_hash("questions", [self.questions, golds])
 
 
-def _hashed(gold: Gold) -> dict[str, Any]:
-    """The fields of a gold that identify it; those of further answers only where there are any."""
-    query = {"question_id": gold.question_id, "sql": gold.sql, "difficulty": gold.difficulty}
-    further = {"others": gold.others, "results": gold.results}
-    return query | further if gold.others or gold.results else query
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """What of a gold is hashed where it is one query, as it was before there were other answers."""
+
+    question_id: str
+    sql: str
+    difficulty: str
+
+
+def _hashed(gold: Gold) -> Gold | _Query:
+    if gold.others or gold.results:
+        return gold
+    return _Query(gold.question_id, gold.sql, gold.difficulty)
 
 
 def some(questions: Sequence[Question], limit: float | None) -> list[Question]:

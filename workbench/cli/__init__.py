@@ -15,7 +15,7 @@ from workbench.terminal import VisibleStream, exit_code, stop_on_signals
 # The module of each command, and its line of help, for which the module is not imported.
 COMMANDS = {
     "ask": ("ask", "Answer a question about a database."),
-    "cache": ("data", "Count, export and merge cached model calls."),
+    "cache": ("cache", "Count, export and merge cached model calls."),
     "data": ("data", "List benchmarks, or check one or a folder of them."),
     "evaluate": ("evaluate", "Judge files of predictions."),
     "init": ("data", "Copy the notebooks and experiments into a folder."),
