@@ -169,6 +169,39 @@ def test_a_file_of_ones_own_is_in_birds_or_in_spiders_form(tmp_path, tiny):
         open_benchmark(str(path), tmp_path / "data" / "databases" / "zoo")
 
 
+def test_ids_that_a_file_gives_twice_get_a_suffix_and_are_told_once(tmp_path, tiny):
+    items = tiny.bird_items()
+    items[7]["question_id"] = items[8]["question_id"] = 3
+    root = tiny.write_bird(tmp_path, "mini_dev_sqlite.json", items=items)
+    with pytest.warns(UserWarning, match="3 became 3 and 3-2 and 3-3") as told:
+        mini = open_benchmark("mini-dev", root)
+    assert len(told) == 1
+    asked = {question.id: question.text for question in mini.questions}
+    assert asked["3-2"] == "shop, question 3?"
+    assert list(mini.golds) == ["0", "1", "2", "3", "4", "5", "6", "3-2", "3-3", "9", "10", "11"]
+
+
+def test_a_file_of_ones_own_is_judged_by_exact_match_where_tables_json_is_beside_it(tmp_path, tiny):
+    root = tiny.write_spider(tmp_path / "spider")
+    path = tmp_path / "dk.json"
+    path.write_text(json.dumps(tiny.spider_items()))
+    assert set(open_benchmark(str(path), root).schemas) == {"zoo", "shop", "pond"}
+    (root / "tables.json").rename(tmp_path / "tables.json")
+    assert set(open_benchmark(str(path), root / "database").schemas) == {"zoo", "shop", "pond"}
+    (tmp_path / "tables.json").write_text(json.dumps(tiny.tables_json()[:1]))
+    with pytest.warns(UserWarning, match="does not describe pond, shop: no exact match for dk"):
+        assert open_benchmark(str(path), root / "database").schemas == {}
+
+
+def test_an_item_may_have_several_queries_and_the_fingerprint_tells(tmp_path, tiny):
+    items = tiny.bird_items()
+    before = open_benchmark("bird", tiny.write_bird(tmp_path / "one", items=items))
+    items[0]["SQL"] = [items[0]["SQL"], "SELECT 4"]
+    after = open_benchmark("bird", tiny.write_bird(tmp_path / "two", items=items))
+    assert after.golds["0"].queries == (before.golds["0"].sql, "SELECT 4")
+    assert after.fingerprint() != before.fingerprint()
+
+
 @pytest.fixture
 def benchmark(tmp_path, tiny):
     return open_benchmark("bird", tiny.write_bird(tmp_path / "dev"))

@@ -68,7 +68,8 @@ def _findings(sql: str, ran: dict[str, Execution]) -> dict[str, str]:
     for probe in probes(sql):
         rows = ran[probe.sql].rows  # none if the part does not run alone
         found = _ranked(probe, rows) if isinstance(probe, Ranking) else _compared(probe, rows)
-        findings |= dict(found)
+        for finding, evidence in found:
+            findings.setdefault(finding, evidence)
     return findings
 
 
