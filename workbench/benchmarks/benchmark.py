@@ -1,9 +1,10 @@
 """Benchmarks: questions, gold queries apart from them, and a folder of databases.
 
-BIRD and Spider are read as unpacked from their archives, Spider2-lite from its repository; the bundled benchmark has
-eight databases written for this project, in BIRD's layout; and a user may give a file. An item without an id, as in
-BIRD's train split and in Spider, has its position as id. An id that a file gives twice, as the first release of BIRD's
-mini-dev does, gets a suffix: 137 and 137-2.
+BIRD and Spider are read as unpacked from their archives, Spider2-lite from its repository; the
+bundled benchmark has eight databases written for this project, in BIRD's layout; and a user may
+give a file. An item without an id, as in BIRD's train split and in Spider, has its position as
+id. An id that a file gives twice, as the first release of BIRD's mini-dev does, gets a suffix:
+137 and 137-2.
 """
 
 import json
@@ -23,7 +24,10 @@ from workbench.errors import BadInputError
 from workbench.types import Gold, Question, Schema
 
 Sense = Literal["bird", "spider"]
-"""Whose execution accuracy: `evaluate.ex` says when two results are equal for BIRD, and when for Spider."""
+"""Whose execution accuracy.
+
+`evaluate.ex` says when two results are equal for BIRD, and when for Spider.
+"""
 _DB_ID = re.compile(r"(?!\.*$)[A-Za-z0-9_.\-]{1,128}")
 
 
@@ -32,7 +36,7 @@ class Benchmark:
     """Questions in the order of their file, and the gold queries that judge answers.
 
     sense: that of the benchmark's own leaderboard.
-    databases: the folder that holds `DB/DB.sqlite` for each db_id, or `DB.sqlite` where it is `flat`.
+    databases: the folder with `DB/DB.sqlite` for each db_id, or `DB.sqlite` where it is `flat`.
     schemas: those of Spider's tables.json, on which exact match is defined.
     every: all questions of the file, where `questions` are only some of them.
     repeated: the ids of the questions to which the file gives the same id, by that id.
@@ -57,7 +61,10 @@ class Benchmark:
         return folder / f"{db_id}.sqlite"
 
     def database(self, db_id: str) -> Path:
-        """Return the SQLite file of a database. A db_id is a plain name, so that it cannot lead out of the folder."""
+        """Return the SQLite file of a database.
+
+        A db_id is a plain name, so that it cannot lead out of the folder.
+        """
         if _DB_ID.fullmatch(db_id):
             path, folder = self._file(db_id), self.databases.resolve()
             if path.is_file() and path.resolve().is_relative_to(folder):
@@ -75,7 +82,7 @@ class Benchmark:
         return replace(self, questions=tuple(questions), every=self.every or self.questions)
 
     def fingerprint(self) -> str:
-        """Return a hash of questions and gold queries, which differ between releases of one benchmark."""
+        """Return a hash of questions and gold queries, which differ between releases."""
         golds = [_hashed(self.golds[question.id]) for question in self.questions]
         return content_hash("questions", [self.questions, golds])
 
@@ -98,8 +105,9 @@ def _hashed(gold: Gold) -> Gold | _Query:
 def some(questions: Sequence[Question], limit: float | None) -> list[Question]:
     """Return `limit` of the questions, spread evenly over their order; all questions if it is None.
 
-    A limit below 1 is a share of each database's questions, rounded down, but at least one question. With 0.1, as many
-    of BIRD dev's questions are drawn as CHESS draws for its Subsampled Development Set: 147 of 1,534 (section 4.1.1).
+    A limit below 1 is a share of each database's questions, rounded down, but at least one
+    question. With 0.1, as many of BIRD dev's questions are drawn as CHESS draws for its
+    Subsampled Development Set: 147 of 1,534 (section 4.1.1).
     """
     check_limit(limit)
     is_share = limit is not None and limit < 1
@@ -114,7 +122,7 @@ def some(questions: Sequence[Question], limit: float | None) -> list[Question]:
 
 
 def size(count: int, limit: float | None) -> int:
-    """Return the number of questions that a limit leaves of `count`, as if all were on one database."""
+    """Return the number of questions that a limit leaves of `count` on one database."""
     if limit is None:
         return count
     return min(int(limit), count) if limit >= 1 else max(1, int(count * limit + 1e-9))
@@ -134,7 +142,10 @@ _DATA = Path(__file__).with_name("bundled_data")
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A benchmark as it is known before its files are read; one without `url` comes with the workbench."""
+    """A benchmark as it is known before its files are read.
+
+    One without `url` comes with the workbench.
+    """
 
     files: tuple[str, ...]
     databases: str
@@ -172,16 +183,22 @@ _ALIASES = {
 
 
 def benchmark_name(name: str) -> str:
-    """Return the name in BENCHMARKS of a name or an alias, the path of a JSON file as it is, and "" for another name."""
+    """Return the name in BENCHMARKS of a name or an alias, or "".
+
+    The path of a JSON file is returned as it is.
+    """
     known = _ALIASES.get(name, name)
     return known if known in BENCHMARKS or name.endswith(".json") else ""
 
 
 def open_benchmark(name: str, root: str | Path | None = None) -> Benchmark:
-    """Open the benchmark of that name, whose files are in `root`; a bundled benchmark needs no `root`.
+    """Open the benchmark of that name, whose files are in `root`.
 
-    A name that ends in .json is the path of a user's own benchmark in BIRD's or Spider's fields, and `root` the folder
-    of its databases. Questions about missing databases are left out, with a warning that names the databases.
+    A bundled benchmark needs no `root`.
+
+    A name that ends in .json is the path of a user's own benchmark in BIRD's or Spider's fields,
+    and `root` the folder of its databases. Questions about missing databases are left out, with a
+    warning that names the databases.
 
     >>> benchmark = wb.open_benchmark("bundled-dev")
     >>> len(benchmark.questions), benchmark.questions[13].text
@@ -242,7 +259,10 @@ def _undescribed(benchmark: Benchmark) -> list[str]:
 
 
 def _users(path: Path, root: Path) -> Benchmark:
-    """A file of a user's own, such as Spider-Syn's and Spider-DK's; tables.json beside it, or in `root`, is read."""
+    """A file of a user's own, such as Spider-Syn's and Spider-DK's.
+
+    Tables.json beside it, or in `root`, is read.
+    """
     is_spiders = all("query" in item for item in read_items(path, dict[str, Any]))
     files = (file for depth in ("*/*", "*/*/*") for file in root.glob(f"{depth}.sqlite"))
     databases = next((file.parents[1] for file in files), root)
@@ -303,7 +323,8 @@ def _read(name: str, sense: Sense, databases: Path, *paths: Path) -> Benchmark:
 def _locate(root: Path, release: Release, name: str) -> tuple[Path, Path]:
     """The file and the folder of databases beside it, in `root` or at most two folders below.
 
-    Some tools unpack a folder into one of its own name. A file without these databases may be another benchmark's.
+    Some tools unpack a folder into one of its own name. A file without these databases may be
+    another benchmark's.
     """
     file, folder = release.files[0], release.databases
     for depth in ("", "*/", "*/*/"):
@@ -331,7 +352,10 @@ def bundled_splits() -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """A fault that a bundled question has on purpose, as real benchmarks have them; `sql` is right where a query can be."""
+    """A fault that a bundled question has on purpose, as real benchmarks have them.
+
+    `sql` is right where a query can be.
+    """
 
     question_id: str
     kind: str

@@ -10,7 +10,7 @@ from workbench.sql.schema import describe, read_schema
 
 
 def missing(name: str, folder: Path) -> list[str]:
-    """Return what the folder lacks of a benchmark, or the error with which `open_benchmark` refuses it."""
+    """Return what the folder lacks of a benchmark, or the error of `open_benchmark`."""
     with warnings.catch_warnings(record=True, action="always") as told:
         try:
             benchmark = open_benchmark(name, folder)
@@ -20,7 +20,10 @@ def missing(name: str, folder: Path) -> list[str]:
 
 
 def incomplete(benchmark: Benchmark) -> Iterator[str]:
-    """Yield what a benchmark has less than its release: questions, and BIRD's descriptions of columns."""
+    """Yield what a benchmark has less than its release.
+
+    Questions, and BIRD's descriptions of columns.
+    """
     release = BENCHMARKS.get(benchmark.name)
     if not release:
         return

@@ -1,4 +1,7 @@
-"""Read the files that people have: text in the encodings that spreadsheets write, JSON, JSON lines, and lists of items."""
+"""Read the files that people have.
+
+Text in the encodings that spreadsheets write, JSON, JSON lines, and lists of items.
+"""
 
 import json
 import re
@@ -64,7 +67,10 @@ def read_items(path: Path, model: type[_Model]) -> list[_Model]:
 
 
 class _Entry(BaseModel):
-    """A database in Spider's tables.json. Columns are numbered; column 0 is `*` and belongs to table -1."""
+    """A database in Spider's tables.json.
+
+    Columns are numbered; column 0 is `*` and belongs to table -1.
+    """
 
     db_id: str
     tables: list[str] = Field(alias="table_names_original")

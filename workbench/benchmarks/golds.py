@@ -39,11 +39,14 @@ class _Revised(BaseModel, strict=True):
 
 
 def with_golds(benchmark: Benchmark, file: str | Path) -> Benchmark:
-    """Return another benchmark: the questions that a JSON list names, with the gold queries, texts and hints of the list.
+    """Return another benchmark.
 
-    An item names its question by `question_id`, or by the `db_id` and the original text, as Spider-Syn does. Items
-    about other questions are left out; a warning counts those whose database the benchmark has. Arcwise-Plat, later
-    releases of BIRD and mini-dev, Spider-Syn and Spider-DK are read as they are published.
+    The questions that a JSON list names, with the gold queries, texts and hints of the list.
+
+    An item names its question by `question_id`, or by the `db_id` and the original text, as
+    Spider-Syn does. Items about other questions are left out; a warning counts those whose database
+    the benchmark has. Arcwise-Plat, later releases of BIRD and mini-dev, Spider-Syn and Spider-DK
+    are read as they are published.
 
     >>> import pathlib
     >>> _ = pathlib.Path("mine.json").write_text('[{"question_id": 13, "SQL": "SELECT 1"}]')
@@ -80,8 +83,8 @@ def _keys(path: Path, items: Sequence[_Revised], benchmark: Benchmark) -> list[s
     places = [n for n, item in enumerate(items) if item.db_id in databases]
     stated = [(items[n].db_id, " ".join(items[n].original.split())) for n in places]
     asked = [(question.db_id, " ".join(question.text.split())) for question in every]
-    # Spider-Syn corrects some of the original questions. If all databases and most texts are equal at the same place,
-    # item n of the benchmark's databases is about question n.
+    # Spider-Syn corrects some of the original questions. If all databases and most texts are equal
+    # at the same place, item n of the benchmark's databases is about question n.
     equal = sum(a == b for a, b in zip(stated, asked, strict=False))
     same_databases = [db_id for db_id, _ in stated] == [db_id for db_id, _ in asked]
     if same_databases and 2 * equal > len(asked):

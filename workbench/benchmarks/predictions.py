@@ -1,10 +1,13 @@
-r"""Predictions of any system: read as a frame (question_id, generator, sample, sql), and written in the same forms.
+r"""Predictions of any system.
 
-The forms are BIRD's JSON (`{"0": "SQL\t----- bird -----\tdb_id"}`), Spider's lines (`SQL` or `SQL<TAB>db_id`), JSON
-lines, JSON lists and CSV, DIN-SQL's among them. A prediction belongs to the question with its id; in a file without ids,
-to the one with its database and text, or else, as in a file whose keys are all positions, to the question at its
-position. A database or a text in the file has to be the question's; where it states none, SQL that fits only the database
-of a question next to it shows that a line is missing.
+Read as a frame (question_id, generator, sample, sql), and written in the same forms.
+
+The forms are BIRD's JSON (`{"0": "SQL\t----- bird -----\tdb_id"}`), Spider's lines (`SQL` or
+`SQL<TAB>db_id`), JSON lines, JSON lists and CSV, DIN-SQL's among them. A prediction belongs to
+the question with its id; in a file without ids, to the one with its database and text, or else,
+as in a file whose keys are all positions, to the question at its position. A database or a text
+in the file has to be the question's; where it states none, SQL that fits only the database of a
+question next to it shows that a line is missing.
 """
 
 import csv
@@ -54,10 +57,13 @@ _TABLES = re.compile(r"\b(?:from|join)\s+[\"`\[]?(\w+)", re.IGNORECASE)
 
 
 def read_predictions(benchmark: Benchmark, *paths: str | Path) -> pd.DataFrame:
-    """Read the predictions of the files; a folder stands for its prediction files, that of a run for the run's answers alone.
+    """Read the predictions of the files.
 
-    The generator of a prediction is its field `generator`, or else the name of its file. A question without a prediction
-    has no row. Lines of SQL must answer all questions; an empty line is an empty answer.
+    A folder stands for its prediction files, that of a run for the run's answers alone.
+
+    The generator of a prediction is its field `generator`, or else the name of its file. A question
+    without a prediction has no row. Lines of SQL must answer all questions; an empty line is an
+    empty answer.
 
     >>> pathlib.Path("mine.json").write_text('{"13": "SELECT 7"}') and None
     >>> wb.read_predictions(wb.open_benchmark("bundled-dev"), "mine.json").to_dict("records")
@@ -81,10 +87,11 @@ def read_predictions(benchmark: Benchmark, *paths: str | Path) -> pd.DataFrame:
 
 
 def write_predictions(path: str | Path, frame: pd.DataFrame) -> None:
-    """Write predictions in the form that the path's ending names: .json (BIRD's), .sql (Spider's), .jsonl or .csv.
+    """Write predictions as .json (BIRD's form), .sql (Spider's), .jsonl or .csv.
 
-    BIRD's form and Spider's hold one answer a question and its database, the frame's column `db_id`. For Spider's form
-    the frame has a row for each question of the benchmark, in the benchmark's order.
+    BIRD's form and Spider's hold one answer a question and its database, the frame's column
+    `db_id`. For Spider's form the frame has a row for each question of the benchmark, in the
+    benchmark's order.
     """
     path = Path(path)
     if path.suffix == ".jsonl":
@@ -113,9 +120,12 @@ def candidates(predictions: pd.DataFrame) -> dict[str, tuple[Candidate, ...]]:
 
 
 def _text(value: Any) -> str:
-    """The text of a field. Half of a surrogate pair, which no file can hold, becomes a question mark."""
+    """The text of a field.
+
+    Half of a surrogate pair, which no file can hold, becomes a question mark.
+    """
     if isinstance(value, dict | list):
-        raise ValueError("expected a text")  # noqa: TRY004  pydantic reports it with the field's name
+        raise ValueError("expected a text")  # noqa: TRY004  pydantic names the field
     return str(value).strip().encode("utf-8", "replace").decode()
 
 
@@ -136,7 +146,8 @@ class _Entry(BaseModel):
     @classmethod
     def _in_lower_case(cls, record: Any) -> Any:
         if not isinstance(record, dict):
-            raise ValueError(f"expected an object with question_id and SQL, not {record!r:.80}")  # noqa: TRY004
+            wanted = "expected an object with question_id and SQL"
+            raise ValueError(f"{wanted}, not {record!r:.80}")  # noqa: TRY004
         fields = {str(name).strip().lower(): value for name, value in record.items()}
         empty = {name: "" for name, value in fields.items() if value is None}
         return fields | empty | {"sample": fields.get("sample") or 0}
@@ -168,47 +179,67 @@ def _entries(path: Path, records: Iterable[Any]) -> list[_Entry]:
 
 
 def _read(benchmark: Benchmark, path: Path) -> pd.DataFrame:
-    """The frame of a file's entries; the error names the first entry that does not fit its question."""
-    text = read_text(path)
-    every = benchmark.every or benchmark.questions
-    try:
-        if path.suffix.lower() == ".csv":
-            records, are_lines = _csv_records(text), False
-        elif text.lstrip()[:1] in {"{", "["}:
-            records, are_lines = _json_records(read_json(path, text)), False
-        else:
-            records, are_lines = _lines(text, {question.db_id for question in every}), True
-    except (ValueError, csv.Error) as error:
-        raise BadInputError(f"{path}: not predictions: {error}") from error
+    """The frame of a file's entries.
+
+    The error names the first entry that does not fit its question.
+    """
+    records, are_lines = _records(benchmark, path)
     entries = _entries(path, records)
-    positions = [str(n) for n in range(len(every))]
+    every = benchmark.every or benchmark.questions
     keys = {entry.question_id for entry in entries}
-    are_positions = keys == {*positions} and not keys <= {question.id for question in every}
-    by_position = are_lines or are_positions
+    positions = {str(n) for n in range(len(every))}
+    by_position = are_lines or (keys == positions and not keys <= {q.id for q in every})
+    if by_position and len(entries) == len(benchmark.questions):
+        every = benchmark.questions
     if by_position:
-        if len(entries) == len(benchmark.questions):
-            every = benchmark.questions
-        asked: list[Question | None] = _by_position(path, benchmark, every, entries)
+        asked = _by_position(path, benchmark, every, entries)
     elif keys == {""} and all(entry.question for entry in entries):
         asked = _by_text(every, entries)
     else:
         known = {question.id: question for question in every}
         asked = [known.get(entry.question_id) for entry in entries]
-    rows: dict[tuple[str, str, int], str] = {}
-    generator = path.name.removesuffix(ANSWERS).removesuffix(path.suffix)
-    for number, (entry, question) in enumerate(zip(entries, asked, strict=True), 1):
-        wrong = _misfit(benchmark, entry, question, keys)
-        if question:
-            row = (question.id, entry.generator or generator, entry.sample)
-            if row in rows and not wrong:
-                wrong = f"a second answer to {_about(benchmark, question)}; number several in a field sample"
-            rows[row] = entry.sql
-        if wrong:
-            raise BadInputError(f"{path}, entry {number}: {wrong}")
+    rows = _rows(benchmark, path, entries, asked)
     if not rows or (by_position and len(rows) != len(every)):
         counts = f"{len(rows)} entries for the {len(every)} questions of {benchmark.name}"
         raise BadInputError(f"{path}: {counts}; without ids there must be one for each")
     return pd.DataFrame([(*row, sql) for row, sql in rows.items()], columns=COLUMNS)
+
+
+def _records(benchmark: Benchmark, path: Path) -> tuple[list[Any], bool]:
+    """The records of a file, and whether they are lines of SQL, which have no ids."""
+    text = read_text(path)
+    try:
+        if path.suffix.lower() == ".csv":
+            return _csv_records(text), False
+        if text.lstrip()[:1] in {"{", "["}:
+            return _json_records(read_json(path, text)), False
+    except (ValueError, csv.Error) as error:
+        raise BadInputError(f"{path}: not predictions: {error}") from error
+    every = benchmark.every or benchmark.questions
+    return _lines(text, {question.db_id for question in every}), True
+
+
+def _rows(
+    benchmark: Benchmark,
+    path: Path,
+    entries: Sequence[_Entry],
+    asked: Sequence[Question | None],
+) -> dict[tuple[str, str, int], str]:
+    """The SQL of each question, generator and sample."""
+    rows: dict[tuple[str, str, int], str] = {}
+    keys = {entry.question_id for entry in entries}
+    generator = path.name.removesuffix(ANSWERS).removesuffix(path.suffix)
+    for number, (entry, question) in enumerate(zip(entries, asked, strict=True), 1):
+        wrong = _misfit(benchmark, entry, question, keys)
+        if question and not wrong:
+            row = (question.id, entry.generator or generator, entry.sample)
+            if row not in rows:
+                rows[row] = entry.sql
+                continue
+            wrong = f"a second answer to {_about(benchmark, question)}"
+            wrong += "; number several in a field sample"
+        raise BadInputError(f"{path}, entry {number}: {wrong}")
+    return rows
 
 
 def _about(benchmark: Benchmark, question: Question) -> str:
@@ -235,7 +266,10 @@ def _misfit(benchmark: Benchmark, entry: _Entry, question: Question | None, keys
 
 
 def _by_text(every: Sequence[Question], entries: Sequence[_Entry]) -> list[Question | None]:
-    """The question with each entry's text, on its database if it names one; a few questions are asked twice."""
+    """The question with each entry's text, on its database if it names one.
+
+    A few questions are asked twice.
+    """
     waiting: dict[tuple[str, str], list[Question]] = {}
     for question in every:
         text = " ".join(question.text.split())
@@ -244,7 +278,8 @@ def _by_text(every: Sequence[Question], entries: Sequence[_Entry]) -> list[Quest
     asked: list[Question | None] = []
     for entry in entries:
         questions = waiting.get((entry.db_id, " ".join(entry.question.split())), [])
-        # The last of them is answered by all further entries, which are then told apart by `sample`.
+        # The last of them is answered by all further entries, which are then told apart by
+        # `sample`.
         asked.append(questions.pop(0) if len(questions) > 1 else next(iter(questions), None))
     return asked
 

@@ -1,7 +1,8 @@
-"""Spider2-lite's questions on SQLite, read from the repository of Spider2 or from a folder of the same files.
+"""Spider2-lite's questions on SQLite, from Spider2's repository or a folder of its files.
 
-A gold answer is one or several CSV files, of which some columns count; `evaluate.stored` has the rule. The document that
-a question names as external knowledge is its hint. Of most questions no gold query is published.
+A gold answer is one or several CSV files, of which some columns count; `evaluate.stored` has the
+rule. The document that a question names as external knowledge is its hint. Of most questions no
+gold query is published.
 """
 
 from collections.abc import Iterator
@@ -29,7 +30,10 @@ class _Item(BaseModel):
 
 
 class _Rule(BaseModel):
-    """How a question is judged: the columns that count, of all its files or of each one, and whether order does not."""
+    """How a question is judged.
+
+    The columns that count, of all its files or of each one, and whether order does not.
+    """
 
     key: Filled = Field(alias="instance_id")
     columns: list[int | list[int]] = Field(alias="condition_cols")
@@ -66,7 +70,10 @@ def _folder(root: Path, places: tuple[str, ...]) -> Path:
 
 
 def _results(gold: Path, rule: _Rule) -> Iterator[StoredResult]:
-    """The stored results of a question: ID.csv, or ID_a.csv, ID_b.csv and so on, where several are right."""
+    """The stored results of a question.
+
+    ID.csv, or ID_a.csv, ID_b.csv and so on, where several are right.
+    """
     folder = gold / "exec_result"
     files = sorted(folder.glob(f"{rule.key}.csv")) or sorted(folder.glob(f"{rule.key}_*.csv"))
     if not files:

@@ -19,9 +19,10 @@ def cache() -> None:
 @cache.command()
 def info() -> None:
     """Count calls, tokens and dollars by prompt and model."""
-    select = "SELECT prompt, model, count(*), sum(input_tokens), sum(output_tokens), total(cost), sum(cost IS NULL)"
+    sums = "count(*), sum(input_tokens), sum(output_tokens), total(cost), sum(cost IS NULL)"
+    select = f"SELECT prompt, model, {sums} FROM calls GROUP BY 1, 2"
     with Cache() as store:
-        for prompt, model, *counts, cost, free in store.read(f"{select} FROM calls GROUP BY 1, 2"):
+        for prompt, model, *counts, cost, free in store.read(select):
             calls, read, written = (f"{count:,}" for count in counts)
             spent = f"{calls:>9} calls {read:>13} in {written:>11} out {dollars(cost, free)}"
             print(f"{prompt or '-':30} {model:30} {spent}")
@@ -40,7 +41,8 @@ def info() -> None:
 def export(file: Path, run: str, keys: str) -> None:
     """Write calls to FILE, as JSON lines with their whole requests.
 
-    `workbench reproduce NAME --from FILE --offline` replays them, and `workbench cache merge FILE` adds them to a cache.
+    `workbench reproduce NAME --from FILE --offline` replays them, and `workbench cache merge
+    FILE` adds them to a cache.
     """
     column, values = ("+model", load_experiment(run).asked) if run else ("key", keys.split())
     where = f"{column} IN (SELECT value FROM json_each(?))" if values else "1"

@@ -32,11 +32,12 @@ def data(context: click.Context) -> None:
 @click.argument("benchmark")
 @options.root
 def check(benchmark: str, root: Path | None) -> None:
-    """Run every gold query of a benchmark and read every description, or say which files a folder lacks.
+    """Run every gold query of a benchmark, or say which files a folder lacks.
 
-    BENCHMARK is a name, a JSON file of your own with --root for its databases, or the folder where benchmarks were
-    unpacked. Gold queries that the data does not decide are listed, with their evidence. The exit code is 1 where
-    something is missing, cannot be read or does not run.
+    BENCHMARK is a name, a JSON file of your own with --root for its databases, or the folder
+    where benchmarks were unpacked. Gold queries that the data does not decide are listed, with
+    their evidence. The exit code is 1 where something is missing, cannot be read or does not
+    run.
     """
     name = benchmark_name(benchmark)
     release = BENCHMARKS.get(name)
@@ -75,7 +76,8 @@ def _check_folder(folder: Path) -> bool:
 def init(folder: Path) -> None:
     """Copy the notebooks and the experiments that come with the workbench into FOLDER.
 
-    There, `workbench reproduce embedded` runs them, and `jupyter lab` opens them. Nothing is overwritten.
+    There, `workbench reproduce embedded` runs them, and `jupyter lab` opens them. Nothing is
+    overwritten.
     """
     for name in ("notebooks", "experiments"):
         shutil.copytree(shipped(name), folder / name, ignore=shutil.ignore_patterns("__*__*", ".*"))

@@ -61,7 +61,8 @@ def _metrics(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> d
     "--by",
     multiple=True,
     type=click.Choice(["difficulty", "db_id", "feature", "determined"]),
-    help="Add a table by this column: feature is a part of the gold query, such as a join; determined is whether the data decides the answer.",
+    help="Add a table by this column: feature is a part of the gold query; "
+    "determined is whether the data decides the answer.",
 )
 @click.option(
     "--metric",
@@ -76,7 +77,8 @@ def _metrics(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> d
     "runs",
     type=click.IntRange(1),
     metavar="RUNS",
-    help="Add VES and R-VES: the best of five repeats, in each of which a right answer and gold are timed so often (BIRD: 100).",
+    help="Add VES and R-VES: the best of five repeats, in each of which a right answer "
+    "and gold are timed so often (BIRD: 100).",
 )
 @click.option(
     "--suite",
@@ -99,13 +101,14 @@ def evaluate(
 ) -> None:
     """Judge files of predictions, and compare them, the best first.
 
-    BENCHMARK is a name that `workbench data` lists, or a JSON file of your own, with --root the folder of its
-    databases. FILE has predictions, or is a folder of such files.
+    BENCHMARK is a name that `workbench data` lists, or a JSON file of your own, with --root the
+    folder of its databases. FILE has predictions, or is a folder of such files.
 
-    Numbers are in percent, and intervals are clustered by database. ex_bird compares sets of rows. ex_spider compares
-    rows with their duplicates, under any order of the columns; it drops DISTINCT from both queries, and minds the order
-    of rows where gold has an ORDER BY. em is Spider's exact set match, soft_f1 that of BIRD's mini-dev. Comparisons are
-    of EX (BIRD); p_holm is adjusted for all of them. The exit code is 1 where a database is damaged.
+    Numbers are in percent, and intervals are clustered by database. ex_bird compares sets of
+    rows. ex_spider compares rows with their duplicates, under any order of the columns; it drops
+    DISTINCT from both queries, and minds the order of rows where gold has an ORDER BY. em is
+    Spider's exact set match, soft_f1 that of BIRD's mini-dev. Comparisons are of EX (BIRD);
+    p_holm is adjusted for all of them. The exit code is 1 where a database is damaged.
     """
     if save:
         options.check_writable(save, *files, *golds.values(), benchmark)
@@ -123,11 +126,9 @@ def evaluate(
             verdicts["suite"] = suite_verdicts(judged, pairs, suite, executor)
         summary = judging.summarise(verdicts, metrics=list(metrics))
         if runs:
-            right = verdicts.assign(correct=verdicts["ex_bird"] > 0)
-            scored = timed(judged, right, executor, "time", runs).groupby("generator")
-            summary = summary.join(100 * scored[["ves", "r_ves"]].mean(), on="generator")
-        title = f"{judged.name}: {len(judged.questions)} questions ({judged.fingerprint()[:22]})\n"
-        _show(title, summary)
+            summary = summary.join(_efficiency(judged, verdicts, executor, runs), on="generator")
+        title = f"{judged.name}: {len(judged.questions)} questions ({judged.fingerprint()[:22]})"
+        _show(f"{title}\n", summary)
         _compare(verdicts, against or summary["generator"][0], list(summary["generator"]))
         for name in by:
             sliced = _sliced(verdicts, judged, name, executor)
@@ -135,12 +136,25 @@ def evaluate(
         for name, other in revised.items():
             again = judging.judge(other, predictions, executor, metrics)
             _show(f"\nunder the golds {name}", judging.summarise(again, metrics=list(metrics)))
-    failed = verdicts[verdicts["gold_error"] != ""].drop_duplicates("question_id")
-    for key, error in zip(failed["question_id"], failed["gold_error"], strict=True):
-        print(f"\nthe gold query of question {key} failed: {error}")
+    _show_failed_golds(verdicts)
     if save:
         _save(verdicts, save)
     sys.exit(len(judged.questions) < len(opened.questions))
+
+
+def _efficiency(
+    judged: Benchmark, verdicts: pd.DataFrame, executor: Executor, runs: int
+) -> pd.DataFrame:
+    """VES and R-VES of each generator, in percent."""
+    right = verdicts.assign(correct=verdicts["ex_bird"] > 0)
+    scored = timed(judged, right, executor, "time", runs).groupby("generator")
+    return 100 * scored[["ves", "r_ves"]].mean()
+
+
+def _show_failed_golds(verdicts: pd.DataFrame) -> None:
+    failed = verdicts[verdicts["gold_error"] != ""].drop_duplicates("question_id")
+    for key, error in zip(failed["question_id"], failed["gold_error"], strict=True):
+        print(f"\nthe gold query of question {key} failed: {error}")
 
 
 def _show(title: str, table: pd.DataFrame) -> None:

@@ -77,9 +77,10 @@ def pairs(
 ) -> _Made:
     """Export chats to fine-tune a selection model.
 
-    Each chat has a right and a wrong candidate of FILE, which has predictions or is a folder of such files. Where no
-    candidate is right, the system's generators are asked with the gold query as a hint; where there still is none,
-    --gold takes the gold query. Use a training split.
+    Each chat has a right and a wrong candidate of FILE, which has predictions or is a folder of
+    such files. Where no candidate is right, the system's generators are asked with the gold
+    query as a hint; where there still is none, --gold takes the gold query. Use a training
+    split.
     """
     pool = candidates(read_predictions(benchmark, *files))
     return Pairs(options.make_system(system, model), **given)(lab, benchmark, pool), "pairs"
@@ -90,8 +91,8 @@ def pairs(
 def generator(benchmark: Benchmark, lab: Lab, model: str, wrong: int) -> _Made:
     """Export chats to fine-tune a generator (CHESS, appendix B).
 
-    Each chat has a gold query and a partly wrong schema, with --wrong wrong columns for each right one. --model finds
-    keywords. Use a training split.
+    Each chat has a gold query and a partly wrong schema, with --wrong wrong columns for each
+    right one. --model finds keywords. Use a training split.
     """
     return NoisySchema(chess_ir_ss_cg(model).retrieve, wrong)(lab, benchmark), "questions"
 
@@ -101,8 +102,8 @@ def generator(benchmark: Benchmark, lab: Lab, model: str, wrong: int) -> _Made:
 def instructions(benchmark: Benchmark, lab: Lab, system: str, model: str) -> _Made:
     """Export chats to fine-tune a system's agents.
 
-    The system answers the questions; the chats are the calls behind each right answer. A stopped run continues from
-    the cache. Use a training split.
+    The system answers the questions; the chats are the calls behind each right answer. A stopped
+    run continues from the cache. Use a training split.
     """
     talks = training.instructions(benchmark, options.make_system(system, model), lab)
     right, asked = len({talk.question_id for talk in talks}), len(benchmark.questions)
@@ -138,8 +139,8 @@ def rollouts(
 ) -> None:
     """Write prompts and replies of a system's generators with their verdicts, as JSON lines.
 
-    Each line has prompt and completion as messages, whether the reply's query is right, and the key of the call. Calls
-    that are cached are not asked again.
+    Each line has prompt and completion as messages, whether the reply's query is right, and the
+    key of the call. Calls that are cached are not asked again.
     """
     options.check_writable(out, benchmark)
     opened = open_benchmark(benchmark, root).limited(limit)
@@ -160,9 +161,10 @@ def rollouts(
 def lora(data: Path, model: str, out: Path, **given: Any) -> None:
     """Fine-tune a model by LoRA; needs the extra train.
 
-    DATA has chats in Hugging Face's form. The defaults are those of CHASE-SQL's judge; CHESS's generator takes --rank 128
-    --alpha 256 --epochs 2 --batch 32 --rate 1e-4 --four-bits, MAC-SQL's SQL-Llama --rate 2e-5 --batch 32 --steps 1000.
-    A stopped training goes on from its last epoch.
+    DATA has chats in Hugging Face's form. The defaults are those of CHASE-SQL's judge; CHESS's
+    generator takes --rank 128 --alpha 256 --epochs 2 --batch 32 --rate 1e-4 --four-bits,
+    MAC-SQL's SQL-Llama --rate 2e-5 --batch 32 --steps 1000. A stopped training goes on from its
+    last epoch.
     """
     losses = Lora(**given)(data, model, out)
     print(f"{out}: the adapter; losses {', '.join(f'{loss:.3f}' for loss in losses)}")

@@ -1,7 +1,10 @@
-"""Whether the data decides the gold answer: a LIMIT that cuts a tie, NULL sorted first, numbers treated as text.
+"""Whether the data decides the gold answer.
 
-Each finding comes with its evidence, and none is a verdict: a question with a tie may still have one sensible answer.
-A part of a query that does not run alone, such as a subquery that reads its outer query's row, is passed over.
+A LIMIT that cuts a tie, NULL sorted first, numbers treated as text.
+
+Each finding comes with its evidence, and none is a verdict: a question with a tie may still have
+one sensible answer. A part of a query that does not run alone, such as a subquery that reads its
+outer query's row, is passed over.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,9 +32,12 @@ _Found = Iterator[tuple[str, str]]  # findings and their evidence
 
 
 def undetermined(benchmark: Benchmark, executor: Executor | None = None) -> pd.DataFrame:
-    """Return a row for each of FINDINGS about a gold query: question_id, db_id, finding, evidence, sql.
+    """Return a row for each of FINDINGS about a gold query.
 
-    Stored results are not looked at. Without an executor the queries run in one that is closed again.
+    Question_id, db_id, finding, evidence, sql.
+
+    Stored results are not looked at. Without an executor the queries run in one that is closed
+    again.
 
     >>> wb.undetermined(wb.open_benchmark("bundled-dev").limited(40)).empty
     True

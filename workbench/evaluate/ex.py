@@ -1,17 +1,19 @@
 """Metrics that run a query and the gold query: execution accuracy (EX), Soft-F1, and VES and R-VES.
 
-BIRD compares results as sets of rows: the order of columns counts, the order of rows and duplicates do not. Spider
-allows any order of columns; it counts duplicates, and the order of rows if the gold query has ORDER BY, and its official
-script first drops every DISTINCT from both queries. On the same predictions the two differ by up to six points. A gold
-query that fails has no result, so no query equals it; a result that was cut off equals no other.
+BIRD compares results as sets of rows: the order of columns counts, the order of rows and duplicates
+do not. Spider allows any order of columns; it counts duplicates, and the order of rows if the gold
+query has ORDER BY, and its official script first drops every DISTINCT from both queries. On the
+same predictions the two differ by up to six points. A gold query that fails has no result, so no
+query equals it; a result that was cut off equals no other.
 
-VES and R-VES say how much faster a right answer runs than the gold query. BIRD takes the ratios from wall-clock time:
-both queries run in turn 100 times, ratios three standard deviations or more from their mean are dropped, and of five such
-repeats the best score is reported. So its numbers change with the computer and the run. `by="opcodes"` counts SQLite's
-opcodes instead, which are the same everywhere, but no unit of time: a sort, or a LIKE over a long text, is a single one.
-So tables name these scores "VES, opcodes". One departure: both queries run on one warm connection of the sandbox's
-worker, and all rows are fetched. BIRD opens a connection for each run; its VES stops the clock at the first row, and its
-R-VES includes the opening.
+VES and R-VES say how much faster a right answer runs than the gold query. BIRD takes the ratios
+from wall-clock time: both queries run in turn 100 times, ratios three standard deviations or more
+from their mean are dropped, and of five such repeats the best score is reported. So its numbers
+change with the computer and the run. `by="opcodes"` counts SQLite's opcodes instead, which are the
+same everywhere, but no unit of time: a sort, or a LIKE over a long text, is a single one. So tables
+name these scores "VES, opcodes". One departure: both queries run on one warm connection of the
+sandbox's worker, and all rows are fetched. BIRD opens a connection for each run; its VES stops the
+clock at the first row, and its R-VES includes the opening.
 """
 
 import re
@@ -44,9 +46,10 @@ def ex_verdicts(
     limits: Limits = DEFAULT,
     known: Mapping[Pair, str] | None = None,
 ) -> list[bool]:
-    """Return whether each pair's query is right in the benchmark's own sense, by one of its accepted answers.
+    """Return whether each pair's query meets an accepted answer, in the benchmark's sense.
 
-    BIRD's sense reads fingerprints of results and no rows; a query whose fingerprint is in `known` does not run again.
+    BIRD's sense reads fingerprints of results and no rows; a query whose fingerprint is in
+    `known` does not run again.
     """
     stored = [pair for pair in pairs if benchmark.golds[pair[0]].results]
     compared = [pair for pair in pairs if not benchmark.golds[pair[0]].results]
@@ -94,14 +97,17 @@ def _by_fingerprint(
 
 
 def right_in_bird(gold: Gold, predicted: Execution, *golds: Execution) -> bool:
-    """Whether the set of rows is that of one of the accepted answers; `golds` are the executions of its queries."""
+    """Whether the set of rows is that of one of the accepted answers.
+
+    `golds` are the executions of its queries.
+    """
     if gold.results:
         return any(meets(predicted, stored) for stored in gold.results)
     return predicted.fingerprint in {ran.fingerprint for ran in golds} - {""}
 
 
 def right_in_spider(gold: Gold, predicted: Execution, *golds: Execution) -> bool:
-    """Whether the rows are those of one of the accepted answers, as `spider_equal` compares them."""
+    """Whether the rows are those of one accepted answer, by `spider_equal`."""
     if gold.results:
         return any(meets(predicted, stored) for stored in gold.results)
     accepted = zip(golds, gold.queries, strict=True)
@@ -111,7 +117,10 @@ def right_in_spider(gold: Gold, predicted: Execution, *golds: Execution) -> bool
 def suite_verdicts(
     benchmark: Benchmark, pairs: Sequence[Pair], suite: str | Path, executor: Executor
 ) -> list[bool]:
-    """Return test-suite accuracy (Zhong et al., 2020): right in Spider's sense on every `DB/*.sqlite` of the folder."""
+    """Return test-suite accuracy (Zhong et al., 2020).
+
+    Right in Spider's sense on every `DB/*.sqlite` of the folder.
+    """
     right = dict.fromkeys(pairs, True)
     for path, part in by_database(benchmark, pairs).items():
         files = sorted(Path(suite, path.stem).glob("*.sqlite"))
@@ -139,9 +148,10 @@ def executed(
     forms: Sequence[Callable[[str], str]],
     limits: Limits = DEFAULT,
 ) -> Iterator[tuple[Pair, Ran]]:
-    """Yield each pair with the executions, in each form, of its query and of the gold queries that decide.
+    """Yield each pair with the executions of its query and of the gold queries in each form.
 
-    With a cache, all queries of all databases run first; then the rows of one database at a time are read from it.
+    With a cache, all queries of all databases run first; then the rows of one database at a time
+    are read from it.
     """
 
     def texts(pair: Pair) -> list[list[str]]:
@@ -168,17 +178,18 @@ _QUOTED_OR_DROPPED = re.compile(
 
 
 def spider_text(sql: str) -> str:
-    """Return the query as Spider's official script executes it without the option `--keep-distinct`.
+    """Return the query as Spider's script executes it without `--keep-distinct`.
 
-    Operators that tokenised predictions split are joined (`> =` is `>=`), and DISTINCT is dropped everywhere, also in
-    COUNT(DISTINCT ...), so that a query is not wrong only because of duplicates. The first statement alone is executed.
+    Operators that tokenised predictions split are joined (`> =` is `>=`), and DISTINCT is
+    dropped everywhere, also in COUNT(DISTINCT ...), so that a query is not wrong only because of
+    duplicates. The first statement alone is executed.
     """
     sql = sql.replace("> =", ">=").replace("< =", "<=").replace("! =", "!=")
     return _QUOTED_OR_DROPPED.sub(lambda match: match[1] or "", sql)
 
 
 def spider_equal(predicted: Execution, gold: Execution, gold_sql: str) -> bool:
-    """Whether the rows are equal under some order of columns, as lists if the gold query has ORDER BY."""
+    """Whether the rows are equal under some order of columns; as lists under ORDER BY."""
     if not predicted.is_complete or not gold.is_complete:
         return False
     if predicted.rows == gold.rows:  # no rows equal no rows, whatever the columns
@@ -186,7 +197,8 @@ def spider_equal(predicted: Execution, gold: Execution, gold_sql: str) -> bool:
     if predicted.row_count != gold.row_count or len(predicted.columns) != len(gold.columns):
         return False
     if "order by" in gold_sql.lower():
-        # Lists of rows are equal under some order of columns if the bags of their columns are equal.
+        # Lists of rows are equal under some order of columns if the bags of their columns are
+        # equal.
         return Counter(zip(*predicted.rows, strict=True)) == Counter(zip(*gold.rows, strict=True))
     return _equal_as_bags(predicted.rows, gold.rows)
 
@@ -203,7 +215,7 @@ def _equal_as_bags(a: Sequence[Row], b: Sequence[Row]) -> bool:
         fitting.append([n for n, other in enumerate(bags_b) if bag == other])
 
     def extend(chosen: list[int]) -> bool:
-        """Whether the remaining columns of `a` find theirs in `b`, from left to right, with equal bags of partial rows."""
+        """Whether the remaining columns of `a` find theirs in `b`, from left to right."""
         if len(chosen) == len(columns_a):
             return True
         wanted = Counter(zip(*columns_a[: len(chosen) + 1], strict=True))
@@ -220,9 +232,10 @@ def _equal_as_bags(a: Sequence[Row], b: Sequence[Row]) -> bool:
 def soft_f1(predicted: Sequence[Row], gold: Sequence[Row]) -> float:
     """Return Soft-F1 from 0 to 1, as BIRD mini-dev's script computes it; two empty results score 1.
 
-    Duplicates are dropped, and row n is compared with row n. A predicted value counts as found if it is anywhere in the
-    gold row; a row without a partner counts with all of its values; NULL is a value. The example in BIRD's README leaves
-    NULLs out and comes to 0.8 where the script says 0.67.
+    Duplicates are dropped, and row n is compared with row n. A predicted value counts as found
+    if it is anywhere in the gold row; a row without a partner counts with all of its values;
+    NULL is a value. The example in BIRD's README leaves NULLs out and comes to 0.8 where the
+    script says 0.67.
     """
     predicted, gold = list(dict.fromkeys(predicted)), list(dict.fromkeys(gold))
     if not predicted or not gold:
@@ -249,10 +262,11 @@ def efficiency(
     runs: int = 100,
     repeats: int = 5,
 ) -> pd.DataFrame:
-    """Return the answers (question_id, sql, correct) with `ratio`, `ves` and `r_ves` of the repeat with the highest VES.
+    """Return the answers (question_id, sql, correct) with `ratio`, `ves` and `r_ves`.
 
-    A ratio is gold's cost over the answer's, 0 for a wrong answer, and for one whose gold has no query. VES is the mean
-    of `ves`, as a share.
+    They are those of the repeat with the highest VES. A ratio is gold's cost over the answer's,
+    0 for a wrong answer, and for one whose gold has no query. VES is the mean of `ves`, as a
+    share.
     """
     at_least(1, runs=runs, repeats=repeats)
     if by == "opcodes":
@@ -281,7 +295,8 @@ def efficiency(
 def time_ratio(gold: ArrayLike, predicted: ArrayLike) -> float:
     """Return the mean over runs of gold's seconds divided by the prediction's, without outliers."""
     ratios = np.divide(gold, predicted)
-    # If all ratios are equal, BIRD's script drops all and counts the answer as wrong; here all are kept.
+    # If all ratios are equal, BIRD's script drops all and counts the answer as wrong; here all are
+    # kept.
     kept = ratios[np.abs(ratios - ratios.mean()) < 3 * ratios.std()]
     return float((kept if kept.size else ratios).mean())
 

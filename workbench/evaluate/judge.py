@@ -1,7 +1,9 @@
-"""Judge predictions against gold: a row for each answer with the verdict of every metric, and summaries of the rows.
+"""Judge predictions against gold.
 
-A question whose gold query fails stays in the table, marked by `gold_status`; every answer to it is wrong. Questions on
-a damaged database are a verdict on nobody, and are left out by name.
+A row for each answer with the verdict of every metric, and summaries of the rows.
+
+A question whose gold query fails stays in the table, marked by `gold_status`; every answer to it
+is wrong. Questions on a damaged database are a verdict on nobody, and are left out by name.
 """
 
 import math
@@ -38,7 +40,10 @@ from workbench.types import Candidate, Execution, Gold, Question
 
 METRICS = ("ex_bird", "ex_spider", "em", "soft_f1")
 Metric = Callable[[Execution, Execution], float]
-"""A metric of one's own: a number from the gold execution and the predicted one, which may have failed."""
+"""A metric of one's own.
+
+A number from the gold execution and the predicted one, which may have failed.
+"""
 # The slices of NL2SQL360 by what the gold query is made of; a question can be in several.
 _SLICES = (
     "JOIN", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "DISTINCT", "aggregation", "nested query",
@@ -56,11 +61,12 @@ def judge(
     executor: Executor,
     metrics: Mapping[str, Metric] | Sequence[Metric] = (),
 ) -> pd.DataFrame:
-    """Return a row for every prediction (question_id, generator, sample, sql), and for every question left unanswered.
+    """Return a row for every prediction, and for every question left unanswered.
 
-    The columns are those of the predictions, db_id, difficulty, status (`missing` without an answer), gold_status,
-    gold_error, the METRICS as fractions, those of one's own under their names, and error. `em` is None where the
-    benchmark has no `schemas`. Of several accepted answers a metric sees the one that is met, or else the first.
+    The columns are those of the predictions (question_id, generator, sample, sql), db_id,
+    difficulty, status (`missing` without an answer), gold_status, gold_error, the METRICS as
+    fractions, those of one's own under their names, and error. `em` is None where the benchmark has
+    no `schemas`. Of several accepted answers a metric sees the one that is met, or else the first.
 
     >>> benchmark = wb.open_benchmark("bundled-dev").limited(2)
     >>> pathlib.Path("mine.jsonl").write_text('{"question_id": 0, "sql": "SELECT 7"}') and None
@@ -158,25 +164,31 @@ def _verdict(
 
 
 def difficulty(benchmark: Benchmark, question: Question) -> str:
-    """Return the difficulty that the benchmark's file gives, or else Spider's level of the gold query."""
+    """Return the difficulty that the file gives, or else Spider's level of the gold query."""
     gold, schema = benchmark.golds[question.id], benchmark.schemas.get(question.db_id)
     return gold.difficulty or (hardness(gold.sql, schema) if schema else "")
 
 
 def gold_candidates(benchmark: Benchmark) -> dict[str, tuple[Candidate, ...]]:
-    """Return the gold query of each question as the candidate of a generator `gold`: the ceiling of a system."""
+    """Return the gold query of each question as the candidate of a generator `gold`.
+
+    The ceiling of a system.
+    """
     return {key: (Candidate(gold.sql, "gold"),) for key, gold in benchmark.golds.items()}
 
 
 def summarise(
     verdicts: pd.DataFrame, by: str | None = None, metrics: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """Return means in percent by generator, the best first; in each value of the column `by`, if one is given.
+    """Return means in percent by generator, the best first.
 
-    Each of the `n` questions weighs the same, however many answers it has. `ex_bird_low` and `ex_bird_high` are the 95%
-    interval, clustered by database. `failed` counts answers that did not run to their end and `missing` questions
-    without an answer (both are wrong); `gold_failed` counts questions whose gold query did not run to its end. `metrics`
-    name those of one's own: their means are in their own unit, each with its interval.
+    In each value of the column `by`, if one is given.
+
+    Each of the `n` questions weighs the same, however many answers it has. `ex_bird_low` and
+    `ex_bird_high` are the 95% interval, clustered by database. `failed` counts answers that did
+    not run to their end and `missing` questions without an answer (both are wrong);
+    `gold_failed` counts questions whose gold query did not run to its end. `metrics` name those
+    of one's own: their means are in their own unit, each with its interval.
     """
     keys = ["generator", by] if by else ["generator"]
     rows = []
@@ -215,7 +227,10 @@ def _summary(verdicts: pd.DataFrame, metrics: Sequence[str]) -> dict[str, Any]:
 
 
 def by_feature(verdicts: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
-    """Return the verdicts, one row for each SQL feature of the gold query; the column `feature` names the feature."""
+    """Return the verdicts, one row for each SQL feature of the gold query.
+
+    The column `feature` names the feature.
+    """
     names = {key: _features(gold) for key, gold in benchmark.golds.items()}
     sliced = verdicts.assign(feature=verdicts["question_id"].map(names)).explode("feature")
     order = [*_SLICES, _PLAIN, _UNREADABLE]
@@ -233,14 +248,17 @@ def _features(gold: Gold) -> list[str]:
 
 
 def compare_generators(verdicts: pd.DataFrame, a: str, b: str) -> PairedComparison:
-    """Compare generator a with b on the same questions in BIRD's sense of EX, by the first sample of each."""
+    """Compare generator a with b in BIRD's sense of EX, by the first sample of each."""
     first = verdicts.drop_duplicates(["generator", "question_id"]).set_index("question_id")
     right_a, right_b = (dict(first.loc[first["generator"] == name, "ex_bird"]) for name in (a, b))
     return compare(right_a, right_b, dict(zip(first.index, first["db_id"], strict=True)))
 
 
 def compare_all(comparisons: Mapping[str, PairedComparison]) -> pd.DataFrame:
-    """Return a row for each generator's comparison with the same other, in percent; p-values are Holm-adjusted, too."""
+    """Return a row for each generator's comparison with the same other, in percent.
+
+    P-values are Holm-adjusted, too.
+    """
     adjusted = holm([each.p_value for each in comparisons.values()])
     rows = []
     for (name, each), p_holm in zip(comparisons.items(), adjusted, strict=True):

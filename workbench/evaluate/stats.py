@@ -1,8 +1,8 @@
-"""Confidence intervals clustered by database, the paired comparison of two systems, and the bounds of selection.
+"""Intervals clustered by database, the paired comparison of two systems, bounds of selection.
 
-Questions about one database tend to be right or wrong together, so a thousand questions on nine databases
-say less than a thousand independent ones. How often a nominal 95% interval contained the true accuracy in 3,000
-simulations, with nine databases of unequal size and 500 questions (percent):
+Questions about one database tend to be right or wrong together, so a thousand questions on nine
+databases say less than a thousand independent ones. How often a nominal 95% interval contained the
+true accuracy in 3,000 simulations, with nine databases of unequal size and 500 questions (percent):
 
     true accuracy, correlation within a database   60%, .15   90%, .10   97%, .05   60%, 0
     bootstrap of databases, percentiles               89         86         82        90
@@ -60,10 +60,11 @@ class Interval:
 class PairedComparison:
     """System a against system b on the same `n` questions, on `clusters` databases.
 
-    `difference` is the accuracy of a minus that of b. `low` and `high` are Tango's score interval of it over questions,
-    `p_value` is that of McNemar's exact test; the interval holds 0 exactly where the p-value is 0.05 or more. `won` are
-    the questions that only a has right, `lost` those that only b has. `clustered` is the interval clustered by database,
-    which speaks of other databases; None where fewer than ten were asked.
+    `difference` is the accuracy of a minus that of b. `low` and `high` are Tango's score
+    interval of it over questions, `p_value` is that of McNemar's exact test; the interval holds
+    0 exactly where the p-value is 0.05 or more. `won` are the questions that only a has right,
+    `lost` those that only b has. `clustered` is the interval clustered by database, which speaks
+    of other databases; None where fewer than ten were asked.
     """
 
     difference: float
@@ -94,18 +95,22 @@ def too_few(databases: int) -> str:
 
 
 def mean_interval(values: Sequence[float], clusters: Sequence[str]) -> Interval:
-    """Return the mean of values between 0 and 1 and its interval; `clusters` gives each value's database."""
+    """Return the mean of values between 0 and 1 and its interval.
+
+    `clusters` gives each value's database.
+    """
     x = np.asarray(values, dtype=np.float64)
     if not len(x) == len(clusters) > 0 or not ((x >= 0) & (x <= 1)).all():
         given = f"{len(x)} values and {len(clusters)} databases"
         raise BadInputError(f"{given}: give fractions, not percent, and the database of each")
     mean = float(x.mean())
-    # The squared half-width of a plain interval, divided by a verdict's variance, mean * (1 - mean): _Z**2 / n for
-    # independent verdicts.
+    # The squared half-width of a plain interval, divided by a verdict's variance, mean * (1 -
+    # mean): _Z**2 / n for independent verdicts.
     spread = _Z**2 / len(x)
     if x.min() != x.max():
         spread = _plain_half(x, clusters) ** 2 / (mean * (1 - mean))
-    # Wilson's interval. The plain one, mean +- half, would leave [0, 1] near its ends and have no width there.
+    # Wilson's interval. The plain one, mean +- half, would leave [0, 1] near its ends and have no
+    # width there.
     centre = (mean + spread / 2) / (1 + spread)
     half = math.sqrt(mean * (1 - mean) * spread + spread**2 / 4) / (1 + spread)
     low = max(0.0, min(mean, centre - half))
@@ -121,7 +126,10 @@ def number_interval(values: Sequence[float], clusters: Sequence[str]) -> Interva
 
 
 def _plain_half(x: Floats, clusters: Sequence[str]) -> float:
-    """Half of the plain interval. Clusters can only enlarge it, since a few databases may agree by chance."""
+    """Half of the plain interval.
+
+    Clusters can only enlarge it, since a few databases may agree by chance.
+    """
     independent = _Z**2 * float(x.var()) / len(x)
     return math.sqrt(max(independent, _clustered(x, clusters)))
 
@@ -129,15 +137,18 @@ def _plain_half(x: Floats, clusters: Sequence[str]) -> float:
 def compare(
     a: Mapping[str, float], b: Mapping[str, float], clusters: Mapping[str, str]
 ) -> PairedComparison:
-    """Compare verdicts (true or 1, false or 0) by question; `clusters` gives each question's database."""
+    """Compare verdicts (true or 1, false or 0) by question.
+
+    `clusters` gives each question's database.
+    """
     _check_paired(a, b, clusters)
     won = tuple(question for question in a if a[question] > b[question])
     lost = tuple(question for question in a if a[question] < b[question])
     p_value = mcnemar(len(won), len(lost))
     low, high = (_tango(len(won), len(lost), len(a), side) for side in (-1, 1))
     if p_value >= 1 - CONFIDENCE:
-        # The exact test is stricter than the score test that Tango's interval inverts: with 5 won and none lost,
-        # p = 0.0625 while the interval would leave 0 out.
+        # The exact test is stricter than the score test that Tango's interval inverts: with 5 won
+        # and none lost, p = 0.0625 while the interval would leave 0 out.
         low, high = min(low, 0.0), max(high, 0.0)
     difference = (len(won) - len(lost)) / len(a)
     databases = [clusters[question] for question in a]
@@ -169,7 +180,10 @@ def _check_verdicts(values: Sequence[float]) -> None:
 
 
 def mcnemar(won: int, lost: int) -> float:
-    """Return the p-value of McNemar's exact test, two-sided: each question that differs is won with probability 1/2."""
+    """Return the p-value of McNemar's exact test, two-sided.
+
+    Each question that differs is won with probability 1/2.
+    """
     flips = won + lost
     tail = sum(comb(flips, count) for count in range(min(won, lost) + 1))
     p_value: float = 2 * tail / 2**flips
@@ -179,14 +193,14 @@ def mcnemar(won: int, lost: int) -> float:
 def _agresti_min(won: int, lost: int, n: int) -> float:
     """The squared half-width of the interval of a paired difference over independent questions.
 
-    Agresti and Min (2005) add half a question to each of the four outcomes of a pair: two systems that never differ on
-    this benchmark get an interval with a width.
+    Agresti and Min (2005) add half a question to each of the four outcomes of a pair: two
+    systems that never differ on this benchmark get an interval with a width.
     """
     return _Z**2 * (won + lost + 1 - (won - lost) ** 2 / (n + 2)) / (n + 2) ** 2
 
 
 def _tango(won: int, lost: int, n: int, side: int) -> float:
-    """An end of Tango's (1998) score interval of a paired difference: -1 is the lower end, 1 the upper one."""
+    """The lower (-1) or upper (1) end of Tango's (1998) score interval of a difference."""
 
     def score(difference: float) -> float:
         b = (2 * n - won + lost) * difference - won - lost
@@ -213,25 +227,31 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p, kind="stable")
-    # The smallest of m is multiplied by m, the next by m - 1, and so on; the running maximum keeps the order.
+    # The smallest of m is multiplied by m, the next by m - 1, and so on; the running maximum keeps
+    # the order.
     rising = np.maximum.accumulate(np.minimum(1.0, p[order] * np.arange(len(p), 0, -1)))
     adjusted: list[float] = rising[np.argsort(order, kind="stable")].tolist()
     return adjusted
 
 
 def _clustered(values: Floats, clusters: Sequence[str]) -> float:
-    """The squared half-width of the interval clustered by database: t squared times the jackknife's variance."""
+    """The squared half-width of the interval clustered by database.
+
+    T squared times the jackknife's variance.
+    """
     _, codes = np.unique(np.asarray(clusters, dtype=np.str_), return_inverse=True)
     sums, sizes = np.bincount(codes, values), np.bincount(codes)
     count = len(sums)
     if count == 1:
         return 0.0
-    # The jackknife leaves out one database after the other and measures how far the mean moves. It copes
-    # with databases of unequal size; a bootstrap of nine databases underestimates (see the table above).
+    # The jackknife leaves out one database after the other and measures how far the mean moves. It
+    # copes with databases of unequal size; a bootstrap of nine databases underestimates (see the
+    # table above).
     without = (sums.sum() - sums) / (sizes.sum() - sizes)
     moves = without - sums.sum() / sizes.sum()
     variance = (count - 1) / count * float((moves**2).sum())
-    # A variance from a handful of databases is itself uncertain: Student's t, not the normal quantile.
+    # A variance from a handful of databases is itself uncertain: Student's t, not the normal
+    # quantile.
     return _t_quantile(count - 1) ** 2 * variance
 
 
@@ -239,12 +259,13 @@ def _clustered(values: Floats, clusters: Sequence[str]) -> float:
 def _t_quantile(freedom: int) -> float:
     """The number that Student's t exceeds in size with probability 1 - CONFIDENCE.
 
-    SciPy has it, and takes a third of a second to import. The probability is the finite series of Abramowitz and Stegun
-    (26.7.3 and 26.7.4), of which the quantile is found by bisection of the angle.
+    SciPy has it, and takes a third of a second to import. The probability is the finite series
+    of Abramowitz and Stegun (26.7.3 and 26.7.4), of which the quantile is found by bisection of
+    the angle.
     """
 
     def within(angle: float) -> float:
-        """The probability that t lies within the square root of `freedom` times the angle's tangent."""
+        """The probability that t is within the root of `freedom` times the tangent."""
         is_odd = freedom % 2
         term = math.cos(angle) if is_odd else 1.0
         total = term if freedom > 1 else 0.0
@@ -262,11 +283,13 @@ def _t_quantile(freedom: int) -> float:
 
 
 def bounds(verdicts: Mapping[str, Sequence[float]]) -> pd.DataFrame:
-    """Return the best and the worst possible selection among k candidates, in percent (CHASE-SQL, figure 2, table 6).
+    """Return the best and the worst possible selection among k candidates, in percent.
 
-    The upper bound (unbiased pass@k) is an oracle that picks a right candidate wherever there is one, the lower bound an
-    adversary. Both are exact means over all choices of k candidates, up to the fewest of a question, whatever the order
-    of the candidates.
+    CHASE-SQL's figure 2 and table 6.
+
+    The upper bound (unbiased pass@k) is an oracle that picks a right candidate wherever there is
+    one, the lower bound an adversary. Both are exact means over all choices of k candidates, up
+    to the fewest of a question, whatever the order of the candidates.
     """
     fewest = min(map(len, verdicts.values()), default=0)
     if not fewest:

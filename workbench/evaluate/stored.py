@@ -1,8 +1,9 @@
 """Results that are stored as CSV files, compared as Spider2 compares them.
 
-A result meets a stored one if every column that counts equals some column of the result: the same number of values and,
-sorted by their texts where order does not count, equal values. An empty cell is 0. Both sides are read as CSV, so that
-types are what a CSV reader makes of them: the text 007 is the number 7.
+A result meets a stored one if every column that counts equals some column of the result: the
+same number of values and, sorted by their texts where order does not count, equal values. An
+empty cell is 0. Both sides are read as CSV, so that types are what a CSV reader makes of them:
+the text 007 is the number 7.
 """
 
 import math

@@ -1,4 +1,7 @@
-"""Queries that show the rows behind parts of a query: those that an ORDER BY ranks, and those that it compares by size."""
+"""Queries that show the rows behind parts of a query.
+
+Those that an ORDER BY ranks, and those that it compares by size.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +16,10 @@ MORE = 5_000  # rows beyond a LIMIT that a probe shows
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The rows of a SELECT without its LIMIT, each followed by its `keys` values of ORDER BY; the LIMIT cuts at `cuts`."""
+    """The rows of a SELECT without its LIMIT, each followed by its `keys` values of ORDER BY.
+
+    The LIMIT cuts at `cuts`.
+    """
 
     sql: str
     keys: int
@@ -23,7 +29,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The texts of a column of which a query takes the max or min, or which it compares with the number of a `bound`."""
+    """The texts of a column whose max or min a query takes, or that it compares with `bounds`."""
 
     sql: str
     extreme: Literal["max", "min", ""]
@@ -55,7 +61,7 @@ def _ranking(select: exp.Select) -> Ranking | None:
 
 
 def _key(select: exp.Select, key: exp.Expr) -> exp.Expr:
-    """The expression behind a key of ORDER BY, which may be the number of a result column, or use names of some."""
+    """The expression behind a key of ORDER BY, which may number or name result columns."""
     if isinstance(key, exp.Literal) and key.is_int:
         column: exp.Expr = select.expressions[int(key.name) - 1]
         return column.unalias().copy()

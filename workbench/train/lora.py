@@ -1,13 +1,16 @@
-"""Fine-tuning by LoRA: TRL's SFTTrainer and peft, on the conversations that `export` writes for Hugging Face.
+"""Fine-tuning by LoRA.
+
+TRL's SFTTrainer and peft, on the conversations that `export` writes for Hugging Face.
 
 | | rank | alpha | length | batch | rate | bits |
 | --- | --- | --- | --- | --- | --- | --- |
-| CHASE-SQL's judge (appendix A.3): the defaults | 16 | not said | 10 epochs | not said | not said | 16 |
-| CHESS's candidate generator (appendix B.2): `CHESS` | 128 | 256 | 2 epochs | 32 | 1e-4, cosine | 4 |
+| CHASE-SQL's judge (A.3): the defaults | 16 | not said | 10 epochs | not said | not said | 16 |
+| CHESS's generator (B.2): `CHESS` | 128 | 256 | 2 epochs | 32 | 1e-4, cosine | 4 |
 | MAC-SQL's SQL-Llama: `SQL_LLAMA` | not said | not said | 1,000 steps | 32 | 2e-5 | 16 |
 
-That SQL-Llama is tuned by LoRA is ours: its recipe names no rank. Only the last reply of a conversation is learned. A stopped training goes
-on from its last epoch. vLLM, llama.cpp and Ollama serve the adapter that the folder then has.
+That SQL-Llama is tuned by LoRA is ours: its recipe names no rank. Only the last reply of a
+conversation is learned. A stopped training goes on from its last epoch. vLLM, llama.cpp and
+Ollama serve the adapter that the folder then has.
 """
 
 import sys
@@ -46,7 +49,10 @@ class Lora:
         at_least(0, steps=self.steps)
 
     def __call__(self, data: Path, model: str, out: Path) -> list[float]:
-        """Tune a model, a folder or a name of Hugging Face, and write the adapter; return the loss of each epoch."""
+        """Tune a model, a folder or a name of Hugging Face, and write the adapter.
+
+        Return the loss of each epoch.
+        """
         torch, datasets, peft, transformers, trl = _libraries()
         tokenizer = transformers.AutoTokenizer.from_pretrained(model)
         with naming(data):
@@ -108,5 +114,6 @@ def _libraries() -> list[Any]:
         return [import_module(n) for n in ("torch", "datasets", "peft", "transformers", "trl")]
     except ImportError as error:
         raise BadInputError(
-            f"tuning needs the extra train ({error.name} is missing): pip install 'text2sql-workbench[train]'"
+            f"tuning needs the extra train ({error.name} is missing): "
+            "pip install 'text2sql-workbench[train]'"
         ) from None

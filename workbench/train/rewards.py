@@ -1,7 +1,9 @@
-"""Execution accuracy as a reward, and rollouts: prompts and replies of a system's generators with their verdicts.
+"""Execution accuracy as a reward, and rollouts.
 
-The reward is a function as TRL's GRPOTrainer takes it; its data set needs `prompt` and `question_id`, which the lines of
-`workbench train rollouts` have.
+Prompts and replies of a system's generators with their verdicts.
+
+The reward is a function as TRL's GRPOTrainer takes it; its data set needs `prompt` and
+`question_id`, which the lines of `workbench train rollouts` have.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -30,10 +32,11 @@ def execution_reward(
     unread: float = 0.0,
     executor: Executor | None = None,
 ) -> Reward:
-    r"""Return a reward function: 1 for a reply whose query is right, 0 for a wrong one, `unread` for one without a query.
+    r"""Return a reward function: 1 for a right query, 0 for a wrong one, `unread` for none.
 
-    `read` is the reader of the prompt's form, as in `wb.Generate`. The function takes prompts, completions (texts, or
-    lists of messages), and the `question_id` of each; other columns are passed over.
+    `read` is the reader of the prompt's form, as in `wb.Generate`. The function takes prompts,
+    completions (texts, or lists of messages), and the `question_id` of each; other columns are
+    passed over.
 
     >>> reward = wb.execution_reward(wb.open_benchmark("bundled-train"), unread=-0.1)
     >>> said = ["```sql\nSELECT 1\n```", "I do not know."]
@@ -67,7 +70,7 @@ def _said(completion: str | Sequence[Message]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """A generator's prompt and a model's reply, whether its query is right, and the key of the call."""
+    """A generator's prompt, a model's reply, whether its query is right, and the call's key."""
 
     question_id: str
     db_id: str
@@ -78,10 +81,10 @@ class Rollout:
 
 
 def rollouts(benchmark: Benchmark, system: System, lab: Lab, samples: int = 1) -> list[Rollout]:
-    """Return `samples` rollouts of each generator of a system for each question, from the cache where they are.
+    """Return `samples` rollouts of each generator for each question, from the cache if there.
 
-    A reply that had to be asked again is wrong, as it stands. Calls that fail have no rollout. Fixers and the selector
-    are not asked.
+    A reply that had to be asked again is wrong, as it stands. Calls that fail have no rollout.
+    Fixers and the selector are not asked.
     """
     at_least(1, samples=samples)
     steps = []
