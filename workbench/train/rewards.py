@@ -19,6 +19,7 @@ from workbench.errors import BadInputError, at_least, naming
 from workbench.evaluate.ex import ex_verdicts
 from workbench.lab import Answer, Lab
 from workbench.sql.executor import Executor
+from workbench.sql.sandbox import shared
 from workbench.systems.generate import Generate
 from workbench.systems.system import System, brief, prepare
 from workbench.types import Message, Question, Request
@@ -43,7 +44,7 @@ def execution_reward(
     >>> reward(["How many?"] * 2, said, question_id=["0", "0"])
     [0.0, -0.1]
     """
-    running = executor or Executor()
+    running = executor or Executor(sandbox=shared())
 
     def execution_accuracy(
         prompts: Sequence[Any],  # noqa: ARG001  TRL gives them by name
