@@ -110,12 +110,37 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredResult:
+    """A right answer whose rows are stored as the text of a CSV file, as Spider2 does.
+
+    A result meets it if every column that counts equals some column of the result, under whatever name and at whatever
+    place; the result may have more columns.
+    """
+
+    csv: str
+    columns: tuple[int, ...] = ()  # those that count, from 0; all where there are none
+    ordered: bool = False  # whether the order of rows counts
+    tolerance: float = 0.01  # between two equal numbers
+
+
+@dataclass(frozen=True, slots=True)
 class Gold:
-    """A question's gold query. It has a type of its own, so that giving it to a step is a type error."""
+    """A question's gold query. It has a type of its own, so that giving it to a step is a type error.
+
+    An answer is right if it meets `sql` or one of the `others`. Where `results` are stored, they alone decide: an answer
+    is right if it meets one of them, and `sql`, which may be empty, is only shown.
+    """
 
     question_id: str
     sql: str
     difficulty: str = ""  # the benchmark's label, such as "simple"
+    others: tuple[str, ...] = ()
+    results: tuple[StoredResult, ...] = ()
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """The queries that decide."""
+        return () if self.results else (self.sql, *self.others)
 
 
 @dataclass(frozen=True, slots=True)

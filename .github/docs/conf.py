@@ -103,7 +103,9 @@ def sections(page: str) -> Iterator[str]:
     elif page == ".github/docs/names":
         yield from names()
     elif page == ".github/docs/prompts":
-        for folder in sorted(path for path in (ROOT / "workbench/prompts").iterdir() if path.is_dir()):
+        for folder in sorted(
+            path for path in (ROOT / "workbench/prompts").iterdir() if path.is_dir()
+        ):
             for prompt in sorted(folder.glob("*.md")):
                 yield literal(prompt, "jinja")
     elif page == ".github/docs/experiments":

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import workbench as wb
 from workbench.cli import COMMANDS
 
 
@@ -42,8 +43,8 @@ def wrong(right, tiny):
     return path
 
 
-def test_files_are_judged_and_each_is_compared_with_the_first(run, spider, right, wrong):
-    given = ("evaluate", "spider", "--root", spider, right, wrong)
+def test_files_are_judged_and_compared_with_the_best_first(run, spider, right, wrong):
+    given = ("evaluate", "spider", "--root", spider, wrong, right)
     code, out, err = run(*given, "--by", "difficulty", "--by", "feature", "--efficiency", 1)
     assert (code, err) == (0, "")
     title, _, heading, first, second, *_ = out.splitlines()
@@ -53,8 +54,62 @@ def test_files_are_judged_and_each_is_compared_with_the_first(run, spider, right
     assert first.split()[:3] == ["right", "12", "100.00"]
     assert second.split()[:3] == ["wrong", "12", "66.67"]
     assert {"by difficulty", "by feature"} <= {*out.splitlines()}
-    assert "wrong against right, EX (BIRD) of the first answers: -33.33 [" in out
-    assert "only right is right: 0 3 6 9" in out
+    comparison = out.partition("against right, EX (BIRD)")[2].splitlines()
+    assert comparison[1].split()[:6] == ["generator", "change", "low", "high", "won", "lost"]
+    assert comparison[2].split()[:2] == ["wrong", "-33.33"]
+    assert "only right is right: 0 3 6 9" in comparison
+    against = run(*given, "--against", "wrong").out
+    assert "\n    right  +33.33" in against.partition("against wrong, EX (BIRD)")[2]
+    code, _, err = run(*given, "--against", "none")
+    assert (code, "there are wrong, right" in err) == (2, True)
+
+
+def test_thirty_files_are_a_table_and_a_comparison_adjusted_for_all(run, bird, tiny, tmp_path):
+    for n in range(30):
+        rows = {str(k): sql if k >= n % 12 else "SELECT 99" for k, sql in enumerate(tiny.gold)}
+        (tmp_path / f"system_{n:02}.json").write_text(json.dumps(rows))
+    code, out, _ = run("evaluate", "bird", "--root", bird, tmp_path)
+    lines = out.splitlines()
+    assert (code, len(lines) <= 70) == (0, True)
+    shares = [float(line.split()[2]) for line in lines[3:33]]
+    assert shares == sorted(shares, reverse=True)
+    rows = [line.split() for line in out.partition("against system_00, ")[2].splitlines()[2:]]
+    assert len(rows) == 29
+    p, adjusted = ([float(row[place]) for row in rows] for place in (-2, -1))
+    assert adjusted == pytest.approx(wb.holm(p), rel=0.01)
+
+
+METRIC = """def extra_rows(gold, predicted):
+    return len(predicted.rows) - len(gold.rows)
+"""
+
+
+def test_a_metric_of_ones_own_stands_in_every_table(run, bird, wrong, tmp_path, monkeypatch):
+    (tmp_path / "my_metrics.py").write_text(METRIC)
+    monkeypatch.chdir(tmp_path)
+    command = ("evaluate", "bird", "--root", bird, wrong, "--by", "difficulty", "--metric")
+    code, out, _ = run(*command, "my_metrics:extra_rows")
+    assert code == 0
+    assert out.count("extra_rows  extra_rows_low  extra_rows_high") == 2
+    for metric in ("my_metrics:nothing", "no_such_module:f", "my_metrics"):
+        code, _, err = run(*command, metric)
+        assert (code, "give MODULE:FUNCTION" in err) == (2, True)
+
+
+def test_answers_are_split_by_whether_the_data_decides_gold(run, bird, right):
+    out = run("evaluate", "bird", "--root", bird, right, "--by", "determined").out
+    rows = [line.split()[:3] for line in out.partition("by determined\n")[2].splitlines()[1:]]
+    assert rows == [["right", "determined", "11"], ["right", "empty", "1"]]
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_damaged_database_ends_with_1_and_its_questions_are_left_out(run, tiny, right, tmp_path):
+    root = tiny.write_bird(tmp_path)
+    (root / "dev_databases/shop/shop.sqlite").write_bytes(b"not a database " * 400)
+    code, out, err = run("evaluate", "bird", "--root", root, right)
+    assert (code, "8 questions" in out.splitlines()[0]) == (1, True)
+    assert "4 questions on damaged databases are left out (shop: " in err
+    assert err.rstrip().endswith("4, 5, 6, 7")
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
@@ -92,17 +147,44 @@ def test_a_limit_takes_some_answers_of_files_for_all_questions(run, bird, right,
     assert [line.split()[1] for line in out.splitlines()[3:5]] == ["5", "5"]
 
 
-def test_data_lists_checks_and_names_what_is_missing(run, bird, tmp_path):
+def test_data_lists_checks_and_names_what_is_missing(run, bird, spider, tmp_path):
     assert "bundled-train" in run("data").out
     code, out, err = run("data", "check", "bundled-train")
-    assert (code, err) == (0, "")
-    assert "260 questions, 4 databases" in out
+    assert (code, err, out) == (0, "", "260 questions, 4 databases\n")
     code, out, _ = run("data", "check", "bird-dev", "--root", bird)
-    assert (code, "the gold query gives no rows" in out) == (1, True)
-    lacks = "bird-dev       no database_description of pond, shop"
-    assert lacks in run("data", "check", bird).out
+    few, bare = "12 of 1,534 questions", "no database_description of pond, shop"
+    assert (code, out.splitlines()[1:3]) == (1, [few, f"{bare}, zoo"])
+    assert "question 11: it finds nothing" in out
+    assert f"bird-dev       {few}; {bare}" in run("data", "check", bird).out
+    assert "spider-dev     12 of 1,034 questions" in run("data", "check", spider).out
     code, out, _ = run("data", "check", tmp_path)
     assert (code, "bird-dev       bird-dev: no dev.json" in out) == (1, True)
+
+
+def test_golds_that_find_nothing_or_cut_a_tie_are_told_and_are_no_fault(run, tiny, tmp_path):
+    tiny.write_databases(tmp_path / "databases")
+    tie = "SELECT name FROM animal ORDER BY legs LIMIT 2"
+    items = [{"db_id": "zoo", "question": "?", "SQL": sql} for sql in (tie, tiny.gold[11])]
+    items[1]["db_id"] = "pond"
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(items))
+    code, out, _ = run("data", "check", path, "--root", tmp_path)
+    assert code == 0
+    cut = "LIMIT keeps some of the rows that are equal in the order: 2 rows at 4: cat | dog"
+    assert out.splitlines()[1:] == [f"question 0: {cut}", "question 1: it finds nothing"]
+    items[0]["SQL"] = "SELECT nothing_of_it FROM animal"
+    path.write_text(json.dumps(items))
+    assert run("data", "check", path, "--root", tmp_path).code == 1
+
+
+def test_a_folder_with_a_benchmarks_name_does_not_hide_it(run, tiny, spider, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "spider").mkdir()
+    out = run("data", "check", "spider", "--root", spider).out
+    assert out.startswith("12 questions, 3 databases\n")
+    (tmp_path / "other").mkdir()
+    code, _, err = run("data", "check", "other", "--root", spider)
+    assert (code, "other is a folder: leave out --root" in err) == (2, True)
 
 
 def test_init_copies_the_notebooks_and_experiments_once(run, tmp_path):

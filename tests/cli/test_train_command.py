@@ -79,6 +79,19 @@ def test_instructions_keep_to_the_dollars(run, tmp_path, monkeypatch):
     assert "the budget of $0.0000 is reached" in err
 
 
+def test_rollouts_are_written_and_a_second_run_makes_no_calls(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    out = tmp_path / "rollouts.jsonl"
+    command = ("train", "rollouts", "direct", "--samples", 2, "--limit", 3, "--out", out)
+    code, printed, err = run(*command)
+    assert (code, err) == (0, "")
+    assert printed.startswith(f"{out}: 6 rollouts, ")
+    written = [json.loads(line) for line in out.read_text().splitlines()]
+    assert set(written[0]) == {"question_id", "db_id", "prompt", "completion", "correct", "key"}
+    assert "\n0 calls" in run(*command).out
+    assert [json.loads(line) for line in out.read_text().splitlines()] == written
+
+
 def test_gold_queries_under_partly_wrong_schemas_are_written_for_a_generator(run, files, tmp_path):
     benchmark, *root = files[:3]
     out = tmp_path / "generator.jsonl"

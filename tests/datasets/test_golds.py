@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.benchmarks.benchmark import Benchmark, open_benchmark, with_golds
+from workbench.benchmarks.benchmark import Benchmark, open_benchmark
+from workbench.benchmarks.golds import with_golds
 from workbench.errors import BadInputError
 from workbench.sql.reading import normalise_text
 from workbench.types import Gold, Question
@@ -85,6 +86,27 @@ def test_one_question_asked_twice_is_revised_twice(revised, bundled):
     assert [gold.sql for gold in found.golds.values()] == ["SELECT 3", "SELECT 4"]
 
 
+def test_a_whole_file_of_reworded_questions_revises_a_part_of_the_databases(revised, bundled):
+    """Spider-Syn corrects some of the original questions, so that only their places tell which they are."""
+    items = [
+        {"db_id": q.db_id, "SpiderQuestion": q.text, "SpiderSynQuestion": f"{q.text} Please."}
+        for q in bundled.questions
+    ]
+    items[3]["SpiderQuestion"] = "Corrected?"
+    databases = {items[0]["db_id"], items[3]["db_id"]}
+    part = bundled.of([q for q in bundled.questions if q.db_id in databases])
+    part = replace(part, every=())  # its file has no others
+    assert len(part.questions) < len(items)
+    assert len(revised(items, part).questions) == len(part.questions)
+
+
+def test_items_that_are_about_no_question_are_told(revised, bundled):
+    first = bundled.questions[0]
+    items = [{"db_id": first.db_id, "question": text} for text in (first.text, "Unknown?")]
+    with pytest.warns(UserWarning, match="1 of 2 items on its databases have no question's text"):
+        assert len(revised(items).questions) == 1
+
+
 @pytest.mark.parametrize(
     "change", [{"db_id": "elsewhere"}, {"question_id": 1}, {"SQL": 7}, {"question": ""}]
 )
@@ -124,6 +146,7 @@ def test_arcwise_plat_changes_what_its_fields_tell(real_golds, tmp_path, file, c
     ("file", "questions", "counts"),
     [("spider_syn_dev.json", 471, (22, 372, 0)), ("spider_dk.json", 104, (0, 0, 0))],
 )
+@pytest.mark.filterwarnings("ignore:.*70 of 174 items on its databases have no question's text")
 def test_spiders_variants_revise_its_questions(real_golds, real_spider, file, questions, counts):
     before = open_benchmark("spider", real_spider)
     after = with_golds(before, real_golds / file)

@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from workbench.benchmarks.benchmark import lacking, open_benchmark, size, some
+from workbench.benchmarks.benchmark import open_benchmark, size, some
+from workbench.benchmarks.check import missing
 from workbench.errors import BadInputError
 from workbench.types import Gold, Question
 
@@ -85,8 +86,6 @@ def setting(name, value):
         (setting("SQL", 5), "SQL"),
         (setting("evidence", ["a"]), "evidence"),
         (setting("difficulty", 3), "difficulty"),
-        (setting("question_id", 2), "question_id"),
-        (setting("question_id", "2"), "question_id"),
         (setting("question_id", [1]), "question_id"),
     ],
 )
@@ -170,6 +169,39 @@ def test_a_file_of_ones_own_is_in_birds_or_in_spiders_form(tmp_path, tiny):
         open_benchmark(str(path), tmp_path / "data" / "databases" / "zoo")
 
 
+def test_ids_that_a_file_gives_twice_get_a_suffix_and_are_told_once(tmp_path, tiny):
+    items = tiny.bird_items()
+    items[7]["question_id"] = items[8]["question_id"] = 3
+    root = tiny.write_bird(tmp_path, "mini_dev_sqlite.json", items=items)
+    with pytest.warns(UserWarning, match="3 became 3 and 3-2 and 3-3") as told:
+        mini = open_benchmark("mini-dev", root)
+    assert len(told) == 1
+    asked = {question.id: question.text for question in mini.questions}
+    assert asked["3-2"] == "shop, question 3?"
+    assert list(mini.golds) == ["0", "1", "2", "3", "4", "5", "6", "3-2", "3-3", "9", "10", "11"]
+
+
+def test_a_file_of_ones_own_is_judged_by_exact_match_where_tables_json_is_beside_it(tmp_path, tiny):
+    root = tiny.write_spider(tmp_path / "spider")
+    path = tmp_path / "dk.json"
+    path.write_text(json.dumps(tiny.spider_items()))
+    assert set(open_benchmark(str(path), root).schemas) == {"zoo", "shop", "pond"}
+    (root / "tables.json").rename(tmp_path / "tables.json")
+    assert set(open_benchmark(str(path), root / "database").schemas) == {"zoo", "shop", "pond"}
+    (tmp_path / "tables.json").write_text(json.dumps(tiny.tables_json()[:1]))
+    with pytest.warns(UserWarning, match="does not describe pond, shop: no exact match for dk"):
+        assert open_benchmark(str(path), root / "database").schemas == {}
+
+
+def test_an_item_may_have_several_queries_and_the_fingerprint_tells(tmp_path, tiny):
+    items = tiny.bird_items()
+    before = open_benchmark("bird", tiny.write_bird(tmp_path / "one", items=items))
+    items[0]["SQL"] = [items[0]["SQL"], "SELECT 4"]
+    after = open_benchmark("bird", tiny.write_bird(tmp_path / "two", items=items))
+    assert after.golds["0"].queries == (before.golds["0"].sql, "SELECT 4")
+    assert after.fingerprint() != before.fingerprint()
+
+
 @pytest.fixture
 def benchmark(tmp_path, tiny):
     return open_benchmark("bird", tiny.write_bird(tmp_path / "dev"))
@@ -222,11 +254,15 @@ def test_what_a_folder_lacks_of_a_benchmark_is_named(tmp_path, tiny):
     tiny.write_bird(tmp_path / "bird")
     spider = tiny.write_spider(tmp_path / "spider")
     (spider / "database/pond/pond.sqlite").unlink()
-    assert lacking("bird-dev", tmp_path) == "no database_description of pond, shop, zoo"
+    few = "12 of 1,534 questions"
+    bare = "no database_description of pond, shop, zoo"
+    assert missing("bird-dev", tmp_path) == [few, bare]
     for db_id in ("pond", "shop", "zoo"):
         (tmp_path / "bird/dev_databases" / db_id / "database_description").mkdir()
-    assert lacking("bird-dev", tmp_path) == ""
-    assert "is no database pond" in lacking("spider-dev", tmp_path)
+    assert missing("bird-dev", tmp_path) == [few]
+    left_out, too_few = missing("spider-dev", tmp_path)
+    assert "is no database pond" in left_out
+    assert too_few == "12 of 1,034 questions"
     (spider / "tables.json").unlink()
-    assert "tables.json: No such file" in lacking("spider-dev", tmp_path)
-    assert "no train.json with databases" in lacking("bird-train", tmp_path)
+    assert "tables.json: No such file" in missing("spider-dev", tmp_path)[0]
+    assert "no train.json with databases" in missing("bird-train", tmp_path)[0]

@@ -86,6 +86,43 @@ def test_an_answer_for_another_question_or_database_is_named(bird, read):
             read(bird, content)
 
 
+@pytest.fixture
+def doubled(tmp_path, tiny):
+    """Two questions have the id 3 in the file, as two have 137 in the first release of mini-dev."""
+    items = tiny.bird_items()
+    items[7]["question_id"] = 3
+    root = tiny.write_bird(tmp_path / "mini", "mini_dev_sqlite.json", items=items)
+    with pytest.warns(UserWarning, match="3 became 3 and 3-2"):
+        return open_benchmark("mini-dev", root)
+
+
+def test_an_answer_under_an_id_of_two_questions_is_refused_with_both(doubled, read):
+    both = r"'3' is 3 \(zoo, question 3\?\) or 3-2 \(shop, question 3\?\)"
+    with pytest.raises(BadInputError, match=f"entry 1: question_id {both}"):
+        read(doubled, {"3": "SELECT 1"})
+    ours = {"3": "SELECT 1", "3-2": "SELECT 2"}
+    assert by_id(read(doubled, ours)) == ours
+    told = [{"question_id": 3, "question": "zoo, question 3?", "sql": "SELECT 1"}]
+    assert by_id(read(doubled, told)) == {"3": "SELECT 1"}
+
+
+def test_the_csv_of_din_sql_is_read(spider, read):
+    lines = ["NLQ,PREDICTED SQL,GOLD SQL,DATABASE"]
+    lines += [f'"{q.text}","SELECT {q.id}","gold",{q.db_id}' for q in spider.questions[::-1]]
+    found = read(spider, "\n".join(lines), "din.csv")
+    assert by_id(found) == {q.id: f"SELECT {q.id}" for q in spider.questions}
+
+
+def test_a_list_without_ids_is_paired_by_database_and_text(spider, read):
+    entries = [{"db_id": q.db_id, "question": q.text, "sql": q.id} for q in spider.questions[5:8]]
+    assert by_id(read(spider, entries)) == {"5": "5", "6": "6", "7": "7"}
+    entries[1]["question"] = "another?"
+    with pytest.raises(
+        BadInputError, match=r"entry 2: .*no question 'another\?' on database 'shop'"
+    ):
+        read(spider, entries)
+
+
 def test_half_a_character_in_an_answer_becomes_a_question_mark(bird, read):
     found = read(bird, '{"0": "SELECT \'\\ud83d\'"}')
     assert by_id(found) == {"0": "SELECT '?'"}

@@ -88,6 +88,8 @@ def test_gold_judged_against_itself_is_right_throughout(family, executor, reques
         ("SELECT 'distinct', \"distinct\" FROM fish", "SELECT 'distinct', \"distinct\" FROM fish"),
         ("SELECT distinct_kind FROM fish", "SELECT distinct_kind FROM fish"),
         ("SELECT kind FROM fish WHERE age > = 2", "SELECT kind FROM fish WHERE age >= 2"),
+        ("SELECT kind FROM fish; SELECT 2", "SELECT kind FROM fish"),
+        ("SELECT ';' FROM fish -- a; b\n; broken", "SELECT ';' FROM fish -- a; b\n"),
     ],
 )
 def test_spider_executes_a_query_without_distinct_and_with_whole_operators(sql, executed):
@@ -103,6 +105,7 @@ def test_spider_executes_a_query_without_distinct_and_with_whole_operators(sql, 
         ("2", "SELECT name FROM animal WHERE legs > = 4 AND legs < 6", 0, 1),  # a split operator
         ("11", "SELECT id, kind FROM fish WHERE 0", 1, 1),  # no rows equal no rows
         ("0", "SELECT count(*) FROM animal WHERE 1", 1, 1),
+        ("0", "SELECT count(*) FROM animal; an explanation", 0, 1),  # the first statement counts
         ("0", "SELECT 5", 0, 0),
     ],
 )
@@ -154,6 +157,60 @@ def test_a_failing_gold_query_is_counted_apart_and_equals_nothing(bird, executor
     assert (found["gold_status"], found["status"]) == ("error", "error")
     assert found["ex_bird"] == found["ex_spider"] == found["soft_f1"] == 0.0
     assert ex_verdicts(broken, [("0", sql)], executor) == [False]
+
+
+def test_an_answer_is_right_if_it_meets_one_of_several_queries(spider, executor):
+    several = Gold("7", "SELECT broken", "hard", ("SELECT label FROM item", "SELECT id FROM item"))
+    own = replace(spider, golds=spider.golds | {"7": several})
+    for sql, right in (("SELECT id FROM item", 1), ("SELECT label FROM item", 1), ("SELECT 1", 0)):
+        found = verdict(own, "7", sql, executor)
+        assert (found["ex_bird"], found["ex_spider"], found["em"]) == (right,) * 3
+        assert (found["gold_status"], found["soft_f1"] == 1) == ("ok", right == 1)
+        for sense in ("bird", "spider"):
+            assert ex_verdicts(replace(own, sense=sense), [("7", sql)], executor) == [right]
+
+
+def test_questions_on_a_damaged_database_are_left_out_by_name(tmp_path, tiny, executor):
+    root = tiny.write_bird(tmp_path)
+    file = root / "dev_databases/shop/shop.sqlite"
+    whole = file.read_bytes()
+    for damaged in (b"x" * 4096, whole[:5000], whole[:4096] + b"\xff" * (len(whole) - 4096)):
+        file.write_bytes(damaged)
+        benchmark = open_benchmark("bird", root)
+        with pytest.warns(
+            UserWarning, match=r"4 questions on damaged .* \(shop: .*\): 4, 5, 6, 7$"
+        ):
+            frame = judge(benchmark, predictions(golds(benchmark)), executor)
+        assert list(frame["question_id"]) == ["0", "1", "2", "3", "8", "9", "10", "11"]
+    with pytest.raises(BadInputError, match="nothing is left"):
+        judge(only(benchmark, "4", "5"), predictions({"4": "SELECT 1"}), executor)
+
+
+# A metric of one's own
+
+
+def rows_apart(gold, predicted):
+    return abs(len(gold.rows) - len(predicted.rows))
+
+
+def test_a_metric_of_ones_own_is_a_column_with_an_interval_in_the_table(bird, executor):
+    answers = predictions({"2": "SELECT name FROM animal", "5": "SELECT broken"}, "g")
+    frame = judge(only(bird, "2", "5", "6"), answers, executor, [rows_apart])
+    assert frame["rows_apart"].tolist() == [2, 3, 3]  # a failed and a missing answer have no rows
+    row = summarise(frame, metrics=["rows_apart"]).iloc[0]
+    assert row["rows_apart"] == pytest.approx(8 / 3)
+    assert row["rows_apart_low"] < row["rows_apart"] < row["rows_apart_high"]
+    named = judge(only(bird, "2"), answers, executor, {"right": lambda gold, ours: ours == gold})
+    share = summarise(named, metrics=["right"]).iloc[0]
+    assert 0 == share["right"] == share["right_low"] < share["right_high"] < 1
+
+
+def test_a_metric_has_a_free_name_and_gives_a_number(bird, executor):
+    answers = predictions({"0": "SELECT 1"})
+    with pytest.raises(BadInputError, match="'em', which is taken"):
+        judge(bird, answers, executor, {"em": rows_apart})
+    with pytest.raises(BadInputError, match="odd gives 'x' for question 0: give a number"):
+        judge(only(bird, "0"), answers, executor, {"odd": lambda *_: "x"})
 
 
 def test_a_truncated_result_equals_no_result(bird, executor):
@@ -238,6 +295,14 @@ def test_failed_missing_and_gold_failed_are_counted_apart():
     frame["gold_status"] = ["ok", "ok", "empty", "too_large"]
     row = summarise(frame).iloc[0]
     assert (row["n"], row["failed"], row["missing"], row["gold_failed"]) == (4, 1, 1, 1)
+
+
+def test_the_best_stands_first_in_the_table_and_in_each_slice():
+    frame = verdicts(("poor", 1, 0), ("good", 1, 1), ("poor", 3, 1), ("good", 3, 1))
+    assert summarise(frame)["generator"].tolist() == ["good", "poor"]
+    sliced = summarise(frame, "difficulty")
+    assert sliced["generator"].tolist() == ["good", "poor", "poor", "good"]
+    assert sliced["difficulty"].tolist() == ["easy", "easy", "hard", "hard"]
 
 
 def test_slices_are_by_a_column_or_by_the_features_of_the_gold_query():

@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import BadInputError
-from workbench.evaluate.stats import bounds, compare, holm, mean_interval
+from workbench.evaluate.stats import (
+    _t_quantile,
+    bounds,
+    compare,
+    decide,
+    holm,
+    mcnemar,
+    mean_interval,
+    number_interval,
+)
 
 DATABASES = st.sampled_from("abcd")
 ANSWERS = st.lists(st.tuples(st.booleans(), st.booleans(), DATABASES), min_size=1, max_size=40)
@@ -166,6 +175,37 @@ def test_holm_adjusts_the_smallest_p_value_most_and_keeps_their_order():
     assert holm([]) == []
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "decision"),
+    [(0.1, 2, "holds"), (-2, -0.1, "fails"), (-1.91, 4.09, "not decided"), (0, 2, "not decided")],
+)
+def test_a_claim_about_a_difference_holds_fails_or_is_not_decided(low, high, decision):
+    assert decide(low, high) == decision
+    assert decide(low + 1, high + 1, least=1) == decision
+
+
+def test_a_comparison_is_decided_by_its_interval():
+    assert compare(*paired(20, 1, 10)).decision == "holds"
+    assert compare(*paired(1, 20, 10)).decision == "fails"
+    assert compare(*paired(3, 2, 10)).decision == "not decided"
+
+
+def test_quantile_and_p_value_are_scipys():
+    special = pytest.importorskip("scipy.special")
+    for freedom in range(1, 120):
+        assert _t_quantile(freedom) == pytest.approx(special.stdtrit(freedom, 0.975), rel=1e-11)
+    for won, lost in [(0, 0), (5, 0), (7, 12), (300, 250)]:
+        p_value = min(1.0, 2 * special.bdtr(min(won, lost), won + lost, 0.5))
+        assert mcnemar(won, lost) == pytest.approx(p_value, rel=1e-11)
+
+
+def test_the_interval_of_numbers_is_that_of_students_t_over_databases():
+    interval = number_interval([1, 1, 2, 2, 9, 9], ["a", "a", "b", "b", "c", "c"])
+    # Means of the databases 1, 2, 9: standard error 2.517, t = 4.3027.
+    assert interval.mean == 4
+    assert interval.high - 4 == 4 - interval.low == pytest.approx(4.3027 * 2.5166, abs=1e-3)
+
+
 # Bounds of selection
 
 
@@ -178,6 +218,12 @@ def test_the_bounds_agree_with_counting_every_choice(verdicts):
         worst = [np.mean([all(choice) for choice in own]) for own in choices]
         expected = [100 * np.mean(worst), 100 * np.mean(best)]
         assert found.loc[k].tolist() == pytest.approx(expected)
+
+
+def test_the_bounds_do_not_depend_on_the_order_of_the_candidates():
+    best_first = {"q1": [1, 1, 0, 0], "q2": [1, 0, 0, 0]}
+    worst_first = {key: own[::-1] for key, own in best_first.items()}
+    assert bounds(best_first).equals(bounds(worst_first))
 
 
 @pytest.mark.parametrize("verdicts", [{}, {"q": []}, {"q": [0.5]}, {"q": [2]}])

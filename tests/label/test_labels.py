@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from tests.label.conftest import case
-from workbench.benchmarks.benchmark import with_golds
+from workbench.benchmarks.golds import with_golds
 from workbench.errors import BadInputError
 from workbench.label.cases import PUBLISHED, cases, open_taxonomy
 from workbench.label.labels import by_rule, errors, write_golds

@@ -15,14 +15,14 @@ from workbench.terminal import VisibleStream, exit_code, stop_on_signals
 # The module of each command, and its line of help, for which the module is not imported.
 COMMANDS = {
     "ask": ("ask", "Answer a question about a database."),
-    "cache": ("data", "Count, export and merge cached model calls."),
+    "cache": ("cache", "Count, export and merge cached model calls."),
     "data": ("data", "List benchmarks, or check one or a folder of them."),
     "evaluate": ("evaluate", "Judge files of predictions."),
     "init": ("data", "Copy the notebooks and experiments into a folder."),
     "reproduce": ("run", "Run an experiment's notebooks."),
     "run": ("run", "Run a system over a benchmark."),
     "trace": ("run", "Show the SQL and calls behind a number."),
-    "train": ("evaluate", "Export chats to fine-tune a model, and tune one."),
+    "train": ("train", "Export chats to fine-tune a model, and tune one."),
 }
 
 

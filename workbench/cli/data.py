@@ -1,63 +1,19 @@
-"""Files on disk: `workbench cache` moves model calls, `data` checks benchmarks, and `init` copies the notebooks."""
+"""`workbench data` lists and checks benchmarks, and `init` copies the notebooks."""
 
 import shutil
 import sys
 from pathlib import Path
 
 import click
-import orjson
 
-from workbench.benchmarks.benchmark import BENCHMARKS, check, lacking, open_benchmark
+from workbench.benchmarks.benchmark import BENCHMARKS, benchmark_name, open_benchmark
+from workbench.benchmarks.check import incomplete, missing, unreadable_parts
 from workbench.cli import options
+from workbench.errors import BadInputError
+from workbench.evaluate.audit import FINDINGS, undetermined
 from workbench.llm.cache import Cache
-from workbench.llm.money import dollars
 from workbench.sql.executor import Executor
-from workbench.study.experiment import load_experiment, shipped
-
-
-@click.group()
-def cache() -> None:
-    """The cache of model calls: lab.sqlite in WORKBENCH_HOME."""
-
-
-@cache.command()
-def info() -> None:
-    """Count calls, tokens and dollars by prompt and model."""
-    select = "SELECT prompt, model, count(*), sum(input_tokens), sum(output_tokens), total(cost), sum(cost IS NULL)"
-    with Cache() as store:
-        for prompt, model, *counts, cost, free in store.read(f"{select} FROM calls GROUP BY 1, 2"):
-            calls, read, written = (f"{count:,}" for count in counts)
-            spent = f"{calls:>9} calls {read:>13} in {written:>11} out {dollars(cost, free)}"
-            print(f"{prompt or '-':30} {model:30} {spent}")
-        print(f"{store.path}: {store.path.stat().st_size / 1e6:,.1f} MB")
-
-
-@cache.command()
-@click.argument("file", type=options.FILE)
-@click.option("--run", default="", metavar="NAME", help="Only calls of this experiment's models, whatever they were made for.")  # fmt: skip
-@click.option("--keys", default="", help="Only the calls with these keys, separated by spaces.")
-def export(file: Path, run: str, keys: str) -> None:
-    """Write calls to FILE, as JSON lines with their whole requests.
-
-    `workbench reproduce NAME --from FILE --offline` replays them, and `workbench cache merge FILE` adds them to a cache.
-    """
-    column, values = ("+model", load_experiment(run).asked) if run else ("key", keys.split())
-    where = f"{column} IN (SELECT value FROM json_each(?))" if values else "1"
-    with Cache() as store:
-        number = store.export(file, where, [orjson.dumps(values)] if values else [])
-    print(f"{file}: {number:,} calls")
-
-
-@cache.command()
-@click.argument("other", type=options.FILE)
-def merge(other: Path) -> None:
-    """Add the calls of another cache or an export.
-
-    OTHER is a cache file, or JSON lines that `workbench cache export` wrote.
-    """
-    with Cache() as store:
-        new, known = store.merge(other)
-    print(f"{new:,} rows added, {known:,} were cached already")
+from workbench.study.experiment import shipped
 
 
 @click.group(invoke_without_command=True)
@@ -65,32 +21,54 @@ def merge(other: Path) -> None:
 def data(context: click.Context) -> None:
     """List the benchmarks, or check one."""
     if not context.invoked_subcommand:
-        for name, found in BENCHMARKS.items():
-            place = f"unpack {found.url}, and give --root" if found.url else "comes with the workbench"  # fmt: skip
-            print(f"{name:14} {found.questions:6,} questions, EX as {found.sense}; {place}")
+        for name, release in BENCHMARKS.items():
+            place = "comes with the workbench"
+            if release.url:
+                place = f"unpack {release.url}, and give --root"
+            print(f"{name:14} {release.questions:6,} questions, EX as {release.sense}; {place}")
 
 
 @data.command("check")
 @click.argument("benchmark")
 @options.root
-def check_(benchmark: str, root: Path | None) -> None:
-    """Run every gold query of a benchmark and read every description, or say which files a folder lacks.
+def check(benchmark: str, root: Path | None) -> None:
+    """Run every gold query of a benchmark, or say which files a folder lacks.
 
-    BENCHMARK is a name, a JSON file of your own with --root for its databases, or the folder where benchmarks were
-    unpacked. The exit code is 1 where something is wrong.
+    BENCHMARK is a name, a JSON file of your own with --root for its databases, or the folder
+    where benchmarks were unpacked. Gold queries that the data does not decide are listed, with
+    their evidence. The exit code is 1 where something is missing, cannot be read or does not
+    run.
     """
-    if Path(benchmark).is_dir():
-        public = [name for name, found in BENCHMARKS.items() if found.url]
-        lacks = {name: lacking(name, Path(benchmark)) for name in public}
-        for name, wrong in lacks.items():
-            print(f"{name:14} {wrong or 'is complete'}")
-        sys.exit(all(lacks.values()))
+    name = benchmark_name(benchmark)
+    release = BENCHMARKS.get(name)
+    needs_root = not name or (release and release.url and root is None)
+    if needs_root and Path(benchmark).is_dir():
+        if root is not None:
+            raise BadInputError(
+                f"{benchmark} is a folder: leave out --root, or give a benchmark's name"
+            )
+        sys.exit(_check_folder(Path(benchmark)))
     with Cache() as store, Executor(store) as executor:
         opened = open_benchmark(benchmark, root)
-        complaints = list(check(opened, executor))
+        faults = [*incomplete(opened), *unreadable_parts(opened)]
+        audit = undetermined(opened, executor)
     databases = {question.db_id for question in opened.questions}
-    print(f"{len(opened.questions)} questions, {len(databases)} databases", *complaints, sep="\n")
-    sys.exit(bool(complaints) or not all(opened.has(question.db_id) for question in opened.every))
+    print(f"{len(opened.questions)} questions, {len(databases)} databases", *faults, sep="\n")
+    for key, finding, evidence in zip(
+        audit["question_id"], audit["finding"], audit["evidence"], strict=True
+    ):
+        print(f"question {key}: {FINDINGS[finding]}" + (f": {evidence}" if evidence else ""))
+    is_whole = all(opened.has(question.db_id) for question in opened.every)
+    sys.exit(bool(faults) or "fails" in set(audit["finding"]) or not is_whole)
+
+
+def _check_folder(folder: Path) -> bool:
+    """Print what the folder has of each public benchmark; whether none of them is complete."""
+    public = [name for name, release in BENCHMARKS.items() if release.url]
+    lacks = {name: missing(name, folder) for name in public}
+    for name, lines in lacks.items():
+        print(f"{name:14} {'; '.join(lines) or 'is complete'}")
+    return all(lacks.values())
 
 
 @click.command()
@@ -98,7 +76,8 @@ def check_(benchmark: str, root: Path | None) -> None:
 def init(folder: Path) -> None:
     """Copy the notebooks and the experiments that come with the workbench into FOLDER.
 
-    There, `workbench reproduce embedded` runs them, and `jupyter lab` opens them. Nothing is overwritten.
+    There, `workbench reproduce embedded` runs them, and `jupyter lab` opens them. Nothing is
+    overwritten.
     """
     for name in ("notebooks", "experiments"):
         shutil.copytree(shipped(name), folder / name, ignore=shutil.ignore_patterns("__*__*", ".*"))

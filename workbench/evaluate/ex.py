@@ -1,17 +1,19 @@
 """Metrics that run a query and the gold query: execution accuracy (EX), Soft-F1, and VES and R-VES.
 
-BIRD compares results as sets of rows: the order of columns counts, the order of rows and duplicates do not. Spider
-allows any order of columns; it counts duplicates, and the order of rows if the gold query has ORDER BY, and its official
-script first drops every DISTINCT from both queries. On the same predictions the two differ by up to six points. A gold
-query that fails has no result, so no query equals it; a result that was cut off equals no other.
+BIRD compares results as sets of rows: the order of columns counts, the order of rows and duplicates
+do not. Spider allows any order of columns; it counts duplicates, and the order of rows if the gold
+query has ORDER BY, and its official script first drops every DISTINCT from both queries. On the
+same predictions the two differ by up to six points. A gold query that fails has no result, so no
+query equals it; a result that was cut off equals no other.
 
-VES and R-VES say how much faster a right answer runs than the gold query. BIRD takes the ratios from wall-clock time:
-both queries run in turn 100 times, ratios three standard deviations or more from their mean are dropped, and of five such
-repeats the best score is reported. So its numbers change with the computer and the run. `by="opcodes"` counts SQLite's
-opcodes instead, which are the same everywhere, but no unit of time: a sort, or a LIKE over a long text, is a single one.
-So tables name these scores "VES, opcodes". One departure: both queries run on one warm connection of the sandbox's
-worker, and all rows are fetched. BIRD opens a connection for each run; its VES stops the clock at the first row, and its
-R-VES includes the opening.
+VES and R-VES say how much faster a right answer runs than the gold query. BIRD takes the ratios
+from wall-clock time: both queries run in turn 100 times, ratios three standard deviations or more
+from their mean are dropped, and of five such repeats the best score is reported. So its numbers
+change with the computer and the run. `by="opcodes"` counts SQLite's opcodes instead, which are the
+same everywhere, but no unit of time: a sort, or a LIKE over a long text, is a single one. So tables
+name these scores "VES, opcodes". One departure: both queries run on one warm connection of the
+sandbox's worker, and all rows are fetched. BIRD opens a connection for each run; its VES stops the
+clock at the first row, and its R-VES includes the opening.
 """
 
 import re
@@ -19,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -27,12 +29,14 @@ from numpy.typing import ArrayLike
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.errors import BadInputError, at_least
+from workbench.evaluate.stored import meets
 from workbench.sql.executor import DEFAULT, Executor
 from workbench.sql.reading import normalise_text
-from workbench.types import Execution, Limits, Row
+from workbench.types import Execution, Gold, Limits, Row
 
 Pair = tuple[str, str]  # a question's id and a query that answers it
 Parts = Mapping[Path, Sequence[Pair]]  # of each database file
+Ran = list[list[Execution]]  # for each form, of a query and of the gold queries
 
 
 def ex_verdicts(
@@ -42,29 +46,81 @@ def ex_verdicts(
     limits: Limits = DEFAULT,
     known: Mapping[Pair, str] | None = None,
 ) -> list[bool]:
-    """Whether each pair's query is right in the benchmark's own sense.
+    """Return whether each pair's query meets an accepted answer, in the benchmark's sense.
 
-    BIRD's sense reads fingerprints of results and no rows; a query whose fingerprint is in `known` does not run again.
+    BIRD's sense reads fingerprints of results and no rows; a query whose fingerprint is in
+    `known` does not run again.
     """
-    parts = by_database(benchmark, pairs)
+    stored = [pair for pair in pairs if benchmark.golds[pair[0]].results]
+    compared = [pair for pair in pairs if not benchmark.golds[pair[0]].results]
+    right = _by_rows(benchmark, by_database(benchmark, stored), executor, [str], limits)
+    parts = by_database(benchmark, compared)
     if benchmark.sense == "spider":
-        right = _right_in_spider(benchmark, parts, executor, limits)
-        return [right[pair] for pair in pairs]
-    known = known or {}
-    jobs: dict[str | Pair, tuple[Path, str]] = {}  # of golds and of pairs
+        right |= _by_rows(benchmark, parts, executor, [spider_text], limits)
+    else:
+        right |= _by_fingerprint(benchmark, parts, executor, limits, known or {})
+    return [right[pair] for pair in pairs]
+
+
+def _by_rows(
+    benchmark: Benchmark,
+    parts: Parts,
+    executor: Executor,
+    forms: Sequence[Callable[[str], str]],
+    limits: Limits = DEFAULT,
+) -> dict[Pair, bool]:
+    ran = executed(benchmark, parts, executor, forms, limits)
+    return {pair: right_in_spider(benchmark.golds[pair[0]], *of[0]) for pair, of in ran}
+
+
+def _by_fingerprint(
+    benchmark: Benchmark,
+    parts: Parts,
+    executor: Executor,
+    limits: Limits,
+    known: Mapping[Pair, str],
+) -> dict[Pair, bool]:
+    jobs: dict[tuple[Path, str], None] = {}
     for path, part in parts.items():
-        jobs |= {key: (path, normalise_text(benchmark.golds[key].sql)) for key, _ in part}
-        jobs |= {pair: (path, normalise_text(pair[1])) for pair in part if pair not in known}
-    distinct = list(dict.fromkeys(jobs.values()))
-    prints = dict(zip(distinct, executor.result_fingerprints(distinct, limits), strict=True))
-    found: dict[Any, str] = {**known, **{one: prints[job] for one, job in jobs.items()}}
-    return [bool(found[pair[0]]) and found[pair] == found[pair[0]] for pair in pairs]
+        for key, sql in part:
+            queries = benchmark.golds[key].queries
+            asked = queries if (key, sql) in known else (*queries, sql)
+            jobs |= {(path, normalise_text(query)): None for query in asked}
+    prints = dict(zip(jobs, executor.result_fingerprints(list(jobs), limits), strict=True))
+    right = {}
+    for path, part in parts.items():
+        for key, sql in part:
+            ours = known.get((key, sql)) or prints.get((path, normalise_text(sql)), "")
+            accepted = [prints[path, normalise_text(gold)] for gold in benchmark.golds[key].queries]
+            right[key, sql] = ours != "" and ours in accepted
+    return right
+
+
+def right_in_bird(gold: Gold, predicted: Execution, *golds: Execution) -> bool:
+    """Whether the set of rows is that of one of the accepted answers.
+
+    `golds` are the executions of its queries.
+    """
+    if gold.results:
+        return any(meets(predicted, stored) for stored in gold.results)
+    return predicted.fingerprint in {ran.fingerprint for ran in golds} - {""}
+
+
+def right_in_spider(gold: Gold, predicted: Execution, *golds: Execution) -> bool:
+    """Whether the rows are those of one accepted answer, by `spider_equal`."""
+    if gold.results:
+        return any(meets(predicted, stored) for stored in gold.results)
+    accepted = zip(golds, gold.queries, strict=True)
+    return any(spider_equal(predicted, ran, sql) for ran, sql in accepted)
 
 
 def suite_verdicts(
     benchmark: Benchmark, pairs: Sequence[Pair], suite: str | Path, executor: Executor
 ) -> list[bool]:
-    """Test-suite accuracy (Zhong et al., 2020): right in Spider's sense on every `DB/*.sqlite` of the suite's folder."""
+    """Return test-suite accuracy (Zhong et al., 2020).
+
+    Right in Spider's sense on every `DB/*.sqlite` of the folder.
+    """
     right = dict.fromkeys(pairs, True)
     for path, part in by_database(benchmark, pairs).items():
         files = sorted(Path(suite, path.stem).glob("*.sqlite"))
@@ -72,12 +128,12 @@ def suite_verdicts(
             raise BadInputError(f"{suite}: no {path.stem}/*.sqlite; give the test suite's folder")
         for file in files:
             still = [pair for pair in part if right[pair]]
-            right |= _right_in_spider(benchmark, {file: still}, executor)
+            right |= _by_rows(benchmark, {file: still}, executor, [spider_text])
     return [right[pair] for pair in pairs]
 
 
 def by_database(benchmark: Benchmark, pairs: Iterable[Pair]) -> Parts:
-    """The distinct pairs of each database file."""
+    """Return the distinct pairs of each database file."""
     databases = {question.id: question.db_id for question in benchmark.questions}
     parts: dict[str, list[Pair]] = {}
     for pair in dict.fromkeys(pairs):
@@ -91,54 +147,49 @@ def executed(
     executor: Executor,
     forms: Sequence[Callable[[str], str]],
     limits: Limits = DEFAULT,
-) -> Iterator[tuple[Pair, list[Execution]]]:
-    """Each pair with the executions of its query in each form, then those of gold.
+) -> Iterator[tuple[Pair, Ran]]:
+    """Yield each pair with the executions of its query and of the gold queries in each form.
 
-    With a cache, all queries of all databases run first; then the rows of one database at a time are read from it.
+    With a cache, all queries of all databases run first; then the rows of one database at a time
+    are read from it.
     """
 
-    def texts(pair: Pair) -> list[str]:
-        both = pair[1], benchmark.golds[pair[0]].sql
-        return [normalise_text(form(sql)) for sql in both for form in forms]
+    def texts(pair: Pair) -> list[list[str]]:
+        queries = pair[1], *benchmark.golds[pair[0]].queries
+        return [[normalise_text(form(sql)) for sql in queries] for form in forms]
 
-    jobs = {
-        path: list(dict.fromkeys((path, text) for pair in part for text in texts(pair)))
-        for path, part in parts.items()
-    }
+    jobs: dict[Path, list[tuple[Path, str]]] = {}
+    for path, part in parts.items():
+        queries = chain.from_iterable(chain.from_iterable(texts(pair)) for pair in part)
+        jobs[path] = [(path, text) for text in dict.fromkeys(queries)]
     if executor.store and not executor.store.read_only:
         executor.result_fingerprints(list(chain.from_iterable(jobs.values())), limits)
     for path, part in parts.items():
-        ran = dict(zip(jobs[path], executor.execute_many(jobs[path], limits), strict=True))
-        yield from ((pair, [ran[path, text] for text in texts(pair)]) for pair in part)
+        executions = executor.execute_many(jobs[path], limits)
+        ran = {sql: found for (_, sql), found in zip(jobs[path], executions, strict=True)}
+        for pair in part:
+            yield pair, [[ran[text] for text in form] for form in texts(pair)]
 
 
-def _right_in_spider(
-    benchmark: Benchmark, parts: Parts, executor: Executor, limits: Limits = DEFAULT
-) -> dict[Pair, bool]:
-    found = executed(benchmark, parts, executor, [spider_text], limits)
-    return {
-        pair: spider_equal(ours, gold, benchmark.golds[pair[0]].sql) for pair, (ours, gold) in found
-    }
-
-
-_QUOTED_OR_DISTINCT = re.compile(
-    r"""('[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/)|\bdistinct\b""",
+_QUOTED_OR_DROPPED = re.compile(
+    r"""('[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/)|\bdistinct\b|;.*""",
     re.IGNORECASE | re.DOTALL,
 )
 
 
 def spider_text(sql: str) -> str:
-    """The query as Spider's official script executes it without the option `--keep-distinct`.
+    """Return the query as Spider's script executes it without `--keep-distinct`.
 
-    Operators that tokenised predictions split are joined (`> =` is `>=`), and DISTINCT is dropped everywhere, also in
-    COUNT(DISTINCT ...), so that a query is not wrong only because of duplicates.
+    Operators that tokenised predictions split are joined (`> =` is `>=`), and DISTINCT is
+    dropped everywhere, also in COUNT(DISTINCT ...), so that a query is not wrong only because of
+    duplicates. The first statement alone is executed.
     """
     sql = sql.replace("> =", ">=").replace("< =", "<=").replace("! =", "!=")
-    return _QUOTED_OR_DISTINCT.sub(lambda found: found[1] or "", sql)
+    return _QUOTED_OR_DROPPED.sub(lambda match: match[1] or "", sql)
 
 
 def spider_equal(predicted: Execution, gold: Execution, gold_sql: str) -> bool:
-    """Whether the rows are equal under some order of columns, as lists if the gold query has ORDER BY."""
+    """Whether the rows are equal under some order of columns; as lists under ORDER BY."""
     if not predicted.is_complete or not gold.is_complete:
         return False
     if predicted.rows == gold.rows:  # no rows equal no rows, whatever the columns
@@ -146,7 +197,8 @@ def spider_equal(predicted: Execution, gold: Execution, gold_sql: str) -> bool:
     if predicted.row_count != gold.row_count or len(predicted.columns) != len(gold.columns):
         return False
     if "order by" in gold_sql.lower():
-        # Lists of rows are equal under some order of columns if the bags of their columns are equal.
+        # Lists of rows are equal under some order of columns if the bags of their columns are
+        # equal.
         return Counter(zip(*predicted.rows, strict=True)) == Counter(zip(*gold.rows, strict=True))
     return _equal_as_bags(predicted.rows, gold.rows)
 
@@ -155,43 +207,46 @@ def _equal_as_bags(a: Sequence[Row], b: Sequence[Row]) -> bool:
     """Whether the rows are equal as bags under some order of the columns of `b`."""
     if Counter(a) == Counter(b):
         return True
-    columns_a, columns_b = (list(zip(*rows, strict=True)) for rows in (a, b))
-    bags_a, bags_b = (list(map(Counter, columns)) for columns in (columns_a, columns_b))
-    fits = [[j for j, other in enumerate(bags_b) if bag == other] for bag in bags_a]
+    columns_a, columns_b = list(zip(*a, strict=True)), list(zip(*b, strict=True))
+    bags_b = list(map(Counter, columns_b))
+    fitting: list[list[int]] = []
+    for column in columns_a:
+        bag = Counter(column)
+        fitting.append([n for n, other in enumerate(bags_b) if bag == other])
 
     def extend(chosen: list[int]) -> bool:
-        """Whether the remaining columns of `a` find theirs in `b`, from left to right, with equal bags of partial rows."""
+        """Whether the remaining columns of `a` find theirs in `b`, from left to right."""
         if len(chosen) == len(columns_a):
             return True
-        left = Counter(zip(*columns_a[: len(chosen) + 1], strict=True))
-        # Of equal columns one is tried.
-        free = {columns_b[j]: j for j in fits[len(chosen)] if j not in chosen}
-        return any(
-            left == Counter(zip(*(columns_b[k] for k in (*chosen, j)), strict=True))
-            and extend([*chosen, j])
-            for j in free.values()
-        )
+        wanted = Counter(zip(*columns_a[: len(chosen) + 1], strict=True))
+        free = {columns_b[n]: n for n in fitting[len(chosen)] if n not in chosen}
+        for n in free.values():  # of equal columns one is tried
+            together = [columns_b[k] for k in (*chosen, n)]
+            if wanted == Counter(zip(*together, strict=True)) and extend([*chosen, n]):
+                return True
+        return False
 
     return extend([])
 
 
 def soft_f1(predicted: Sequence[Row], gold: Sequence[Row]) -> float:
-    """Soft-F1 from 0 to 1, as BIRD mini-dev's script computes it; two empty results score 1.
+    """Return Soft-F1 from 0 to 1, as BIRD mini-dev's script computes it; two empty results score 1.
 
-    Duplicates are dropped, and row n is compared with row n. A predicted value counts as found if it is anywhere in the
-    gold row; a row without a partner counts with all of its values; NULL is a value. The example in BIRD's README leaves
-    NULLs out and comes to 0.8 where the script says 0.67.
+    Duplicates are dropped, and row n is compared with row n. A predicted value counts as found
+    if it is anywhere in the gold row; a row without a partner counts with all of its values;
+    NULL is a value. The example in BIRD's README leaves NULLs out and comes to 0.8 where the
+    script says 0.67.
     """
     predicted, gold = list(dict.fromkeys(predicted)), list(dict.fromkeys(gold))
     if not predicted or not gold:
         return float(not predicted and not gold)
-    found = 0  # BIRD divides all counts by the width of the gold row: without that, F1 is exact
+    hits = 0  # BIRD divides all counts by the width of the gold row: without that, F1 is exact
     missed = len(gold[0]) * abs(len(gold) - len(predicted))
     for ours, theirs in zip(predicted, gold, strict=False):
         common = sum(value in theirs for value in ours)
-        found += common
+        hits += common
         missed += len(ours) - common + sum(value not in ours for value in theirs)
-    return 2 * found / (2 * found + missed)
+    return 2 * hits / (2 * hits + missed)
 
 
 By = Literal["time", "opcodes"]
@@ -207,9 +262,11 @@ def efficiency(
     runs: int = 100,
     repeats: int = 5,
 ) -> pd.DataFrame:
-    """The answers (question_id, sql, correct) with `ratio`, `ves` and `r_ves` of the repeat that has the highest VES.
+    """Return the answers (question_id, sql, correct) with `ratio`, `ves` and `r_ves`.
 
-    A ratio is gold's cost over the answer's, 0 for a wrong answer. VES is the mean of `ves`, as a share.
+    They are those of the repeat with the highest VES. A ratio is gold's cost over the answer's,
+    0 for a wrong answer, and for one whose gold has no query. VES is the mean of `ves`, as a
+    share.
     """
     at_least(1, runs=runs, repeats=repeats)
     if by == "opcodes":
@@ -219,9 +276,11 @@ def efficiency(
     limits = {"repeats": runs * repeats, "seconds": 30.0 * runs * repeats}
     rows = zip(answers["question_id"], answers["sql"], answers["correct"], strict=True)
     for row, (key, sql, correct) in enumerate(rows):
+        if not correct:
+            continue
         request = {"do": "times", "queries": [benchmark.golds[key].sql, sql], **limits}
-        database = benchmark.database(databases[key])
-        if not correct or "times" not in (timed := executor.ask(database, request)):
+        timed = executor.ask(benchmark.database(databases[key]), request)
+        if "times" not in timed:
             continue
         if by == "opcodes":  # SQLite counts in tens: fewer than ten count as ten
             gold_opcodes, opcodes = timed["opcodes"]
@@ -234,13 +293,14 @@ def efficiency(
 
 
 def time_ratio(gold: ArrayLike, predicted: ArrayLike) -> float:
-    """The mean over runs of gold's seconds divided by the prediction's, without outliers."""
+    """Return the mean over runs of gold's seconds divided by the prediction's, without outliers."""
     ratios = np.divide(gold, predicted)
-    # If all ratios are equal, BIRD's script drops all and counts the answer as wrong; here all are kept.
+    # If all ratios are equal, BIRD's script drops all and counts the answer as wrong; here all are
+    # kept.
     kept = ratios[np.abs(ratios - ratios.mean()) < 3 * ratios.std()]
     return float((kept if kept.size else ratios).mean())
 
 
 def reward(ratio: float) -> float:
-    """BIRD's reward for a ratio; 0 for a wrong answer, whose ratio is 0."""
+    """Return BIRD's reward for a ratio; 0 for a wrong answer, whose ratio is 0."""
     return next(reward for least, reward in _REWARDS if ratio >= least) if ratio else 0.0

@@ -1,4 +1,7 @@
-"""The tables, columns and values that gold SQL uses: how many reach the prompt, and a schema made of them."""
+"""The tables, columns and values that gold SQL uses.
+
+How many reach the prompt, and a schema made of them.
+"""
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,7 +26,7 @@ _VERDICTS = ["spelled", "found", "anywhere"]
 
 @dataclass(frozen=True, slots=True)
 class Linking:
-    """The shares of a prompt's tables and columns that gold uses, and of gold's that the prompt has; of nothing, 1."""
+    """The shares of a prompt's tables and columns that gold uses, and of gold's in it."""
 
     table_precision: float
     table_recall: float
@@ -34,8 +37,8 @@ class Linking:
 def linking_by_stage(questions: Iterable[tuple[Sequence[Context], Gold]]) -> tuple[Linking, ...]:
     """The linking after each stage of pruning, averaged over questions (CHESS, table 5).
 
-    Each question is given as its contexts, the unpruned one first, and its gold query. One whose gold query cannot be
-    read is left out.
+    Each question is given as its contexts, the unpruned one first, and its gold query. One whose
+    gold query cannot be read is left out.
     """
     stages: list[list[list[float]]] = []
     for contexts, gold in questions:
@@ -59,13 +62,13 @@ def _shares(ours: set[Any], theirs: frozenset[Any]) -> list[float]:
 def literals(
     benchmark: Benchmark, contexts: Mapping[str, Context], schema: Callable[[str], Schema]
 ) -> pd.DataFrame:
-    """A row for each literal of each gold query, and whether value retrieval found it (CHASE-SQL, section 2.2).
+    """Return a row for each literal of gold, and whether value retrieval found it.
 
-    A literal is a text that gold compares with a column by = or IN; no index could supply numbers, patterns, and texts
-    compared with a function's result.
-    `spelled` is true if the question or hint contains the literal, in any letter case; `found` if it was retrieved for
-    its column; `anywhere` if it was retrieved for any column. `schema` returns a database's whole schema. A query that
-    cannot be parsed has no literals.
+    A literal is a text that gold compares with a column by = or IN; no index could supply
+    numbers, patterns, and texts compared with a function's result. `spelled` is true if the
+    question or hint contains the literal, in any letter case; `found` if it was retrieved for
+    its column; `anywhere` if it was retrieved for any column. `schema` returns a database's
+    whole schema. A query that cannot be parsed has no literals.
     """
     rows = []
     for question in benchmark.questions:
@@ -88,9 +91,10 @@ def literals(
 class AroundGold:
     """A system's retrieval step with gold's tables and columns in place of the schema.
 
-    Alone, they are CHESS's correct context (table 7) and MAC-SQL's oracle schema; among thousands of others, CHESS's
-    synthetic industrial-scale schema (section 4.1.1, figure 3). Only the schema is enlarged: a query that uses another
-    database's table fails, while a merged database would give a wrong result.
+    Alone, they are CHESS's correct context (table 7) and MAC-SQL's oracle schema; among
+    thousands of others, CHESS's synthetic industrial-scale schema (section 4.1.1, figure 3).
+    Only the schema is enlarged: a query that uses another database's table fails, while a merged
+    database would give a wrong result.
     """
 
     retrieve: Callable[[Lab, Question, Schema], Context]
@@ -104,15 +108,17 @@ class AroundGold:
         return self.retrieve(lab, question, self.around(schema, self.golds[question.id]))
 
     def around(self, schema: Schema, gold: Gold) -> Schema:
-        """Gold's tables and columns with their keys, and other columns, each once, up to a total of `columns`.
+        """Return gold's tables and columns, and others up to a total of `columns`.
 
-        A larger schema contains the smaller ones. A gold query that cannot be parsed keeps the whole schema.
+        A larger schema contains the smaller ones. A gold query that cannot be parsed keeps the
+        whole schema.
         """
         core = union_schema(schema, [gold.sql])
         chosen = set(core.columns())
         if len(chosen) >= self.columns:
             return core
-        chance = random.Random(content_hash("around", [0, gold.question_id]))  # noqa: S311  no secret
+        seed = content_hash("around", [0, gold.question_id])
+        chance = random.Random(seed)  # noqa: S311  no secret
         tables = list(schema.tables)
         for other in self.others:
             if other.db_id != schema.db_id:
@@ -130,7 +136,10 @@ class AroundGold:
 
 
 def _renamed(schema: Schema, taken: set[str]) -> list[Table]:
-    """The tables of a schema under names that are not taken; their foreign keys refer to the new names."""
+    """The tables of a schema under names that are not taken.
+
+    Their foreign keys refer to the new names.
+    """
     names: dict[str, str] = {}
     for table in schema.tables:
         numbered = (f"{schema.db_id}_{n}_{table.name}" for n in count(2))

@@ -1,22 +1,25 @@
-"""Spider's exact set match (EM) and its hardness, on the small grammar of Spider's evaluation script.
+"""Spider's exact set match (EM) and its hardness, on the grammar of Spider's own script.
 
-Two queries match if their clauses do, each as a multiset of parts, whatever the queries return. The definitions are
-those of the script in the test-suite evaluation, with its defaults and quirks, so that numbers compare with published
-ones:
+Two queries match if their clauses do, each as a multiset of parts, whatever the queries return. The
+definitions are those of the script in the test-suite evaluation, with its defaults and quirks, so
+that numbers compare with published ones:
 
-- Values, LIMIT's number and DISTINCT are ignored; columns linked by a foreign key of tables.json are one column if both
-  tables are in FROM; FROM is compared by its tables, and of a JOIN's condition only OR, NOT, IN and LIKE count; ORDER BY
-  has one direction, the last one given; AND and OR are compared as a set.
-- A subquery in a condition must be equal part by part and in order: there DISTINCT, JOIN conditions and the choice
-  between linked columns count. A subquery in FROM must be equal in its values too.
-- A prediction that the grammar does not accept counts as an empty query. So its gaps decide verdicts, and a general SQL
-  parser would accept more. It does not accept `=`, `+`, `-` or `/` glued to a neighbour (`a=1`, `a >=1`), `==`, `<>`,
-  `T1. a`, backticks; a quote inside a string, an odd number of quotes, a literal where a column belongs; `INNER JOIN`,
-  `LEFT JOIN`, a comma in FROM, an alias without AS or of a column or a subquery; `IS NULL`, `EXISTS`, lists after IN,
-  CASE, functions other than the five aggregates, UNION ALL.
-- It ignores what it should not: anything after the part that it parses (OFFSET, NULLS LAST), a missing comma between
-  columns, and everything from a column on the right of a comparison to the next AND, comma, bracket or clause, which
-  hides an OR (`a = b OR c = d`) and the INNER of a second join.
+- Values, LIMIT's number and DISTINCT are ignored; columns linked by a foreign key of tables.json
+  are one column if both tables are in FROM; FROM is compared by its tables, and of a JOIN's
+  condition only OR, NOT, IN and LIKE count; ORDER BY has one direction, the last one given; AND and
+  OR are compared as a set.
+- A subquery in a condition must be equal part by part and in order: there DISTINCT, JOIN conditions
+  and the choice between linked columns count. A subquery in FROM must be equal in its values too.
+- A prediction that the grammar does not accept counts as an empty query. So its gaps decide
+  verdicts, and a general SQL parser would accept more. It does not accept `=`, `+`, `-` or `/`
+  glued to a neighbour (`a=1`, `a >=1`), `==`, `<>`, `T1. a`, backticks; a quote inside a string, an
+  odd number of quotes, a literal where a column belongs; `INNER JOIN`, `LEFT JOIN`, a comma in
+  FROM, an alias without AS or of a column or a subquery; `IS NULL`, `EXISTS`, lists after IN, CASE,
+  functions other than the five aggregates, UNION ALL.
+- It ignores what it should not: anything after the part that it parses (OFFSET, NULLS LAST), a
+  missing comma between columns, and everything from a column on the right of a comparison to the
+  next AND, comma, bracket or clause, which hides an OR (`a = b OR c = d`) and the INNER of a
+  second join.
 """
 
 import re
@@ -49,7 +52,11 @@ class Condition(NamedTuple):
 
 
 class Query(NamedTuple):
-    """One SELECT. A table is a name or a subquery; conditions alternate with AND and OR; LIMIT's number is left out."""
+    """One SELECT.
+
+    A table is a name or a subquery; conditions alternate with AND and OR; LIMIT's number is left
+    out.
+    """
 
     select: tuple[tuple[str, Expression], ...] = ()
     distinct: bool = False
@@ -105,7 +112,7 @@ def hardness(sql: str, schema: Schema) -> Literal["easy", "medium", "hard", "ext
 
 
 def _components(query: Query) -> Mapping[str, object]:
-    """The query's tables and Spider's components, each as a value that is equal if the component matches."""
+    """The tables and Spider's components, as values that are equal if they match."""
     units = query.units()
     keywords = {
         "where": query.where,
@@ -136,10 +143,11 @@ def _components(query: Query) -> Mapping[str, object]:
 
 @lru_cache(maxsize=256)
 def _names(schema: Schema) -> tuple[dict[str, frozenset[str]], dict[str, str]]:
-    """The columns of each table, and for each `table.column` in a foreign key the column that replaces it."""
+    """The columns of each table, and the column that replaces each one in a foreign key."""
     position = {".".join(name).lower(): n for n, name in enumerate(schema.columns())}
-    # Spider's rule: a foreign key joins the first group that contains either of its columns. Groups that a later
-    # key would link stay apart, and for a column in two groups the later group decides.
+    # Spider's rule: a foreign key joins the first group that contains either of its columns. Groups
+    # that a later key would link stay apart, and for a column in two groups the later group
+    # decides.
     groups: list[set[str]] = []
     for table in schema.tables:
         for key in table.foreign_keys:
@@ -172,8 +180,8 @@ def _read(sql: str, schema: Schema) -> tuple[Query | None, Query]:
 def _comparable(node: Any, merged: Mapping[str, str] | None) -> Any:
     """A part of a query with values hidden, DISTINCT dropped and linked columns merged.
 
-    In a subquery of a condition only values are hidden; there `merged` is None. After UNION, INTERSECT and EXCEPT, the
-    tables of the first query decide which columns are merged.
+    In a subquery of a condition only values are hidden; there `merged` is None. After UNION,
+    INTERSECT and EXCEPT, the tables of the first query decide which columns are merged.
     """
     if isinstance(node, ColumnUse) and merged is not None:
         return ColumnUse(node.aggregate, merged.get(node.column, node.column), distinct=False)
@@ -194,9 +202,9 @@ class _UnreadableError(Exception):
     """The text is not a query of Spider's grammar."""
 
 
-# Spider splits SQL with NLTK's tokenizer for English prose. Brackets, `*` and most punctuation become tokens of their
-# own; a comma only if no digit follows (English writes 1,000), a full stop only at the end of the text, and `=`, `+`,
-# `/` never, which is why `a=1` is one unreadable word.
+# Spider splits SQL with NLTK's tokenizer for English prose. Brackets, `*` and most punctuation
+# become tokens of their own; a comma only if no digit follows (English writes 1,000), a full stop
+# only at the end of the text, and `=`, `+`, `/` never, which is why `a=1` is one unreadable word.
 _TOKEN = re.compile(
     r"""(?:[^\s;@#$%&?!*()\[\]{}<>`\xab\xbb\u2012-\u2015\u2018\u2019\u201c-\u201e,:".-]++"""
     r"""|"[^"]*+"|[,:](?=\d)|\.(?![\])}>\s]*\Z)|-(?!-))+|--|\S"""
@@ -212,7 +220,10 @@ _MAX_DEPTH = 64  # deeper nesting is no query, and would exhaust the stack
 
 
 class _Parser:
-    """Recursive descent: a method for each rule. `names` are the tables in FROM, in which a column is looked up."""
+    """Recursive descent: a method for each rule.
+
+    `names` are the tables in FROM, in which a column is looked up.
+    """
 
     def __init__(self, sql: str, columns: Mapping[str, frozenset[str]]) -> None:
         text = sql.replace("'", '"')
@@ -223,8 +234,9 @@ class _Parser:
         self.tokens = tokens = [t if t[0] == '"' else t.lower() for t in found] + [""]
         self.columns, self.at, self.depth = columns, 0, 0
         self.names: list[str] = []
-        # As in Spider, an alias is valid in the whole text, in subqueries and before its definition, too, and the last
-        # definition wins; an alias with the name of a table makes the query unreadable.
+        # As in Spider, an alias is valid in the whole text, in subqueries and before its
+        # definition, too, and the last definition wins; an alias with the name of a table makes the
+        # query unreadable.
         self.aliases = {tokens[i + 1]: tokens[i - 1] for i, t in enumerate(tokens) if t == "as"}
         if "" in self.aliases or not self.aliases.keys().isdisjoint(columns):
             self.fail()

@@ -270,9 +270,9 @@ def run_tables(
         for n, (history, group) in enumerate(zip(attempt["trials"], groups, strict=True)):
             row = about | _trial_row(history, question.id, right)
             rows.append(row | {"group": group, "chosen": n == choice["chosen"]})
-        gold = benchmark.golds[question.id].sql
+        gold = benchmark.golds[question.id]
         summary = _question_row(rows, choice)
-        summary["gold_failed"] = not right[question.id, gold]
+        summary["gold_failed"] = not right[question.id, gold.sql] and not gold.results
         for name in _COST:
             summary[name] = attempt["cost"][name] + choice["cost"][name]
         trials += rows

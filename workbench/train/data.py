@@ -1,8 +1,9 @@
 """Training data: few-shot examples for a prompt, and conversations to fine-tune a model on.
 
-The steps themselves render a conversation's prompt, so a tuned model learns the prompts that it will see. `Pairs` are for
-CHASE-SQL's judge (section 2.5), `NoisySchema` for CHESS's candidate generator (appendix B), `instructions` for the model
-that acts as all agents of MAC-SQL (section 4).
+The steps themselves render a conversation's prompt, so a tuned model learns the prompts that it
+will see. `Pairs` are for CHASE-SQL's judge (section 2.5), `NoisySchema` for CHESS's candidate
+generator (appendix B), `instructions` for the model that acts as all agents of MAC-SQL (section
+4).
 """
 
 import random
@@ -18,7 +19,8 @@ import numpy as np
 import orjson
 from pydantic import BaseModel
 
-from workbench.benchmarks.benchmark import Benchmark, Filled, read_items
+from workbench.benchmarks.benchmark import Benchmark
+from workbench.benchmarks.files import Filled, read_items
 from workbench.errors import BadInputError, at_least, naming
 from workbench.evaluate.ex import ex_verdicts
 from workbench.lab import Lab
@@ -33,7 +35,7 @@ Format = Literal["gemini", "openai", "huggingface"]
 
 
 def training_examples(benchmark: Benchmark) -> tuple[Example, ...]:
-    """Every question of the split with the query that answers it.
+    """Return every question of the split with the query that answers it.
 
     >>> wb.training_examples(wb.open_benchmark("bundled-train"))[0].question
     'How many of our present members hold the master certificate?'
@@ -51,9 +53,10 @@ class _Example(BaseModel, strict=True):
 
 
 def examples_of(path: str | Path, benchmark: Benchmark) -> dict[str, tuple[Example, ...]]:
-    """The examples that another system wrote for each question, such as those of CodeS in CHASE-SQL's table 9.
+    """Return the examples that another system wrote for each question (CHASE-SQL, table 9).
 
-    An item of the file has the `question_id` for which it was written, and a `question` and `sql` of its own.
+    An item of the file has the `question_id` for which it was written, and a `question` and
+    `sql` of its own.
     """
     known = {question.id for question in benchmark.questions}
     found: dict[str, tuple[Example, ...]] = {}
@@ -67,7 +70,10 @@ def examples_of(path: str | Path, benchmark: Benchmark) -> dict[str, tuple[Examp
 
 @dataclass(frozen=True)
 class Conversation:
-    """An agent's prompt about a question, and its answer as the last message; `agent` is the prompt's name."""
+    """An agent's prompt about a question, and its answer as the last message.
+
+    `agent` is the prompt's name.
+    """
 
     question_id: str
     db_id: str
@@ -78,8 +84,8 @@ class Conversation:
 def write(conversations: Iterable[Conversation], path: Path, form: Format) -> int:
     """Write the conversations as JSON lines, in order; return how many there are.
 
-    OpenAI takes `messages`; Gemini takes `contents` and the system prompt apart. Both refuse other keys, so only Hugging
-    Face's form says which question a conversation is from.
+    OpenAI takes `messages`; Gemini takes `contents` and the system prompt apart. Both refuse
+    other keys, so only Hugging Face's form says which question a conversation is from.
     """
     lines = []
     for one in conversations:
@@ -105,13 +111,16 @@ def _conversation(question: Question, request: Request, reply: str) -> Conversat
 
 @dataclass(frozen=True)
 class Pairs:
-    """A conversation for each pair of a right and a wrong candidate: the judge's prompt, and the letter of the right one.
+    """A conversation for each pair of a right and a wrong candidate.
 
-    The candidates of a question are grouped by result; the right group meets each wrong one, each represented by the
-    query that most of its members wrote. The seed draws which of the two comes first, so that no position can be learned.
+    The judge's prompt, and the letter of the right one.
 
-    system: the system whose judge is tuned; its retrieval and pruning make the contexts, and its generators get hints.
-    hinted: whether the generators are asked again, with the gold query as a hint, where no candidate is right.
+    The candidates of a question are grouped by result; the right group meets each wrong one, each
+    represented by the query that most of its members wrote. The seed draws which of the two comes
+    first, so that no position can be learned.
+
+    system: the system whose judge is tuned; its retrieval and pruning make the contexts.
+    hinted: whether its generators are asked again, with gold as a hint, where no candidate is right.
     gold: whether the gold query stands for a right candidate where there still is none (ours).
     """
 
@@ -160,11 +169,14 @@ def _right_and_wrong(
 
 @dataclass(frozen=True)
 class NoisySchema:
-    """A conversation for each question: the generator's prompt under a partly wrong schema, and the gold query.
+    """A conversation for each question.
 
-    Earlier steps do not always find the right columns, and so the generator learns to choose. The paper does not give its
-    heuristic: here each right column adds the `wrong` columns of any table that are most like it in name and description.
-    The reply has no reasoning, as gold has none. `retrieve` is that of the system in which the generator will be asked.
+    The generator's prompt under a partly wrong schema, and the gold query.
+
+    Earlier steps do not always find the right columns, and so the generator learns to choose. The
+    paper does not give its heuristic: here each right column adds the `wrong` columns of any table
+    that are most like it in name and description. The reply has no reasoning, as gold has none.
+    `retrieve` is that of the system in which the generator will be asked.
     """
 
     retrieve: Retrieve = field(default_factory=lambda: chess_ir_ss_cg().retrieve)
@@ -183,7 +195,10 @@ class NoisySchema:
             yield _conversation(question, generate.request(lab, context), reply)
 
     def noisy(self, lab: Lab, schema: Schema, gold: Gold) -> Schema:
-        """The gold query's tables and columns with their keys, and the wrong ones; the whole schema for unreadable gold."""
+        """The gold query's tables and columns with their keys, and the wrong ones.
+
+        The whole schema for unreadable gold.
+        """
         right = union_schema(schema, [gold.sql]).columns()
         others = [pair for pair in schema.columns() if pair not in set(right)]
         if not self.wrong or not others:
@@ -199,11 +214,12 @@ class NoisySchema:
 
 
 def instructions(benchmark: Benchmark, system: System, lab: Lab) -> list[Conversation]:
-    """The calls of every agent behind every right answer of the system, in the order of the questions.
+    """Return the calls of every agent behind every right answer of the system.
 
-    Right is meant in the benchmark's own sense. The paper does not say how it chose; calls that led to other answers, or
-    whose reply was not read at once, are left out. Cached calls are not asked again: after a run of the system this costs
-    nothing, and a stopped export continues when it is called again.
+    Right is meant in the benchmark's own sense. The paper does not say how it chose; calls that
+    led to other answers, or whose reply was not read at once, are left out. Cached calls are not
+    asked again: after a run of the system this costs nothing, and a stopped export continues
+    when it is called again.
     """
     calls = lambda question: list(_calls(benchmark, system, lab, question))  # noqa: E731
     found = lab.each(calls, benchmark.questions, threads=8)

@@ -1,12 +1,16 @@
-"""Fine-tuning by LoRA: TRL's SFTTrainer and peft, on the conversations that `export` writes for Hugging Face.
+"""Fine-tuning by LoRA.
 
-| | rank | alpha | epochs | batch | rate | bits |
+TRL's SFTTrainer and peft, on the conversations that `export` writes for Hugging Face.
+
+| | rank | alpha | length | batch | rate | bits |
 | --- | --- | --- | --- | --- | --- | --- |
-| CHASE-SQL's judge (appendix A.3): the defaults | 16 | not said | 10 | not said | not said | 16 |
-| CHESS's candidate generator (appendix B.2): `CHESS` | 128 | 256 | 2 | 32 | 1e-4, cosine | 4 |
+| CHASE-SQL's judge (A.3): the defaults | 16 | not said | 10 epochs | not said | not said | 16 |
+| CHESS's generator (B.2): `CHESS` | 128 | 256 | 2 epochs | 32 | 1e-4, cosine | 4 |
+| MAC-SQL's SQL-Llama: `SQL_LLAMA` | not said | not said | 1,000 steps | 32 | 2e-5 | 16 |
 
-MAC-SQL does not say how SQL-Llama was tuned. Only the last reply of a conversation is learned. A stopped training goes
-on from its last epoch. vLLM, llama.cpp and Ollama serve the adapter that the folder then has.
+That SQL-Llama is tuned by LoRA is ours: its recipe names no rank. Only the last reply of a
+conversation is learned. A stopped training goes on from its last epoch. vLLM, llama.cpp and
+Ollama serve the adapter that the folder then has.
 """
 
 import sys
@@ -23,22 +27,32 @@ from workbench.errors import BadInputError, at_least, naming
 
 @dataclass(frozen=True)
 class Lora:
-    """longest: tokens of a conversation; longer ones are left out. four_bits: QLoRA, which needs a GPU and bitsandbytes."""
+    """The settings of a tuning.
+
+    steps: updates in all, in place of epochs; 0 counts epochs.
+    four_bits: QLoRA, which needs a GPU and bitsandbytes.
+    longest: tokens of a conversation; longer ones are left out.
+    """
 
     rank: int = 16
     alpha: float = 32.0
     epochs: int = 10
     batch: int = 16
     rate: float = 2e-4
+    steps: int = 0
     four_bits: bool = False
     longest: int = 8192
     seed: int = 0
 
     def __post_init__(self) -> None:
         at_least(1, rank=self.rank, epochs=self.epochs, batch=self.batch, longest=self.longest)
+        at_least(0, steps=self.steps)
 
     def __call__(self, data: Path, model: str, out: Path) -> list[float]:
-        """Tune a model, a folder or a name of Hugging Face, and write the adapter; the loss of each epoch."""
+        """Tune a model, a folder or a name of Hugging Face, and write the adapter.
+
+        Return the loss of each epoch.
+        """
         torch, datasets, peft, transformers, trl = _libraries()
         tokenizer = transformers.AutoTokenizer.from_pretrained(model)
         with naming(data):
@@ -53,23 +67,46 @@ class Lora:
         rows = datasets.Dataset(table, fingerprint=content_hash("talks", fitting)[-16:])
         on_gpu = torch.cuda.is_available()
         settings = trl.SFTConfig(
-            str(out), num_train_epochs=self.epochs, per_device_train_batch_size=1,
-            gradient_accumulation_steps=min(self.batch, len(fitting)), learning_rate=self.rate,
-            lr_scheduler_type="cosine", max_length=self.longest, seed=self.seed, bf16=on_gpu, use_cpu=not on_gpu,
-            logging_strategy="epoch", save_strategy="epoch", save_total_limit=1, report_to="none",
+            str(out),
+            num_train_epochs=self.epochs,
+            max_steps=self.steps or -1,
+            per_device_train_batch_size=1,
+            gradient_accumulation_steps=min(self.batch, len(fitting)),
+            learning_rate=self.rate,
+            lr_scheduler_type="cosine",
+            max_length=self.longest,
+            seed=self.seed,
+            bf16=on_gpu,
+            use_cpu=not on_gpu,
+            logging_strategy="epoch",
+            save_strategy="epoch",
+            save_total_limit=1,
+            report_to="none",
             disable_tqdm=not sys.stderr.isatty(),
-        )  # fmt: skip
-        bits = transformers.BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
-        shape = peft.LoraConfig(r=self.rank, lora_alpha=self.alpha, lora_dropout=0.05,
-                                target_modules="all-linear", task_type="CAUSAL_LM")  # fmt: skip
-        trainer = trl.SFTTrainer(model, settings, train_dataset=rows, processing_class=tokenizer, peft_config=shape,
-                                 quantization_config=bits if self.four_bits else None)  # fmt: skip
+        )
+        four_bits = transformers.BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
+        shape = peft.LoraConfig(
+            r=self.rank,
+            lora_alpha=self.alpha,
+            lora_dropout=0.05,
+            target_modules="all-linear",
+            task_type="CAUSAL_LM",
+        )
+        trainer = trl.SFTTrainer(
+            model,
+            settings,
+            train_dataset=rows,
+            processing_class=tokenizer,
+            peft_config=shape,
+            quantization_config=four_bits if self.four_bits else None,
+        )
         trainer.train(resume_from_checkpoint=any(out.glob("checkpoint-*")))
         trainer.save_model()
         return [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
 
 
 CHESS = Lora(rank=128, alpha=256.0, epochs=2, batch=32, rate=1e-4, four_bits=True)
+SQL_LLAMA = Lora(batch=32, rate=2e-5, steps=1000)
 
 
 def _libraries() -> list[Any]:
@@ -77,5 +114,6 @@ def _libraries() -> list[Any]:
         return [import_module(n) for n in ("torch", "datasets", "peft", "transformers", "trl")]
     except ImportError as error:
         raise BadInputError(
-            f"tuning needs the extra train ({error.name} is missing): pip install 'text2sql-workbench[train]'"
+            f"tuning needs the extra train ({error.name} is missing): "
+            "pip install 'text2sql-workbench[train]'"
         ) from None

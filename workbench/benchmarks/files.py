@@ -1,0 +1,126 @@
+"""Read the files that people have.
+
+Text in the encodings that spreadsheets write, JSON, JSON lines, and lists of items.
+"""
+
+import json
+import re
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, Field, StringConstraints, TypeAdapter, ValidationError
+
+from workbench.errors import BadInputError, content_of, fault
+from workbench.types import Column, ForeignKey, Schema, Table
+
+Filled = Annotated[str, StringConstraints(pattern=r"\S")]
+_Model = TypeVar("_Model")
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file in UTF-8, or in UTF-16 as spreadsheets save it."""
+    content = content_of(path)
+    is_utf_16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+    try:
+        return content.decode("utf-16" if is_utf_16 else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadInputError(f"{path}: not UTF-8 text ({error}); save it as UTF-8") from error
+
+
+def read_json(path: Path, text: str) -> Any:
+    """Return the value of a JSON text, or the list of values of JSON lines.
+
+    An object that has a key twice is refused, since one of two answers would be lost.
+    """
+    read = partial(json.loads, object_pairs_hook=_each_key_once)
+    lines = [line for line in text.split("\n") if line.strip()]
+    is_json_lines = len(lines) > 1 and re.fullmatch(r"\s*\{.*\}\s*", lines[0])
+    try:
+        return [read(line) for line in lines] if is_json_lines else read(text)
+    except (ValueError, RecursionError) as error:
+        raise BadInputError(f"{path}: not JSON: {error}") from error
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError(f"one object has a key twice, of {[*fields]!r:.80}")
+    return fields
+
+
+def read_items(path: Path, model: type[_Model]) -> list[_Model]:
+    """Return the items of a file, a JSON list or JSON lines, with at least one."""
+    content = read_json(path, read_text(path))
+    items = content if isinstance(content, list) else [content]
+    many = Annotated[list[model], Field(min_length=1)]  # type: ignore[valid-type]
+    try:
+        return TypeAdapter(many).validate_python(items)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = str(path)
+        if first["loc"]:
+            number, *names = first["loc"]
+            where = f"{path}, item {number}: {'.'.join(map(str, names))}"
+        wrong = f"{where}: {first['msg']}, and it is {first['input']!r:.60}"
+        raise BadInputError(f"{wrong}; expected a list with an object for each item") from error
+
+
+class _Entry(BaseModel):
+    """A database in Spider's tables.json.
+
+    Columns are numbered; column 0 is `*` and belongs to table -1.
+    """
+
+    db_id: str
+    tables: list[str] = Field(alias="table_names_original")
+    columns: list[tuple[int, str]] = Field(alias="column_names_original")
+    types: list[str] = Field(alias="column_types")
+    # A composite primary key is a list among the numbers in some releases.
+    primary_keys: list[int | list[int]]
+    foreign_keys: list[tuple[int, int]]
+
+    def as_schema(self) -> Schema:
+        """Return the schema; an IndexError or ValueError says that the numbers do not fit."""
+        columns: list[list[Column]] = [[] for _ in self.tables]
+        for (table, name), kind in zip(self.columns, self.types, strict=True):
+            if table >= 0:
+                columns[table].append(Column(name, kind))
+        primary: list[list[str]] = [[] for _ in self.tables]
+        for key in self.primary_keys:
+            for number in key if isinstance(key, list) else [key]:
+                table, name = self.columns[number]
+                primary[table].append(name)
+        foreign: list[list[ForeignKey]] = [[] for _ in self.tables]
+        for number, ref_number in self.foreign_keys:
+            table, name = self.columns[number]
+            ref_table, ref_name = self.columns[ref_number]
+            key_to = ForeignKey((name,), self.tables[ref_table], (ref_name,))
+            foreign[table].append(key_to)
+        parts = zip(
+            self.tables, map(tuple, columns), map(tuple, primary), map(tuple, foreign), strict=True
+        )
+        return Schema(self.db_id, tuple(Table(*part) for part in parts))
+
+
+def read_spider_schemas(path: Path) -> dict[str, Schema]:
+    """Return the schema of each database in Spider's tables.json, on which exact match is defined.
+
+    Its foreign keys are not always those that the SQLite files declare.
+    """
+    schemas = {}
+    for number, item in enumerate(read_items(path, dict[str, Any])):
+        try:
+            schema = _Entry.model_validate(item).as_schema()
+        except (ValueError, IndexError) as error:
+            why = f"not a schema in Spider's form ({_first_line(error)})"
+            raise BadInputError(f"{path}, item {number}: {why}") from error
+        schemas[schema.db_id] = schema
+    return schemas
+
+
+def _first_line(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return fault(error)

@@ -1,0 +1,63 @@
+"""`workbench cache` counts, exports and merges cached model calls."""
+
+from pathlib import Path
+
+import click
+import orjson
+
+from workbench.cli import options
+from workbench.llm.cache import Cache
+from workbench.llm.money import dollars
+from workbench.study.experiment import load_experiment
+
+
+@click.group()
+def cache() -> None:
+    """The cache of model calls: lab.sqlite in WORKBENCH_HOME."""
+
+
+@cache.command()
+def info() -> None:
+    """Count calls, tokens and dollars by prompt and model."""
+    sums = "count(*), sum(input_tokens), sum(output_tokens), total(cost), sum(cost IS NULL)"
+    select = f"SELECT prompt, model, {sums} FROM calls GROUP BY 1, 2"
+    with Cache() as store:
+        for prompt, model, *counts, cost, free in store.read(select):
+            calls, read, written = (f"{count:,}" for count in counts)
+            spent = f"{calls:>9} calls {read:>13} in {written:>11} out {dollars(cost, free)}"
+            print(f"{prompt or '-':30} {model:30} {spent}")
+        print(f"{store.path}: {store.path.stat().st_size / 1e6:,.1f} MB")
+
+
+@cache.command()
+@click.argument("file", type=options.FILE)
+@click.option(
+    "--run",
+    default="",
+    metavar="NAME",
+    help="Only calls of this experiment's models, whatever they were made for.",
+)
+@click.option("--keys", default="", help="Only the calls with these keys, separated by spaces.")
+def export(file: Path, run: str, keys: str) -> None:
+    """Write calls to FILE, as JSON lines with their whole requests.
+
+    `workbench reproduce NAME --from FILE --offline` replays them, and `workbench cache merge
+    FILE` adds them to a cache.
+    """
+    column, values = ("+model", load_experiment(run).asked) if run else ("key", keys.split())
+    where = f"{column} IN (SELECT value FROM json_each(?))" if values else "1"
+    with Cache() as store:
+        number = store.export(file, where, [orjson.dumps(values)] if values else [])
+    print(f"{file}: {number:,} calls")
+
+
+@cache.command()
+@click.argument("other", type=options.FILE)
+def merge(other: Path) -> None:
+    """Add the calls of another cache or an export.
+
+    OTHER is a cache file, or JSON lines that `workbench cache export` wrote.
+    """
+    with Cache() as store:
+        new, known = store.merge(other)
+    print(f"{new:,} rows added, {known:,} were cached already")
