@@ -11,6 +11,7 @@ from workbench.benchmarks.benchmark import Benchmark, open_benchmark
 from workbench.benchmarks.predictions import candidates, read_predictions
 from workbench.cli import options
 from workbench.lab import Lab
+from workbench.study.systems import SYSTEMS
 from workbench.systems.chess import chess_ir_ss_cg
 from workbench.train import data as training
 from workbench.train import rewards
@@ -111,7 +112,7 @@ def instructions(benchmark: Benchmark, lab: Lab, system: str, model: str) -> _Ma
 
 
 @train.command()
-@click.argument("system", type=click.Choice(list(options.SYSTEMS)))
+@click.argument("system", type=click.Choice(list(SYSTEMS)))
 @click.option("--benchmark", default="bundled-train", show_default=True, help="A training split.")
 @click.option(
     "--samples",
