@@ -200,30 +200,6 @@ const desk = (() => {
       ),
     );
 
-  /** Which columns and rows of a result the other one lacks; columns are matched by their values. */
-  function compare(one, other) {
-    const values = (r, j) => JSON.stringify([...new Set(r.rows.map((row) => row[j]))].sort());
-    const theirs = other.columns.map((c, j) => values(other, j)),
-      names = other.columns.map((c) => c.toLowerCase());
-    const shared = one.columns.map((c, j) => {
-      const k = theirs.indexOf(values(one, j));
-      return k >= 0 ? k : names.indexOf(c.toLowerCase());
-    });
-    const cells = (row, pick) => JSON.stringify(pick.map((j) => row[j])),
-      mine = [...shared.keys()].filter((j) => shared[j] >= 0);
-    const known = new Set(
-      other.rows.map((row) =>
-        cells(
-          row,
-          mine.map((j) => shared[j]),
-        ),
-      ),
-    );
-    return {
-      column: (j) => shared[j] < 0,
-      row: (row) => !mine.length || !known.has(cells(row, mine)),
-    };
-  }
   const value = (v) =>
     v == null
       ? span("null", "NULL")
