@@ -1,6 +1,7 @@
 """The explorer and the comparison in a browser: walked through, timed, in both themes, with hostile texts."""
 
 import re
+import shutil
 import time
 
 import pytest
@@ -10,6 +11,7 @@ from tests.browser.hostile import HOSTILE, case, explorer
 from tests.browser.page import SCREENS, SIDEWAYS, mount, part, picture
 from tests.browser.test_label import labeller
 from workbench.label.store import Label, LabelStore
+from workbench.store import home
 
 NAMELESS = """[...document.querySelectorAll('.wb :is(input, select, textarea, button, [tabindex="0"])')]
     .filter(one => !(one.labels?.length || one.ariaLabel || one.textContent.trim() || one.title)).map(one => one.outerHTML)"""
@@ -29,6 +31,7 @@ def study(tmp_path_factory):
 
 @pytest.fixture
 def widget(study):
+    shutil.rmtree(home() / "variants", ignore_errors=True)
     return wb.explore(study, wb.zero_shot(study.model), wb.direct(study.model))
 
 
@@ -73,7 +76,7 @@ def test_an_edit_turns_right_into_wrong_in_the_grid(page, widget, expect, theme,
     page.get_by_role("button", name="Save variants").click()
     keys.type(theme)
     keys.press("Enter")
-    expect(page.locator(".wb")).to_contain_text(f"variants/mine{theme}: v1")
+    expect(page.locator(".wb")).to_contain_text(f"variants/{theme}: v1")
     assert page.evaluate(SIDEWAYS) == 0
     assert page.evaluate(NAMELESS) == []
 
@@ -93,7 +96,7 @@ def test_a_missing_call_is_a_dashed_chip_with_its_price_and_is_asked(page, widge
     expect(page.locator(".chip.missing")).to_have_count(0)
     expect(part(page, "verdict")).to_contain_text(re.compile("RIGHT|WRONG"))
     page.get_by_label("template").fill("# User\n{{ question")
-    expect(page.get_by_role("alert")).to_contain_text("zero_shot.md:2")
+    expect(page.get_by_role("alert")).to_contain_text("zero_shot.md:8")
     assert part(page, "run").is_disabled()
     picture(page, "explorer_fault")
 
@@ -175,6 +178,7 @@ def test_hostile_text_stays_text(page, tmp_path, monkeypatch):
             widget.do_keep({"generate/direct": {"source": source}})
             other.locator(".list").press("c")
             part(other, "more").click()
+            part(other, "equal").click()
             other.locator("tr.line").first.click()
             other.locator("tr.open table").first.wait_for()
             seen.append(other.evaluate(shapes))

@@ -185,6 +185,7 @@ class Explorer(Grid):
     def do_draft(self, edits: Edits) -> None:
         """Keep the edits that are on the page, so that they are there after a restart of the kernel."""
         self.store.write_draft(self.name, edits)
+        self.setup = {**self.setup, "draft": edits}  # for a page that is opened later
 
     def do_keep(self, edits: Edits, name: str = "") -> str:
         """Keep edits, by the names of their prompts, as a variant of the system; return its name."""

@@ -9,6 +9,7 @@ const {
   mark,
   badge,
   diff,
+  lineDiff,
   line,
   tokens,
   align,
@@ -24,9 +25,9 @@ const {
   help,
   entry,
 } = desk;
-const HIGH = 56,
-  NEAR = 3,
-  GROW = 60; // pixels of a row of the list; equal lines around a change; rows of the grid that are added
+const HIGH = 56; // pixels of a row of the list
+const GROW = 60; // rows of the grid that are added at its end
+const PATIENCE = 20000; // milliseconds until a silent kernel is said to be gone
 const FILTERS = [
   ["all", "All"],
   ["right", "Right"],
@@ -38,6 +39,7 @@ const KEYS = [
   ["↑ ↓", "question before, next"],
   ["1 2 3", "template, rendered, diff"],
   ["Ctrl ↵", "run"],
+  ["Ctrl ⇧ ↵", "keep the edits, run on 20"],
   ["p c", "prompt, compare"],
   ["r", "reset the prompt"],
   ["v", "variables"],
@@ -64,7 +66,10 @@ function render({ model, el }) {
     edits: {},
     call: null,
     rendered: null,
+    stale: false, // whether the prompt was edited since it was rendered
     fault: "",
+    line: null, // of the template, at which the fault is
+    folded: true, // whether the template's comment is
     ran: null,
     busy: "",
     error: "",
@@ -73,7 +78,9 @@ function render({ model, el }) {
     reply: false,
     open: null,
     opened: {},
+    changes: {}, // of the columns of the comparison, by name
     disputed: false,
+    equal: false, // whether rows are shown where nothing differs
     most: GROW,
     said: "",
   };
@@ -81,8 +88,13 @@ function render({ model, el }) {
     hits = all,
     detail = model.get("detail"),
     timer = 0,
+    drafting = 0,
     picking = 0;
-  const { ask, on, stop } = kernel(model);
+  state.edits = model.get("setup").draft ?? {};
+  state.system = model.get("setup").system;
+  const { ask: send, on, stop } = kernel(model);
+  /** A kernel that runs something long answers nothing else meanwhile, and is not gone. */
+  const ask = (message) => send(message, state.busy ? 0 : PATIENCE);
 
   // ---- what is edited: by prompt, so that it stays when another question is shown
   const call = () => state.call;
@@ -94,21 +106,26 @@ function render({ model, el }) {
     if (value === was || (part === "data" && !Object.keys(value).length)) delete now[part];
     if (Object.keys(now).length) state.edits[call().prompt] = now;
     else delete state.edits[call().prompt];
-    state.ran = null;
-    state.error = "";
+    Object.assign(state, { ran: null, error: "", stale: true });
     drawTabs();
     drawFoot();
     drawResult();
     later();
+    draft();
   }
   const reset = () => {
     if (!call()) return;
     delete state.edits[call().prompt];
-    state.ran = null;
-    state.error = "";
+    Object.assign(state, { ran: null, error: "", stale: true });
     draw();
     later(0);
+    draft();
   };
+  /** Have the edits kept on disk, once nobody has typed for a moment. */
+  function draft(wait = 400) {
+    clearTimeout(drafting);
+    drafting = setTimeout(() => ask({ do: "draft", edits: state.edits }).catch(fail), wait);
+  }
   const asked = () => ({ key: detail.id, n: call().n, edit: edit() });
   /** Ask the kernel how the prompt reads and what it costs, once nobody has typed for a moment. */
   function later(wait = 140) {
@@ -118,24 +135,29 @@ function render({ model, el }) {
       const what = JSON.stringify(asked()),
         fits = () => call() && what === JSON.stringify(asked());
       ask({ do: "render", ...asked() })
-        .then(
-          (found) => [found, ""],
-          (error) => [null, error.message],
-        )
-        .then(([rendered, fault]) => {
-          if (fits()) {
-            Object.assign(state, { rendered, fault });
-            drawFoot();
-            if (state.tab === "rendered") drawPage();
-          }
-        });
+        .then((found) => {
+          if (!fits()) return;
+          const { fault = "", line = null } = found;
+          Object.assign(state, { rendered: fault ? null : found, fault, line, stale: false });
+          drawFoot();
+          drawPage();
+        })
+        .catch(fail);
     }, wait);
+  }
+  /** Whether the price that is shown is that of the model that is chosen. */
+  const priced = () => state.rendered?.model === (edit().model ?? call()?.model);
+  /** A price; none is shown before the kernel knows it. */
+  function price(text) {
+    if (state.fault) return "";
+    return !priced() || (state.stale && text === "cached") ? "…" : text;
   }
 
   // ---- messages
   const fail = (error) => {
     state.error = error.message;
-    drawResult();
+    if (state.view === "prompt") drawResult();
+    else drawCompare();
   };
   /** Ask for something that takes long: one thing at a time, and what went wrong stands under the result. */
   function work(what, message, then) {
@@ -143,7 +165,7 @@ function render({ model, el }) {
     if (box.pop.contains(document.activeElement)) focus(box.list);
     Object.assign(state, { busy: what, error: "", pop: null, said: "" });
     draw();
-    ask(message)
+    send(message)
       .then(then)
       .catch((error) => {
         state.error = error.message;
@@ -155,23 +177,25 @@ function render({ model, el }) {
   }
   const run = () => {
     if (state.view === "compare") return compare();
-    if (call() && !state.fault) {
+    if (call() && !state.fault && priced()) {
       const at = asked();
       work("run", { do: "run", ...at }, (found) => {
         if (call() && at.key === detail.id && at.n === call().n) {
-          state.ran = found;
-          state.rendered = null;
+          Object.assign(state, { ran: found, stale: true });
           later(0);
         }
       });
     }
   };
-  const keep = () =>
+  const canKeep = () => Object.keys(state.edits).length > 0 && !state.fault && priced();
+  function keep() {
+    if (state.view !== "prompt" || !canKeep()) return;
     work("keep", { do: "keep", edits: state.edits }, () => {
       view("compare");
       state.busy = "";
       compare(0);
     });
+  }
   function compare(n, add = "") {
     const grid = model.get("grid"),
       to = n || (n === 0 ? grid.rows?.length || 20 : grid.more || 20);
@@ -183,9 +207,26 @@ function render({ model, el }) {
   }
   const pay = () => work("pay", { do: "choose", key: state.id, pay: true }, () => {});
   const list = (system) => {
-    state.edits = {};
+    if (state.busy) return;
+    clearTimeout(drafting);
+    ask({ do: "draft", edits: state.edits }).catch(fail);
     work("list", { do: "list", system }, () => {});
   };
+  const reopen = (name) =>
+    work("list", { do: "reopen", name }, (edits) => {
+      state.edits = edits;
+      view("prompt");
+      later(0);
+    });
+  /** Rename or remove a variant. */
+  function alter(message) {
+    ask(message)
+      .then(() => pop(null))
+      .catch((error) => {
+        state.said = error.message;
+        drawPop();
+      });
+  }
   function choose(id) {
     Object.assign(state, { id, pop: null });
     drawRows();
@@ -270,13 +311,28 @@ function render({ model, el }) {
         drawTop();
         drawRows();
       },
+      onkeydown: (event) => {
+        if (!/^(Enter|ArrowDown|ArrowUp)$/.test(event.key)) return;
+        event.preventDefault();
+        focus(box.list);
+        if (hits.length && !hits.some((row) => row.id === state.id)) choose(hits[0].id);
+        else if (event.key !== "Enter") move(event.key === "ArrowDown" ? 1 : -1);
+        reveal();
+      },
     }),
     text: h("textarea", {
       spellcheck: "false",
       "aria-label": "template",
       oninput: (event) => {
-        change("source", event.target.value, call().source);
+        change("source", folded() + event.target.value, call().source);
         drawPaint();
+      },
+    }),
+    fold: h("button", {
+      class: "link fold",
+      onclick: () => {
+        state.folded = !state.folded;
+        drawPage();
       },
     }),
     paint: h("pre", { "aria-hidden": "true" }),
@@ -300,6 +356,7 @@ function render({ model, el }) {
   };
   box.finder = span("find", box.find, h("kbd", {}, "/"));
   box.editor = div("edit", box.paint, box.text);
+  box.template = div("", box.fold, box.editor);
   box.main = div(
     "main",
     box.ask,
@@ -326,7 +383,7 @@ function render({ model, el }) {
       "?",
     ),
   );
-  root.append(...(alone ? [box.compare] : [box.top, box.body, box.compare, box.pop]));
+  root.append(...(alone ? [box.compare, box.pop] : [box.top, box.body, box.compare, box.pop]));
   el.append(root);
 
   // ---- the list
@@ -412,24 +469,22 @@ function render({ model, el }) {
     box.list.setAttribute("aria-activedescendant", `q${state.id}`);
     fill(
       box.space,
-      hits
-        .slice(from, from + 20)
-        .map((row, k) =>
-          h(
-            "div",
-            {
-              class: "row",
-              role: "option",
-              id: `q${row.id}`,
-              "aria-selected": String(row.id === state.id),
-              style: `top:${(from + k) * HIGH}px`,
-              title: `${row.db}, ${row.difficulty}`,
-              onclick: () => choose(row.id),
-            },
-            span("dim", mark(row.status), row.id),
-            span("two", row.question),
-          ),
+      hits.slice(from, from + 20).map((row, k) =>
+        h(
+          "div",
+          {
+            class: "row",
+            role: "option",
+            id: `q${row.id}`,
+            "aria-selected": String(row.id === state.id),
+            style: `top:${(from + k) * HIGH}px`,
+            title: `${row.db}, ${row.difficulty}`,
+            onclick: () => choose(row.id),
+          },
+          span("dim", mark(row.status), row.id),
+          span("two", row.question),
         ),
+      ),
       !hits.length &&
         div(
           "empty",
@@ -456,16 +511,12 @@ function render({ model, el }) {
       box.ask,
       div(
         "flex",
-        h(
-          "b",
-          { class: "grow one", title: detail.question, "data-part": "question" },
-          detail.question,
-        ),
+        h("b", { class: "grow", "data-part": "question" }, detail.question),
         span("dim nowrap", [detail.id, detail.db, detail.difficulty].filter(Boolean).join(" · ")),
       ),
       h(
         "div",
-        { class: "dim one", title: detail.hint },
+        { class: "dim two", title: detail.hint },
         detail.hint ? `Hint: ${detail.hint}` : "No hint",
       ),
     );
@@ -556,47 +607,64 @@ function render({ model, el }) {
       ],
     );
   }
-  /** The template with headings, tags and comments told apart, what each variable weighs, and a bar at changed lines. */
+  /** The comment that opens a template, which is folded until somebody opens it. */
+  const comment = () => call().source.match(/^\s*\{#[^]*?#\}\s*\n/)?.[0] ?? "";
+  /** What is folded of the text. */
+  const folded = () => (state.folded && source().startsWith(comment()) ? comment() : "");
+  const breaks = (text) => text.split("\n").length - 1;
+  /** The lines that are new, and with a half the gaps in which lines were. */
+  function changedLines() {
+    const changed = new Set();
+    if (source() === call().source) return changed;
+    let at = -1;
+    for (const [op] of diff(call().source.split("\n"), source().split("\n"))) {
+      if (op !== "-") at++;
+      if (op !== "=") changed.add(op === "+" ? at : at + 0.5);
+    }
+    return changed;
+  }
+  /** The template with headings, tags and comments told apart, the numbers of its lines, what each
+      variable weighs, a bar at changed lines, and the line at fault. */
   function drawPaint() {
-    const size = Object.fromEntries(
-        call().data.map(([name, text]) => [name, Math.round(text.length * call().rate)]),
-      ),
-      own = new Set();
-    let comment = false,
-      at = -1;
-    if (source() !== call().source)
-      for (const [op] of diff(call().source.split("\n"), source().split("\n"))) {
-        if (op !== "-") at++;
-        if (op !== "=") own.add(op === "+" ? at : at + 0.5);
-      }
-    fill(
-      box.paint,
-      source()
-        .split("\n")
-        .map((text, n) => {
-          if (text.startsWith("{#")) comment = true;
-          const cls = comment ? "c" : /^#{1,3} /.test(text) ? "t" : "",
-            name = !comment && text.match(/\{\{ (\w+)/)?.[1];
-          if (text.endsWith("#}")) comment = false;
-          return span(
-            `at ${cls} ${own.has(n) ? "new" : own.has(n - 0.5) ? "cut" : ""}`,
-            name in size &&
-              h("i", { class: "gut", title: `${name}: ${size[name]} tokens` }, number(size[name])),
-            cls
-              ? text
-              : text
-                  .split(/(\{[{%].*?[}%]\})/)
-                  .map((part) => (/^\{[{%]/.test(part) ? span("j", part) : part)),
-          );
-        }),
+    const size = new Map(
+      call().data.map(([name, text]) => [name, Math.round(text.length * call().rate)]),
     );
+    const changed = changedLines();
+    let inComment = false;
+    const lines = source()
+      .split("\n")
+      .map((text, n) => {
+        if (text.startsWith("{#")) inComment = true;
+        const kind = inComment ? "c" : /^#{1,3} /.test(text) ? "t" : "";
+        const name = !inComment && text.match(/\{\{ (\w+)/)?.[1];
+        if (text.trimEnd().endsWith("#}")) inComment = false;
+        const bar = changed.has(n) ? "new" : changed.has(n - 0.5) ? "cut" : "";
+        const fault = state.line === n + 1 ? "fault" : "";
+        const parts = text.split(/(\{[{%].*?[}%]\})/);
+        const painted = parts.map((part) => (/^\{[{%]/.test(part) ? span("j", part) : part));
+        const weight = size.get(name);
+        return span(
+          `at ${kind} ${bar} ${fault}`,
+          h("i", { class: "no" }, fault ? `✕ ${n + 1}` : String(n + 1)),
+          weight != null &&
+            h("i", { class: "gut", title: `${name}: ${weight} tokens` }, number(weight)),
+          kind ? text : painted,
+        );
+      });
+    fill(box.paint, lines.slice(breaks(folded())));
+    box.editor.classList.toggle("faulty", !!state.fault);
   }
   function drawPage() {
     if (!call()) return fill(box.page, div("empty", "There is no prompt to show."));
     if (state.tab === "template") {
-      if (box.text.value !== source()) box.text.value = source();
+      const text = source().slice(folded().length);
+      if (box.text.value !== text) box.text.value = text;
+      const hidden = breaks(comment());
+      box.fold.hidden = !hidden || !source().startsWith(comment());
+      fill(box.fold, `${state.folded ? "▸" : "▾"} ${many(hidden, "line")} of comment`);
+      box.fold.setAttribute("aria-expanded", String(!state.folded));
       drawPaint();
-      if (box.page.firstChild !== box.editor) fill(box.page, box.editor);
+      if (box.page.firstChild !== box.template) fill(box.page, box.template);
       return;
     }
     box.page.tabIndex = 0;
@@ -625,27 +693,11 @@ function render({ model, el }) {
         !state.rendered && div("empty", "Rendering…"),
       );
     }
-    const ops = diff(call().source.split("\n"), source().split("\n")),
-      near = ops.map((_, i) =>
-        ops.slice(Math.max(0, i - NEAR), i + NEAR + 1).some((op) => op[0] !== "="),
-      );
     fill(
       box.page,
       source() === call().source
         ? div("empty", "The template is as it was. Edit it to see here what changed.")
-        : h(
-            "div",
-            { class: "code", style: "padding:8px 0" },
-            ops.map(([op, a, b], i) =>
-              near[i]
-                ? div(
-                    `dline ${op === "-" ? "g own" : op === "+" ? "p own" : ""}`,
-                    span("", op === "-" ? "−" : op === "+" ? "+" : ""),
-                    span("", a ?? b),
-                  )
-                : near[i - 1] && div("dline dim", span("", "⋯"), span("")),
-            ),
-          ),
+        : lineDiff(call().source, source()),
     );
   }
   function drawFoot() {
@@ -655,8 +707,6 @@ function render({ model, el }) {
       heat = edit().temperature ?? call().temperature;
     const pick = (to) =>
       to === "another model…" ? (pop("model"), drawFoot()) : change("model", to, call().model);
-    const price = state.fault || !found ? "" : found.price,
-      dirty = Object.keys(state.edits).length > 0;
     fill(
       box.foot,
       state.fault &&
@@ -719,20 +769,21 @@ function render({ model, el }) {
         h(
           "button",
           {
-            title: "Keep the edits as a variant, run it on more questions, and compare it",
+            title:
+              "Keep the edits as a variant, run it on more questions, and compare it (Ctrl+Shift+Enter)",
             "data-part": "many",
-            disabled: !dirty || !!state.busy || !!state.fault,
+            disabled: !!state.busy || !canKeep(),
             onclick: keep,
           },
           found ? `Run on ${found.count}` : "Run on 20",
-          found && span("dim", found.many),
+          found && span("dim", price(found.many)),
         ),
         h(
           "button",
           {
             class: "primary go",
             onclick: run,
-            disabled: !!state.busy || !!state.fault,
+            disabled: !!state.busy || !!state.fault || !priced(),
             title: "Ctrl+Enter",
             "data-part": "run",
           },
@@ -740,7 +791,7 @@ function render({ model, el }) {
             ? "Running…"
             : [
                 "Run",
-                h("span", { style: "font-weight:400" }, price),
+                h("span", { style: "font-weight:400" }, price(found?.price ?? "")),
                 h("kbd", { class: "ext" }, "Ctrl ↵"),
               ],
         ),
@@ -759,6 +810,7 @@ function render({ model, el }) {
     const base = before
       ? { sql: before.sql, result: before.result, pair: state.ran.pairBefore }
       : { sql: detail.gold, result: detail.goldResult, pair: now.pair };
+    const [onlyNow, onlyBase] = before ? state.ran.differingBefore : now.differing;
     const same = !before && now.status === "right",
       who = own ? (state.ran ? "now" : "reply") : "answer";
     box.result.parentNode.classList.toggle("busy", !!state.busy);
@@ -820,7 +872,7 @@ function render({ model, el }) {
           span("dim", count(now.result)),
           same && span("right", "as gold’s"),
         ),
-        div("wide", table(now.result, same ? null : base.result, "p", `only ${who}`)),
+        div("wide", table(now.result, same ? null : onlyNow, "p", `only ${who}`)),
       );
     const gold = div(
       "block",
@@ -830,7 +882,7 @@ function render({ model, el }) {
         span("dim", count(base.result)),
       ),
       !now.sql && sql(detail.gold),
-      div("wide", table(base.result, same || !now.sql ? null : now.result, "g", `only ${other}`)),
+      div("wide", table(base.result, same || !now.sql ? null : onlyBase, "g", `only ${other}`)),
     );
     const said = state.ran ?? call(),
       shown = state.reply || silent;
@@ -880,21 +932,24 @@ function render({ model, el }) {
     if (!what && box.pop.contains(document.activeElement))
       focus(state.view === "prompt" ? box.list : box.grid);
     Object.assign(state, { pop: state.pop === what ? null : what, said: "" });
-    drawTrace();
+    if (!alone) drawTrace();
     drawPop();
-    if (state.pop)
-      focus(box.pop.querySelector("input, [data-first]") ?? box.pop.querySelector("button"));
+    if (!state.pop) return;
+    const first = box.pop.querySelector("input, [data-first]") ?? box.pop.querySelector("button");
+    focus(first);
+    first?.select?.(); // so that what is typed replaces the text
   }
   function drawPop() {
     const what = state.pop,
       step = detail.steps?.find((one) => one.name === what);
-    box.pop.hidden = !what || alone;
+    box.pop.hidden = !what;
     if (box.pop.hidden) return;
+    const column = columnOf(what);
     const at = root.querySelector(`[data-step=${what}]`)?.getBoundingClientRect(),
       frame = root.getBoundingClientRect(),
-      wide = Math.min(frame.width - 24, step ? 616 : what === "save" ? 320 : 480);
+      wide = Math.min(frame.width - 24, step || column ? 616 : what === "save" ? 320 : 480);
     const left = at && `${Math.max(8, Math.min(at.left - frame.left, frame.width - wide - 12))}px`,
-      below = (step || what === "save") && at;
+      below = (step || column || what === "save") && at;
     Object.assign(box.pop.style, {
       width: `${at ? wide : 320}px`,
       left: left ?? "",
@@ -916,6 +971,7 @@ function render({ model, el }) {
       state.said && h("p", { class: "wrong", role: "alert" }, state.said),
     ];
     if (what === "keys") return fill(box.pop, head("Keys", ""), help(KEYS));
+    if (column) return fill(box.pop, head(column, ""), columnMenu(column));
     if (what === "save")
       return fill(
         box.pop,
@@ -981,7 +1037,7 @@ function render({ model, el }) {
         h(
           "p",
           {},
-          `${step.missing} call${step.missing > 1 ? "s are" : " is"} not in the cache. Later calls depend on the replies.`,
+          `${many(step.missing, "call")} missing in the cache. Later calls depend on the replies.`,
         ),
         h(
           "button",
@@ -1067,7 +1123,7 @@ function render({ model, el }) {
       h(
         "section",
         {},
-        h3("", `${values.length} values found`),
+        h3("", `${many(values.length, "value")} found`),
         values.map((one) => div("code", one)),
       );
     const total = detail.pool.reduce((sum, group) => sum + group.size, 0);
@@ -1093,6 +1149,59 @@ function render({ model, el }) {
   }
 
   // ---- compare
+  /** The name of the column whose button opens the menu. */
+  function columnOf(what) {
+    const [, kind, n] = /^(head|kept)(\d+)$/.exec(what) ?? [];
+    const grid = model.get("grid");
+    if (kind) return kind === "head" ? grid.heads[n].name : grid.kept[n][0];
+  }
+  /** What a column changes, and what can be done with a variant. */
+  function columnMenu(name) {
+    const isVariant = model.get("grid").kept?.some((one) => one[0] === name);
+    const changes = state.changes[name];
+    if (!changes)
+      ask({ do: "changes", name })
+        .then((found) => {
+          state.changes[name] = found;
+          drawPop();
+        })
+        .catch(fail);
+    const rename = (to) => (to === name ? pop(null) : alter({ do: "rename", name, to }));
+    const act = (text, does) => h("button", { disabled: !!state.busy, onclick: does }, text);
+    return [
+      isVariant && entry("name", rename, { value: name }),
+      state.said && h("p", { class: "wrong", role: "alert" }, state.said),
+      isVariant &&
+        div(
+          "popped acts",
+          act("Edit again", () => reopen(name)),
+          act("Remove", () => alter({ do: "remove", name })),
+        ),
+      !changes && h("p", { class: "dim" }, "Looking…"),
+      changes?.length === 0 &&
+        h("p", { class: "dim" }, "Its prompts are those of the first column."),
+      changes?.map(({ prompt, before, after, fields }) =>
+        h(
+          "section",
+          {},
+          h3("", [prompt, fields].filter(Boolean).join(", ")),
+          before !== after && lineDiff(before, after),
+        ),
+      ),
+    ];
+  }
+  const columnButton = (id, name) =>
+    h(
+      "button",
+      {
+        class: "link one head",
+        "data-step": id,
+        title: `${name}: what it changes`,
+        "aria-expanded": String(state.pop === id),
+        onclick: () => pop(id),
+      },
+      name,
+    );
   const split = (row) => new Set(row.cells.map((one) => one[0])).size > 1;
   function drawCompare() {
     box.compare.hidden = state.view !== "compare";
@@ -1104,6 +1213,7 @@ function render({ model, el }) {
     const sorted = [...rows]
       .sort((a, b) => split(b) - split(a))
       .filter((row) => !state.disputed || split(row));
+    const nothing = !n && !state.equal && grid.heads?.length > 1; // differs
     box.compare.classList.toggle("busy", !!state.busy);
     const told = state.error || state.said,
       only = (to) => {
@@ -1134,7 +1244,7 @@ function render({ model, el }) {
           "add a system",
           140,
         ),
-      grid.variants > 0 &&
+      grid.kept?.length > 0 &&
         h(
           "button",
           {
@@ -1163,17 +1273,10 @@ function render({ model, el }) {
         ),
     );
     if (!rows.length)
-      return fill(
-        box.grid,
-        div(
-          "empty",
-          state.busy
-            ? "Running…"
-            : "Nothing is compared yet. “Run on 20” runs all systems on 20 questions; under Prompt it keeps an edit as a variant.",
-        ),
-      );
+      return fill(box.grid, div("empty", state.busy ? "Running…" : notCompared(grid.kept ?? [])));
     const kept = box.grid.scrollTop,
       heads = grid.heads,
+      sameModels = heads.every((one) => one.models === heads[0].models),
       all = `${heads.length + 1}`;
     fill(
       box.grid,
@@ -1201,7 +1304,7 @@ function render({ model, el }) {
                 { "data-part": "head" },
                 div(
                   "flex",
-                  h("b", { class: "one", title: one.name }, one.name),
+                  columnButton(`head${i}`, one.name),
                   span("grow"),
                   h("b", { style: "font-size:16px" }, one.ex.toFixed(1)),
                 ),
@@ -1211,7 +1314,9 @@ function render({ model, el }) {
                 i
                   ? div("dim one", `won ${one.won}, lost ${one.lost}, p ${one.p_value.toFixed(2)}`)
                   : div("dim one", "\u00a0"),
-                h("div", { class: "dim one", title: one.note }, one.note || "\u00a0"),
+                h("div", { class: "one", title: one.note }, one.note || "\u00a0"),
+                !sameModels && h("div", { class: "one", title: one.models }, one.models),
+                h("div", { class: "dim one", title: one.cost }, one.cost),
               ),
             ),
           ),
@@ -1219,7 +1324,8 @@ function render({ model, el }) {
         h(
           "tbody",
           {},
-          sorted.slice(0, state.most).flatMap((row) => {
+          nothing && h("tr", {}, h("td", { colspan: all, class: "nothing" }, nothingDiffers(rows))),
+          (nothing ? [] : sorted.slice(0, state.most)).flatMap((row) => {
             const toggle = () => {
               open(row.id);
               focus(box.grid.querySelector(`[data-id="${CSS.escape(row.id)}"]`));
@@ -1272,6 +1378,37 @@ function render({ model, el }) {
     );
     box.grid.scrollTop = kept;
   }
+  /** Before anything is compared: how it begins, and the variants that are there. */
+  function notCompared(kept) {
+    const start =
+      "“Run on 20” runs all systems on 20 questions; under Prompt it keeps an edit as a variant.";
+    if (!kept.length) return `Nothing is compared yet. ${start}`;
+    return [
+      h("p", {}, `“Run on 20” compares ${many(kept.length, "variant")}:`),
+      kept.map(([name, system, note], i) =>
+        div("flex kept", columnButton(`kept${i}`, name), span("", note), span("dim", system)),
+      ),
+    ];
+  }
+  /** The one line in place of rows that say the same. */
+  function nothingDiffers(rows) {
+    const right = rows.filter((row) => row.cells[0][0]).length;
+    const others = rows.filter((row) => new Set(row.cells.map((one) => one[1])).size > 1).length;
+    const show = () => {
+      state.equal = true;
+      drawCompare();
+    };
+    return div(
+      "flex",
+      h("b", {}, "Nothing differs:"),
+      span(
+        "",
+        `all columns are right on ${right} of ${many(rows.length, "question")} and wrong on the others`,
+        others > 0 && `; ${many(others, "answer")} in other words`,
+      ),
+      h("button", { onclick: show, "data-part": "equal" }, "Show the questions"),
+    );
+  }
   function opened(row, all) {
     const found = state.opened[row.id];
     if (!found || found.error)
@@ -1290,9 +1427,9 @@ function render({ model, el }) {
               : div("g own", line({ ...g, words: ["lacks ", ...tokens(g)] }, null, "")),
         ),
       );
-    const outcome = (ran, other) => [
+    const outcome = (ran, only) => [
       h3("", `Result, ${count(ran)}`),
-      div("wide", table(ran, other, "p", "")),
+      div("wide", table(ran, only, "p", "")),
     ];
     return [
       h("td", {}, h3("", "Gold"), sql(found.gold), outcome(found.goldResult)),
@@ -1304,7 +1441,8 @@ function render({ model, el }) {
           {},
           h3("", differs ? "SQL, against gold" : "SQL"),
           differs ? against(one) : sql(one.sql || "no SQL"),
-          one.sql && outcome(one.result, right ? null : found.goldResult),
+          one.sql && outcome(one.result, right ? null : one.differing[0]),
+          h("div", { class: "dim foot" }, row.cells[i][2]),
           one.reply &&
             h(
               "details",
@@ -1340,6 +1478,7 @@ function render({ model, el }) {
       error: "",
       rendered: null,
       fault: "",
+      line: null,
       against: "gold",
       pop: null,
     });
@@ -1371,6 +1510,7 @@ function render({ model, el }) {
     3: tab("diff"),
     Escape: leave,
     "Ctrl+Enter": run,
+    "Ctrl+Shift+Enter": keep,
     p: () => view("prompt"),
     c: () => view("compare"),
     r: reset,
@@ -1388,13 +1528,17 @@ function render({ model, el }) {
   };
   const gridded = () => {
     state.opened = {};
-    state.open = null;
-    state.most = GROW;
+    Object.assign(state, { open: null, changes: {}, equal: false, most: GROW });
     drawCompare();
+  };
+  const settled = () => {
+    const { system, draft: kept } = model.get("setup");
+    if (system !== state.system) Object.assign(state, { system, edits: kept });
+    drawTop();
   };
   on("change:detail", adopt);
   on("change:rows", listed);
-  on("change:setup", drawTop);
+  on("change:setup", settled);
   on("change:grid", gridded);
   if (!alone) {
     search();
@@ -1405,6 +1549,7 @@ function render({ model, el }) {
   return () => {
     stop();
     clearTimeout(timer);
+    clearTimeout(drafting);
     clearTimeout(picking);
   };
 }

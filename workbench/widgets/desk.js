@@ -206,47 +206,36 @@ const desk = (() => {
       : typeof v === "number" && !Number.isInteger(v)
         ? v.toLocaleString("en", { maximumFractionDigits: 2, useGrouping: false })
         : String(v);
-  /** A result; what `other` lacks is tinted, and rows carry the word. */
-  function table(result, other, side = "p", label = "only here") {
+  /** A result. `only` says which columns and rows no other has: they are tinted, and rows carry the word. */
+  function table(result, only, side = "p", label = "only here") {
     if (result.error) return h("p", { class: "wrong" }, result.error);
     if (!result.total) return h("p", { class: "dim" }, "No rows.");
-    const own = other?.columns ? compare(result, other) : { column: () => false, row: () => false };
-    const number = (j) =>
-      result.rows.every((row) => row[j] == null || typeof row[j] === "number") ? "num " : "";
-    const some = result.rows.some(own.row);
+    const marked = only?.rows.some(Boolean);
+    const tint = (j) => (only?.columns[j] ? side : "");
+    const isNumber = (cell) => cell == null || typeof cell === "number";
+    const align = result.columns.map((_, j) =>
+      result.rows.every((row) => isNumber(row[j])) ? "num " : "",
+    );
+    const head = result.columns.map((name, j) =>
+      h("th", { class: align[j] + tint(j), title: name }, tint(j) && !marked ? `≠ ${name}` : name),
+    );
+    const rows = result.rows.map((row, i) => {
+      const alone = only?.rows[i] ? side : "";
+      const cells = row.map((cell, j) =>
+        h("td", { class: align[j] + (alone || tint(j)), title: cell ?? "NULL" }, value(cell)),
+      );
+      return h(
+        "tr",
+        {},
+        marked && h("td", { class: `who ${alone}` }, alone && `≠ ${label}`),
+        cells,
+      );
+    });
     return h(
       "table",
       { class: "res" },
-      h(
-        "tr",
-        {},
-        some && h("th", { class: "who" }),
-        result.columns.map((c, j) =>
-          h(
-            "th",
-            { class: number(j) + (own.column(j) ? side : ""), title: c },
-            own.column(j) && !some ? `≠ ${c}` : c,
-          ),
-        ),
-      ),
-      result.rows.map((row) =>
-        h(
-          "tr",
-          {},
-          some &&
-            h("td", { class: `who ${own.row(row) ? side : ""}` }, own.row(row) ? `≠ ${label}` : ""),
-          row.map((v, j) =>
-            h(
-              "td",
-              {
-                class: number(j) + (own.row(row) || own.column(j) ? side : ""),
-                title: v ?? "NULL",
-              },
-              value(v),
-            ),
-          ),
-        ),
-      ),
+      h("tr", {}, marked && h("th", { class: "who" }), head),
+      rows,
     );
   }
   const many = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
@@ -257,8 +246,11 @@ const desk = (() => {
     root.setAttribute("data-lm-suppress-shortcuts", "true");
     root.addEventListener("keydown", (event) => {
       event.stopPropagation();
-      const typing = /^(textarea|input|select)$/i.test(event.target.tagName);
-      const name = (event.ctrlKey || event.metaKey ? "Ctrl+" : "") + event.key;
+      const chooses =
+        event.target.tagName === "SELECT" && /^(Arrow.*|Enter|[a-z ])$/i.test(event.key);
+      const typing = chooses || /^(textarea|input)$/i.test(event.target.tagName);
+      const shift = event.shiftKey && event.key.length > 1 ? "Shift+" : "";
+      const name = (event.ctrlKey || event.metaKey ? "Ctrl+" : "") + shift + event.key;
       if (event.altKey || !(name in map) || (typing && !/^(Ctrl\+|Escape)/.test(name))) return;
       if (event.target.tagName === "BUTTON" && /^(Enter| )$/.test(name)) return;
       event.preventDefault();
@@ -282,7 +274,9 @@ const desk = (() => {
         const ref = `${view} ${++sent}`;
         if (within)
           setTimeout(
-            () => waiting.delete(ref) && fail(new Error("the kernel says nothing")),
+            () =>
+              waiting.delete(ref) &&
+              fail(new Error("the kernel does not answer: it is busy or gone")),
             within,
           );
         waiting.set(ref, [done, fail]);
@@ -324,6 +318,20 @@ const desk = (() => {
       },
       options.map((text) => h("option", { selected: text === chosen }, text)),
     );
+  /** The lines of two texts: the changed ones with those near them. */
+  function lineDiff(before, after, near = 3) {
+    const ops = diff(before.split("\n"), after.split("\n"));
+    const shown = ops.map((_, i) =>
+      ops.slice(Math.max(0, i - near), i + near + 1).some(([op]) => op !== "="),
+    );
+    const looks = { "-": ["g own", "−"], "+": ["p own", "+"], "=": ["", ""] };
+    const rows = ops.map(([op, a, b], i) => {
+      if (!shown[i]) return shown[i - 1] && div("dline dim", span("", "⋯"), span(""));
+      const [cls, sign] = looks[op];
+      return div(`dline ${cls}`, span("", sign), span("", a ?? b));
+    });
+    return h("div", { class: "code", style: "padding:8px 0" }, rows);
+  }
   /** The keys of a widget and what they do. */
   const help = (list) =>
     list.map(([names, does]) =>
@@ -358,6 +366,7 @@ const desk = (() => {
     mark,
     badge,
     diff,
+    lineDiff,
     align,
     sql,
     sqlPair,
