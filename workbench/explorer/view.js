@@ -1442,11 +1442,11 @@ function render({ model, el }) {
           h3("", differs ? "SQL, against gold" : "SQL"),
           differs ? against(one) : sql(one.sql || "no SQL"),
           one.sql && outcome(one.result, right ? null : one.differing[0]),
-          h("div", { class: "dim foot" }, row.cells[i][2]),
+          h("div", { class: "dim took" }, row.cells[i][2]),
           one.reply &&
             h(
               "details",
-              { class: "foot" },
+              {},
               h("summary", {}, "Reply"),
               h("pre", { class: "code said" }, one.reply),
             ),

@@ -236,7 +236,7 @@ _SIGNS: tuple[_Sign, ...] = (
 
 def suggested(case: Case, taxonomy: Taxonomy, flaw: Flaw | None = None) -> tuple[str, str] | None:
     """The label of the question's known flaw, or else of the likeliest cause that has one, with the reason."""
-    labels = {}
+    labels: dict[str, str] = {}
     for name, part in taxonomy.choices().items():
         labels |= dict.fromkeys(part.suggested_by, name)
     causes: Iterable[tuple[str, str]] = suggest(case)

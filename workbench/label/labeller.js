@@ -56,6 +56,7 @@ function render({ model, el }) {
     notes: {},
     past: [],
     toast: "",
+    undoable: false, // whether the toast is about what undo takes back
     failed: null,
     pop: null,
     suggest: false,
@@ -63,12 +64,8 @@ function render({ model, el }) {
   let timer = 0;
 
   // ---- parts that stay
-  const root = div("wb"),
-    below = h("div", {
-      class: "wb auto",
-      style: "margin-top:12px",
-      "data-lm-suppress-shortcuts": "true",
-    });
+  const root = div("wb");
+  const below = h("div", { class: "wb auto scroll", "data-lm-suppress-shortcuts": "true" });
   const box = {
     top: h("div", { class: "bar", role: "toolbar" }),
     scroll: h("div", { class: "case scroll", tabindex: "0", "aria-label": "case" }),
@@ -102,7 +99,7 @@ function render({ model, el }) {
     div("foot", h("kbd", {}, "n"), box.note, box.said),
     box.pop,
   );
-  el.append(root, below);
+  el.append(div("wb-fit", root, below));
 
   // ---- what is said of a case: the page's own words until the kernel confirms them
   const key = () => state.order[state.at];
@@ -173,7 +170,7 @@ function render({ model, el }) {
     write({ which, names, note, settle, before });
     state.skipped.delete(which);
     state.failed = null;
-    say(`${name[which]}: ${names.join(", ")}`);
+    say(`${name[which]}: ${names.join(", ")}`, true);
     go(1);
   }
   function write({ which, names, note, settle, before }) {
@@ -181,10 +178,15 @@ function render({ model, el }) {
     if (!settle) pending.set(which, wish);
     state.past.push({ which, before, settle });
     const ours = () => pending.get(which) === wish && pending.delete(which);
-    ask({ do: "save", key: which, categories: names, note, settle }, 20000)
-      .then(() => {
+    ask({ do: "save", key: which, categories: names, note, settle, was: before.is }, 20000)
+      .then((elsewhere) => {
         ours();
         delete state.notes[which];
+        if (elsewhere)
+          say(
+            `${name[which]}: “${elsewhere.join(", ")}”, given in another window, is replaced`,
+            true,
+          );
       })
       .catch((error) => {
         ours();
@@ -201,7 +203,8 @@ function render({ model, el }) {
       note = state.notes[which];
     if (note === undefined || note === before.note || settles()) return;
     if (before.is.length) write({ which, names: before.is, note, settle: false, before });
-    say(before.is.length ? "note kept" : "the note is kept with the label");
+    const isWritten = before.is.length > 0;
+    say(isWritten ? "note kept" : "the note is kept with the label", isWritten);
     drawFoot();
   }
   function undo() {
@@ -287,8 +290,8 @@ function render({ model, el }) {
       go(0);
     } else say("no dispute to settle");
   }
-  function say(text) {
-    state.toast = text;
+  function say(text, undoable = false) {
+    Object.assign(state, { toast: text, undoable });
     clearTimeout(timer);
     timer = setTimeout(() => {
       state.toast = "";
@@ -491,8 +494,8 @@ function render({ model, el }) {
         "pair",
         head("Result of gold", count(q.goldResult)),
         head("Result of the prediction", `${count(q.result)}${columns}`),
-        div("wide", table(q.goldResult, q.result, "g"), cut(q.goldResult)),
-        div("wide", table(q.result, q.goldResult, "p"), cut(q.result)),
+        div("wide", table(q.goldResult, q.only[0], "g"), cut(q.goldResult)),
+        div("wide", table(q.result, q.only[1], "p"), cut(q.result)),
       ),
       part("counterexample", "Counterexample", "c"),
       part("values", "Values found"),
@@ -508,8 +511,12 @@ function render({ model, el }) {
             div(
               "smaller",
               found.tables.map((one) => div("wide", h3("", one.name), table(one))),
-              div("wide", h3("", "gold gives"), table(found.gold, found.predicted, "g")),
-              div("wide", h3("", "the prediction gives"), table(found.predicted, found.gold, "p")),
+              div("wide", h3("", "gold gives"), table(found.gold, found.only[0], "g")),
+              div(
+                "wide",
+                h3("", "the prediction gives"),
+                table(found.predicted, found.only[1], "p"),
+              ),
             ),
           ],
     values: (found) =>
@@ -686,7 +693,7 @@ function render({ model, el }) {
     fill(
       box.toast,
       h("span", { class: "one", style: "max-width:420px" }, state.toast),
-      h("button", { class: "link", onclick: undo }, "Undo", h("kbd", {}, "u")),
+      state.undoable && h("button", { class: "link", onclick: undo }, "Undo", h("kbd", {}, "u")),
     );
   }
 
