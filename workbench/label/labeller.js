@@ -770,7 +770,7 @@ function render({ model, el }) {
         "sum",
         h(
           "section",
-          { "data-part": "counts" },
+          { class: other ? null : "wide-counts", "data-part": "counts" },
           heading(`Labels of ${me}, ${labelled}`),
           counts.map(bar),
         ),

@@ -1,6 +1,7 @@
 """How the result of a prediction differs from that of gold, decided over all rows of both."""
 
 from collections.abc import Iterator
+from decimal import ROUND_HALF_UP, Context, Decimal
 from itertools import islice, product
 from typing import Any, NamedTuple
 
@@ -92,6 +93,12 @@ def _rounded(rows: tuple[Row, ...]) -> list[Row]:
 
 
 def _round(cell: Value) -> Value:
-    if not isinstance(cell, float):
+    """The number as SQLite's ROUND has it, which rounds a half away from zero."""
+    if not isinstance(cell, float) or not abs(cell) < 1e15:  # also infinite ones
         return cell
-    return float(f"{cell:.2f}") if abs(cell) >= 1 else float(f"{cell:.2g}")
+    number = Decimal(repr(cell))
+    return float(_TWO_DIGITS.plus(number) if abs(cell) < 1 else number.quantize(_CENT, ROUND_HALF_UP))
+
+
+_CENT = Decimal("0.01")
+_TWO_DIGITS = Context(prec=2, rounding=ROUND_HALF_UP)
