@@ -141,7 +141,7 @@ def test_edits_and_variants_come_back_and_are_told_apart(page, study, widget, ex
     expect(menu.locator(".dline.p").last).to_contain_text("Be brief.")
     keys.type("brief")
     keys.press("Enter")
-    expect(heads.nth(2)).to_contain_text("brief")
+    expect(heads.nth(2).get_by_role("button")).to_have_text("brief")  # in place of v2
     picture(page, "explorer_variants")
     with page.context.new_page() as other:
         mount(other, wb.explore(study, wb.zero_shot(study.model)), "dark")
@@ -174,7 +174,7 @@ def test_a_comparison_in_which_nothing_differs_is_one_line(page, widget, expect)
 def test_another_model_has_no_price_before_it_is_known(page, widget, expect):
     mount(page, widget)
     expect(part(page, "run")).to_contain_text("cached")
-    model = page.get_by_label("model")
+    model = page.get_by_role("combobox", name="model")
     model.select_option("another model…")
     page.keyboard.type("openai/gpt-4o-mini")  # in place of the old name
     widget.do_render = lambda **_: {"fault": ""} | {"model": "still unknown", "parts": []}

@@ -1158,12 +1158,12 @@ function render({ model, el }) {
   /** What a column changes, and what can be done with a variant. */
   function columnMenu(name) {
     const isVariant = model.get("grid").kept?.some((one) => one[0] === name);
-    const changes = state.changes[name];
-    if (!changes)
+    const place = div("", columnChanges(state.changes[name]));
+    if (!state.changes[name])
       ask({ do: "changes", name })
         .then((found) => {
           state.changes[name] = found;
-          drawPop();
+          fill(place, columnChanges(found)); // and leaves the name, which may be typed by now
         })
         .catch(fail);
     const rename = (to) => (to === name ? pop(null) : alter({ do: "rename", name, to }));
@@ -1177,18 +1177,21 @@ function render({ model, el }) {
           act("Edit again", () => reopen(name)),
           act("Remove", () => alter({ do: "remove", name })),
         ),
-      !changes && h("p", { class: "dim" }, "Looking…"),
-      changes?.length === 0 &&
-        h("p", { class: "dim" }, "Its prompts are those of the first column."),
-      changes?.map(({ prompt, before, after, fields }) =>
-        h(
-          "section",
-          {},
-          h3("", [prompt, fields].filter(Boolean).join(", ")),
-          before !== after && lineDiff(before, after),
-        ),
-      ),
+      place,
     ];
+  }
+  function columnChanges(changes) {
+    if (!changes) return h("p", { class: "dim" }, "Looking…");
+    if (!changes.length)
+      return h("p", { class: "dim" }, "Its prompts are those of the first column.");
+    return changes.map(({ prompt, before, after, fields }) =>
+      h(
+        "section",
+        {},
+        h3("", [prompt, fields].filter(Boolean).join(", ")),
+        before !== after && lineDiff(before, after),
+      ),
+    );
   }
   const columnButton = (id, name) =>
     h(

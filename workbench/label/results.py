@@ -97,7 +97,9 @@ def _round(cell: Value) -> Value:
     if not isinstance(cell, float) or not abs(cell) < 1e15:  # also infinite ones
         return cell
     number = Decimal(repr(cell))
-    return float(_TWO_DIGITS.plus(number) if abs(cell) < 1 else number.quantize(_CENT, ROUND_HALF_UP))
+    return float(
+        _TWO_DIGITS.plus(number) if abs(cell) < 1 else number.quantize(_CENT, ROUND_HALF_UP)
+    )
 
 
 _CENT = Decimal("0.01")
