@@ -52,7 +52,7 @@ def explorer(page, study, times):
     assert sum(group["size"] for group in widget.detail["pool"]) == CANDIDATES
     rows = widget.rows
     widget.rows = [{**rows[n % len(rows)], "id": str(n)} for n in range(QUESTIONS)]
-    widget.do_choose = lambda key: None  # the kernel's time is no time of the page
+    widget.do_choose = lambda **_: None  # the kernel's time is no time of the page
     mount(page, widget)
     yield "a question further", timed(page, times, [".list", "key", "ArrowDown"])
     yield "a letter of a search", timed(page, times, [".find input", "type", "the"])

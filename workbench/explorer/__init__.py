@@ -1,4 +1,4 @@
-"""The prompt explorer: a question's calls as they are sent, to be edited, priced, run, and kept as variants."""
+"""The prompt explorer: a question's calls, to be edited, priced, run, and kept as variants."""
 
 import sys
 from collections import defaultdict
@@ -28,7 +28,7 @@ from workbench.study.run import Run, run_tables
 from workbench.study.solve import cached_records, keys_of, model_names
 from workbench.study.study import Study
 from workbench.systems.system import System
-from workbench.types import Trial
+from workbench.types import Completion, Trial
 from workbench.widgets import differing, many, pair, result, shown
 
 COUNTS = (20, 50, 200)  # questions on which variants run, one press after another
@@ -36,7 +36,7 @@ _LONG = 200_000  # characters of a part of a prompt that are sent
 
 
 def explore(study: Study, *systems: System | Run) -> "Explorer":
-    """A widget that shows what systems send for a question, and compares what becomes of edited prompts.
+    """Show what systems send for a question, and compare what becomes of edited prompts.
 
     What is cached costs nothing, and the buttons say what the rest costs. Edits and variants are
     kept in the workbench's home, and are there again when the cell runs again.
@@ -47,7 +47,7 @@ def explore(study: Study, *systems: System | Run) -> "Explorer":
 
 
 class Explorer(Grid):
-    """`rows` has the questions with their outcomes, `detail` the chosen one with its calls, `grid` the comparison."""
+    """`rows` has the questions, `detail` the chosen one with its calls, `grid` the comparison."""
 
     def __init__(self, study: Study, systems: Sequence[System | Run]) -> None:
         self.study = study
@@ -158,7 +158,7 @@ class Explorer(Grid):
         }
 
     def do_run(self, key: str, n: int, edit: Edit) -> dict[str, Any]:
-        """The reply to an edited call with its query, result and verdict, and the verdict before the edit."""
+        """Ask an edited call: its reply, query, result and verdict, and the verdict before."""
         call, question, lab = self._call(key, n), self._recorded.question, self.study.lab
         before = self._replied(call)
         changed_call = edited(call, self._template(call), edit)
@@ -169,26 +169,23 @@ class Explorer(Grid):
         sql = sql_in(reply.text) if proposes else ""
         self._judge([sql] if sql else [])
         now = self._replied(replace(changed_call, reply=reply), sql)
-        now |= {"was": before["status"], "pairBefore": [], "paid": "", "differingBefore": None}
+        now |= {"was": before["status"], "pairBefore": [], "differingBefore": None}
         if before["sql"] and not sql:
             now["status"] = "wrong"
         if before["sql"] and sql:
             now["pairBefore"] = pair(before["sql"], sql, lab.schema(question.db_id))
             results = lab.run_many(question, [sql, before["sql"]])
             now["differingBefore"] = differing(*results)
-        if not runs_here(changed_call.request.model):
-            now["paid"] = "cached" if reply.cached else f"${reply.cost or 0:.4f}"
-            if reply.cost is None:
-                now["paid"] = ""
+        now["paid"] = _paid(changed_call.request.model, reply)
         return now
 
     def do_draft(self, edits: Edits) -> None:
-        """Keep the edits that are on the page, so that they are there after a restart of the kernel."""
+        """Keep the page's edits, so that they are there after a restart of the kernel."""
         self.store.write_draft(self.name, edits)
         self.setup = {**self.setup, "draft": edits}  # for a page that is opened later
 
     def do_keep(self, edits: Edits, name: str = "") -> str:
-        """Keep edits, by the names of their prompts, as a variant of the system; return its name."""
+        """Keep edits, by their prompts' names, as a variant of the system; return its name."""
         taken = [variant.name for variant in self.store.variants()]
         number = 1
         while f"v{number}" in {*taken, *self._columns}:
@@ -238,7 +235,7 @@ class Explorer(Grid):
         return sent_changes(self._changes(name))
 
     def do_compare(self, count: int = COUNTS[0], add: str = "") -> None:
-        """Run the columns on `count` questions, evenly spread. `add` is a system to add; at first all systems are."""
+        """Run the columns on `count` questions, evenly spread; `add` a system, at first all."""
         if add:
             self._columns[add] = Column(self._systems[add])
         elif not self._columns:
@@ -250,7 +247,7 @@ class Explorer(Grid):
         self._show(Comparison(few, runs, self._folders()))
 
     def do_save(self, name: str) -> str:
-        """Save the variants in the workbench's home: for each a folder of prompts, and an experiment beside it."""
+        """Save each variant in the home: a folder of prompts, and an experiment beside it."""
         variants = {variant: self._columns[variant] for variant in self._kept}
         notes = {variant: summary(self._changes(variant)) for variant in variants}
         folder = write_folder(name, variants, notes, self.study)
@@ -311,7 +308,7 @@ class Explorer(Grid):
         return self._recorded.calls[n]
 
     def _first_call(self) -> int:
-        """The number of the call to open: of the prompt that was shown last, or else of a generator."""
+        """The call to open: of the prompt that was shown last, or else of a generator."""
         calls = self._recorded.calls
         prompts = [call.request.prompt for call in calls]
         if self._prompt in prompts:
@@ -363,7 +360,7 @@ class Explorer(Grid):
             self._verdicts[sql] = "right" if right else "wrong"
 
     def _steps(self) -> list[dict[str, Any]]:
-        """The system's steps with their numbers of calls, and the price of those that are missing."""
+        """The system's steps with their calls, and the price of those that are missing."""
         steps, reached = [], True
         for verb in ("retrieve", "prune", "generate", "fix", "select"):
             calls = [call for call in self._recorded.calls if call.verb == verb]
@@ -432,7 +429,7 @@ class Explorer(Grid):
         return pool
 
     def _cached_outcomes(self) -> dict[str, str]:
-        """Right, lost (a right candidate was there) or wrong, of the questions whose results are cached."""
+        """Right, lost (a right candidate was there) or wrong, of the questions that are cached."""
         study, questions = self.study, self.study.benchmark.questions
         records = cached_records(study.lab.client.cache, keys_of(self.system, questions, study.lab))
         solved = tuple(question for question in questions if question.id in records)
@@ -447,12 +444,22 @@ class Explorer(Grid):
         return outcomes
 
 
+def _paid(model: str, reply: Completion) -> str:
+    if runs_here(model):
+        return ""
+    if reply.cached:
+        return "cached"
+    return "" if reply.cost is None else f"${reply.cost:.4f}"
+
+
 def _labels(calls: Sequence[Call]) -> list[str]:
-    """A name for each call of one prompt: the first line of a text that differs in all of them, else its number."""
-    if all(call.request.sample == 0 for call in calls[1:]):
-        for name in calls[0].data:
-            lines = [str(call.data.get(name)).partition("\n")[0] for call in calls]
-            texts = [line.rpartition(": ")[2] for line in lines]
-            if len(set(texts)) == len(calls) > 1:
-                return texts
+    """A name for each call of one prompt: a first line that differs in all, else its number."""
+    are_samples = any(call.request.sample for call in calls[1:])
+    for name in calls[0].data if not are_samples else ():
+        texts = []
+        for call in calls:
+            first_line = str(call.data.get(name)).partition("\n")[0]
+            texts.append(first_line.rpartition(": ")[2])
+        if len(set(texts)) == len(calls) > 1:
+            return texts
     return [str(number) for number in range(1, len(calls) + 1)]

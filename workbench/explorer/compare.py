@@ -1,4 +1,4 @@
-"""Variants side by side on the same questions: systems, runs, prompts or models, each against the first."""
+"""Variants side by side: systems, runs, prompts or models, each against the first."""
 
 import difflib
 import sys
@@ -32,7 +32,7 @@ Compared = System | Run | Prompt | Path | str
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Runs on the same questions, each against the first. A cell shows it as a grid of questions."""
+    """Runs on the same questions, each against the first; a cell shows them as a grid."""
 
     study: Study
     runs: Mapping[str, Run]
@@ -42,7 +42,7 @@ class Comparison:
 
     @property
     def table(self) -> ResultTable:
-        """A row for each variant: EX, the paired difference with its interval and p, calls and dollars."""
+        """A row for each variant: EX, the paired difference, calls and dollars."""
         runs, base = Runs(self.runs, self.study.stamp), next(iter(self.runs))
         if len(runs) > 1:
             rows = runs.costs(against=base)
@@ -57,7 +57,7 @@ class Comparison:
 
     @property
     def questions(self) -> ResultTable:
-        """A row for each question with each variant's verdict; disputed questions, `flips`, come first."""
+        """A row for each question with each variant's verdict; disputed ones, `flips`, first."""
         columns = {}
         for name, run in self.runs.items():
             columns[name] = run.questions.set_index("question_id")["correct"]
@@ -95,7 +95,7 @@ class Comparison:
         return {"heads": heads, "rows": rows, "by": by}
 
     def _head(self, name: str, run: Run) -> dict[str, Any]:
-        """What tells a column from the others: its name, what it changes, its models, calls and price."""
+        """What tells a column from the others: name, changes, models, calls and price."""
         questions = run.questions
         calls, free = questions["calls"].mean(), all(map(runs_here, model_names(run.system)))
         price = "free"
@@ -127,9 +127,11 @@ class Comparison:
         lab, gold = self.study.lab, self.study.benchmark.golds[key].sql
         cells = []
         for run in self.runs.values():
-            trial = run.selection(key).trial
-            cell = answer(lab, question, gold, trial.candidate.sql if trial else "")
-            cell["reply"] = shown(trial.candidate.reasoning, 20_000) if trial else ""
+            selection = run.selection(key)
+            cell = answer(lab, question, gold, selection.sql)
+            cell["reply"] = ""
+            if selection.trial:
+                cell["reply"] = shown(selection.trial.candidate.reasoning, 20_000)
             cells.append(cell)
         gold_result = result(lab.run(question, gold))
         return {"gold": shown(gold, 20_000), "goldResult": gold_result, "cells": cells}
@@ -158,16 +160,18 @@ class Comparison:
 def _cells(run: Run) -> dict[str, list[Any]]:
     """By question: whether the answer is right, the query, and what it took."""
     free = all(map(runs_here, model_names(run.system)))
-    columns = ["question_id", "correct", "sql", "calls", "dollars", "unpriced"]
     cells = {}
-    for key, right, sql, calls, dollars, unpriced in run.questions[columns].to_numpy(object):
-        price = "free" if free else amount(dollars, dollars, unpriced)
-        cells[key] = [bool(right), shown(sql, 400), f"{many(int(calls), 'call')}, {price}"]
+    for row in run.questions.to_dict("records"):
+        price = "free"
+        if not free:
+            price = amount(row["dollars"], row["dollars"], row["unpriced"])
+        took = f"{many(int(row['calls']), 'call')}, {price}"
+        cells[row["question_id"]] = [bool(row["correct"]), shown(row["sql"], 400), took]
     return cells
 
 
 class Grid(Desk):
-    """The page of a comparison; `setup` is empty in a cell of its own, and names the systems in the explorer."""
+    """The page of a comparison; `setup` is empty but in the explorer."""
 
     _esm = script(Path(__file__).with_name("view.js"))
     setup: Any = traitlets.Dict().tag(sync=True)
@@ -240,11 +244,13 @@ def summary(changes: Sequence[Mapping[str, Any]]) -> str:
     texts = []
     for change in changes:
         text = change["prompt"].rpartition("/")[2]
-        lines = difflib.ndiff(change["before"].splitlines(), change["after"].splitlines())
-        signs = [line[0] for line in lines]
-        if change["before"] != change["after"]:
+        before, after = change["before"].splitlines(), change["after"].splitlines()
+        signs = [line[0] for line in difflib.ndiff(before, after)]
+        if before != after:
             text += f" +{signs.count('+')} −{signs.count('-')} lines"  # noqa: RUF001
-        texts.append(f"{text}, {change['fields']}" if change["fields"] else text)
+        if change["fields"]:
+            text += f", {change['fields']}"
+        texts.append(text)
     return "; ".join(texts)
 
 
@@ -271,10 +277,10 @@ def compare(
 ) -> Comparison:
     """Run variants on the same questions, each against the first.
 
-    A variant is a system, a run, a `Prompt` from a cell, a `Path` of a folder of prompts, or a model's name. The last
-    three change the first system that is given, or else `direct`. If runs are given, all variants answer the runs'
-    questions. Without a `study`, `open_study(benchmark, **settings)` opens one. The price of new calls is printed before
-    they are made.
+    A variant is a system, a run, a `Prompt` from a cell, a `Path` of a folder of prompts, or a
+    model's name. The last three change the first system that is given, or else `direct`. If runs
+    are given, all variants answer the runs' questions. Without a `study`, `open_study(benchmark,
+    **settings)` opens one. The price of new calls is printed before they are made.
     """
     if not variants:
         raise BadInputError("nothing to compare: give systems, runs, prompts or models")
@@ -342,8 +348,8 @@ def _made(variant: Compared, base: System, model: str) -> tuple[str, System, Pat
                 )
             return variant, with_model(base, models[0], variant), None
     raise BadInputError(
-        f"{variant!r:.60} is no variant: give a system, a run, a Prompt, a Path of a folder of prompts, or a model's"
-        " name such as openai/gpt-4o-mini"
+        f"{variant!r:.60} is no variant: give a system, a run, a Prompt, a Path of a folder of"
+        " prompts, or a model's name such as openai/gpt-4o-mini"
     )
 
 
@@ -361,7 +367,7 @@ def unused(name: str, taken: Mapping[str, object]) -> str:
 
 
 def asked_anew(study: Study, system: System) -> str:
-    """The number of questions that need new calls, and the price of the calls that are known so far."""
+    """How many questions need new calls, and the price of the calls that are known."""
     system = study.with_settings(system)
     waiting, first = 0, []
     for question in study.benchmark.questions:

@@ -1,7 +1,8 @@
 """The calls that a system makes for a question, recorded from the cache; and edits of a call.
 
-The system itself runs, offline, up to the first call that is not cached. So the page shows what is sent, and costs
-nothing. An edited prompt is rendered from the data that its step was given, in which there is no gold.
+The system itself runs, offline, up to the first call that is not cached. So the page shows what is
+sent, and costs nothing. An edited prompt is rendered from the data that its step was given, in
+which there is no gold.
 """
 
 import copy
@@ -62,14 +63,14 @@ class Call:
 
     @property
     def rate(self) -> float:
-        """Tokens for a character of the prompt, as the provider counted them, if the call was made."""
+        """Tokens for a character of the prompt, by the provider's count if there is one."""
         counted = self.reply.input_tokens if self.reply else 0
         return counted / max(1, len(self.text)) or 1 / LETTERS
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """The calls of a system for a question, in their order, and the contexts after retrieval and each pruning step.
+    """The calls of a system for a question, and the contexts after each step that makes one.
 
     If the cache lacks calls, `calls` ends with them, and there is no selection.
     """
@@ -115,7 +116,7 @@ def record(system: System, question: Question, lab: Lab, *, pay: bool = False) -
 
 
 def _call(request: Request, data: Mapping[str, Any], lab: Lab) -> Call:
-    """The call with its cached reply; one that was cut off is the longer call that was read in its place."""
+    """The call with its cached reply; one that was cut off gives way to the longer call."""
     reply = lab.client.cached(request)
     longer = lab.longer(request, reply) if reply else None
     longer_reply = lab.client.cached(longer) if longer else None

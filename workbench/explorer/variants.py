@@ -1,4 +1,4 @@
-"""Variants of systems: edits of their prompts under a name, kept on disk until somebody removes them."""
+"""Variants of systems: edits of their prompts under a name, kept until they are removed."""
 
 import re
 import shutil
@@ -27,7 +27,7 @@ _NAME = r"\w[\w .-]{0,59}"
 
 
 class Column(NamedTuple):
-    """What a column of a comparison runs: a system, with a folder of prompts in place of its own."""
+    """What a column runs: a system, with a folder of prompts in place of its own."""
 
     system: System
     prompts: Path | None = None
@@ -146,7 +146,7 @@ def _json(edits: Edits) -> str:
 def write_folder(
     name: str, variants: Mapping[str, Column], notes: Mapping[str, str], study: Study
 ) -> Path:
-    """Write a folder in the home: for each variant its prompts, and an experiment that uses them."""
+    """Write a folder in the home with each variant's prompts and an experiment for them."""
     folder = home() / "variants" / name
     if not re.fullmatch(_NAME, name) or folder.exists():
         raise BadInputError(f"{name!r} is taken or no name: give letters, digits, _ and -")

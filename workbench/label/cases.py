@@ -1,8 +1,8 @@
-"""Cases to label: the wrong answers of a run, the taxonomies that sort them, and the causes that rules suggest.
+"""Cases to label: wrong answers, taxonomies that sort them, causes that rules suggest.
 
-Three papers' taxonomies are YAML files in `taxonomies/`, and users write their own; a category lists the causes that
-suggest it. Rules compare the two queries clause by clause, and the two results. Figures draw their guesses apart from
-people's labels.
+Three papers' taxonomies are YAML files in `taxonomies/`, and users write their own; a category
+lists the causes that suggest it. Rules compare the two queries clause by clause, and the two
+results. Figures draw their guesses apart from people's labels.
 """
 
 import hashlib
@@ -86,7 +86,7 @@ class Taxonomy(BaseModel, extra="forbid", frozen=True):
     share: Annotated[Fraction, BeforeValidator(str), Field(gt=0, le=1)] = Fraction(1)  # to label
 
     def choices(self) -> dict[str, Part]:
-        """All names of a label, such as "Vague Question" and "Vague Question / Column", in order."""
+        """All labels, such as "Vague Question" and "Vague Question / Column", in order."""
         choices: dict[str, Part] = {}
         for category in self.categories:
             choices[category.name] = category
@@ -156,15 +156,16 @@ class Case:
 
 
 def case_key(db_id: str, question: str, sql: str) -> str:
-    """The key of a case in the label store: the same after a rerun, under another id, and for another layout of the query."""
+    """A case's key: the same after a rerun, under another id, in another layout of SQL."""
     text = "\n".join((db_id, question, normal_form(sql)))
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:20]
 
 
 def cases(study: Study, run: Run, taxonomy: Taxonomy) -> tuple[Case, ...]:
-    """The run's wrong answers that the taxonomy sorts, or its share of them, in the benchmark's order.
+    """The run's wrong answers that the taxonomy sorts, or its share of them, in order.
 
-    The share is drawn by the questions' ids, so a rerun that changes a few answers keeps most of the sample.
+    The share is drawn by the questions' ids, so a rerun that changes a few answers keeps most of
+    the sample.
     """
     trials = run.trials
     if trials.empty:
@@ -173,11 +174,11 @@ def cases(study: Study, run: Run, taxonomy: Taxonomy) -> tuple[Case, ...]:
     if taxonomy.cases != "wrong":
         had_one = wrong["question_id"].map(run.questions.set_index("question_id")["oracle"])
         wrong = wrong[had_one.astype(bool) == (taxonomy.cases == "selection failed")]
-    ids = sorted(wrong["question_id"], key=lambda key: random.Random(f"0 {key} question").random())  # noqa: S311  a sample, no secret
+    ids = sorted(wrong["question_id"], key=_draw)
     drawn = ids[: math.ceil(len(ids) * taxonomy.share)]
     questions = {question.id: question for question in study.benchmark.questions}
     groups = dict(list(trials.groupby("question_id")["group"]))
-    found = []
+    shown_cases = []
     for row in wrong[wrong["question_id"].isin(drawn)].to_dict("records"):
         question, group = questions[row["question_id"]], groups[row["question_id"]]
         gold = study.benchmark.golds[question.id].sql
@@ -196,8 +197,13 @@ def cases(study: Study, run: Run, taxonomy: Taxonomy) -> tuple[Case, ...]:
             agreeing=int((group == row["group"]).sum()) if row["group"] >= 0 else 1,
             candidates=len(group),
         )
-        found.append(case.cut())
-    return tuple(found)
+        shown_cases.append(case.cut())
+    return tuple(shown_cases)
+
+
+def _draw(question_id: str) -> float:
+    """The question's place in the sample, the same on every machine."""
+    return random.Random(f"0 {question_id} question").random()  # noqa: S311  no secret
 
 
 _COUNT = re.compile(r"COUNT\((?!DISTINCT)[^()]*\)")  # COUNT(column) mostly equals COUNT(*)
@@ -235,7 +241,7 @@ _SIGNS: tuple[_Sign, ...] = (
 
 
 def suggested(case: Case, taxonomy: Taxonomy, flaw: Flaw | None = None) -> tuple[str, str] | None:
-    """The label of the question's known flaw, or else of the likeliest cause that has one, with the reason."""
+    """The label of the question's known flaw, or else of the likeliest cause; and why."""
     labels: dict[str, str] = {}
     for name, part in taxonomy.choices().items():
         labels |= dict.fromkeys(part.suggested_by, name)
@@ -292,10 +298,12 @@ def _only(case: Case) -> Mapping[str, tuple[list[str], list[str]]]:
     """The facts of gold alone, and those of the prediction alone."""
     queries = (case.gold, case.predicted)
     are_read = all(resolved(sql, case.schema) for sql in queries)
-    gold, predicted = (_facts(sql, case.schema, is_read=are_read) for sql in queries)
-    only = defaultdict[str, tuple[list[str], list[str]]](lambda: ([], []))
-    for kind in gold.keys() | predicted.keys():
-        ours, theirs = gold.get(kind, set()), predicted.get(kind, set())
+    gold = _facts(case.gold, case.schema, is_read=are_read)
+    predicted = _facts(case.predicted, case.schema, is_read=are_read)
+    only: defaultdict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
+    for kind in {*gold, *predicted}:
+        ours = gold.get(kind, set())
+        theirs = predicted.get(kind, set())
         only[kind] = (sorted(ours - theirs), sorted(theirs - ours))
     return only
 

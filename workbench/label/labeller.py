@@ -1,4 +1,4 @@
-"""The labelling widget: cases are sent ahead, a label is on disk at once, and a summary follows each label."""
+"""The labelling widget: cases are sent ahead, and a label is on disk at once."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,8 @@ from workbench.widgets import Desk, differing, many, pair, result, script, shown
 def label(study: Study, run: Run, taxonomy: str = "CHASE-SQL", annotator: str = "me") -> "Labeller":
     """A widget in which an annotator sorts the wrong answers of a run that the taxonomy is about.
 
-    The taxonomy is a paper's or a YAML file of one's own. Labels lie in the workbench's home, under the benchmark's name.
+    The taxonomy is a paper's or a YAML file of one's own. Labels lie in the workbench's home,
+    under the benchmark's name.
     """
     kinds = open_taxonomy(taxonomy)
     labels = store.LabelStore.named(study.benchmark.name)
@@ -30,7 +31,7 @@ def label(study: Study, run: Run, taxonomy: str = "CHASE-SQL", annotator: str = 
 
 
 class Labeller(Desk):
-    """The page shows one case after another: `rows` names all of them, and `detail` has the first ones in full."""
+    """Shows one case after another: `rows` names all, `detail` has the first ones in full."""
 
     _esm = script(Path(__file__).with_name("labeller.js"))
     taxonomy: Any = traitlets.Dict().tag(sync=True)
@@ -77,7 +78,7 @@ class Labeller(Desk):
         settle: bool = False,
         was: list[str] | None = None,
     ) -> list[str] | None:
-        """Keep a label of the annotator, or with `settle` the adjudicator's, which settles a dispute.
+        """Keep the annotator's label, or with `settle` the adjudicator's, which ends a dispute.
 
         `was` is the label that the page knew. Another one, given in another window, is returned.
         """
@@ -193,7 +194,7 @@ class Labeller(Desk):
         self.mine, self.summary = mine, self._summary(labels)
 
     def _summary(self, labels: Sequence[store.Label]) -> dict[str, Any]:
-        """Counts; agreement and confusion grid with the other annotator who labelled most; and disputes."""
+        """Counts, disputes; agreement and grid with the other annotator who labelled most."""
         by_annotator: defaultdict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
         for label in labels:
             by_annotator[label.annotator][label.key] = label.categories
@@ -230,8 +231,9 @@ class Labeller(Desk):
         for names in labels.values():
             for name in names:
                 counts.update({name, _category(name)})
-        names = self.kinds.choices()
-        return [[name, counts[name]] for name in names if counts[name] or name == _category(name)]
+        choices = self.kinds.choices()
+        listed = [name for name in choices if counts[name] or name == _category(name)]
+        return [[name, counts[name]] for name in listed]
 
     def _grid(
         self, mine: Mapping[str, tuple[str, ...]], theirs: Mapping[str, tuple[str, ...]]

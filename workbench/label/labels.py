@@ -44,7 +44,8 @@ _COLUMNS = [
 def errors(study: Study, runs: Mapping[str, Run], taxonomy: str) -> pd.DataFrame:
     """A row for each label of the cases of each run: its `error` and `detail`, and why (`note`).
 
-    A rule's guess is `automatic`. An error that the taxonomy sets `apart` has a row, too, and no place in the figure.
+    A rule's guess is `automatic`. An error that the taxonomy sets `apart` has a row, too, and no
+    place in the figure.
     """
     kinds = open_taxonomy(taxonomy)
     by_hand = final(LabelStore.named(study.benchmark.name).labels(kinds.name))
@@ -95,7 +96,7 @@ def systems(study: Study, taxonomy: str) -> dict[str, System]:
 def save(
     study: Study, name: str, labels: pd.DataFrame, draw: Callable[..., Figure], **options: Any
 ) -> Figure | ResultTable:
-    """Draw and save the labels that are not set `apart`; the stamp says how many of them are automatic."""
+    """Draw and save the labels that are not set `apart`; the stamp counts the automatic ones."""
     drawn = labels[~labels["apart"].astype(bool)]
     stamp = f"{study.stamp.of(labels)}; {by_rule(drawn)}"
     if drawn.empty:
@@ -111,7 +112,7 @@ def by_rule(labels: pd.DataFrame) -> str:
 def shares(
     study: Study, labels: pd.DataFrame, kinds: "Mapping[str, pd.Series[bool]] | None" = None
 ) -> Table:
-    """Shares in percent: a row for each error, or with `kinds` a row for each system and a column for each kind."""
+    """Shares in percent: a row for each error, or with `kinds` one for each system."""
     masks, rows = kinds or {"share": pd.Series(True, labels.index)}, []
     for name, part in labels.groupby("system" if kinds else "error", sort=not kinds):
         n = len(part if kinds else labels)
@@ -126,10 +127,10 @@ def shares(
 
 
 def write_golds(study: Study) -> str:
-    """Write the benchmark's gold with the annotators' corrections beside the labels, and say what changed.
+    """Write the gold with the annotators' corrections beside the labels, and say what changed.
 
-    `workbench evaluate --gold NAME=FILE` judges by the file. A gold query that annotators correct in different ways is
-    left as it is until the adjudicator corrects it.
+    `workbench evaluate --gold NAME=FILE` judges by the file. A gold query that annotators correct
+    in different ways is left as it is until the adjudicator corrects it.
     """
     store, golds = LabelStore.named(study.benchmark.name), study.benchmark.golds
     verdicts: defaultdict[tuple[str, str], list[Label]] = defaultdict(list)

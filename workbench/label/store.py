@@ -1,7 +1,7 @@
 """Labels in an SQLite file, the agreement of annotators beyond chance, and the label that counts.
 
-Rows are only added: undo adds a row to `retractions`. A label has the texts of its question and query, from which its
-case's key is made. Several programs may write at once.
+Rows are only added: undo adds a row to `retractions`. A label has the texts of its question and
+query, from which its case's key is made. Several programs may write at once.
 """
 
 import csv
@@ -31,7 +31,7 @@ from workbench.store import home
 from workbench.widgets import desk_file
 
 ADJUDICATOR = "adjudicator"  # the annotator whose label settles a dispute
-# Verdicts on gold queries are labels of a taxonomy of their own: stored, undone and exported like any label.
+# Verdicts on gold queries are labels of a taxonomy of their own, like any other.
 GOLD = "gold"
 CORRECTED = "corrected"  # the note has the right query
 BOTH_RIGHT = "both right"  # gold and the prediction answer the question in two readings of it
@@ -119,7 +119,7 @@ class LabelStore:
         return tuple(latest.values())
 
     def write_csv(self, path: Path) -> int:
-        """Write the labels that count as CSV, whose cells no spreadsheet runs; return their number."""
+        """Write the labels that count as a CSV that no spreadsheet runs; return their number."""
         labels = self.labels()
         with naming(path), path.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
@@ -129,7 +129,7 @@ class LabelStore:
         return len(labels)
 
     def read_csv(self, path: Path) -> int:
-        """Add the labels of a file that `write_csv` wrote, perhaps elsewhere; return the number of new ones."""
+        """Add the labels of a file that `write_csv` wrote; return the number of new ones."""
         text = content_of(path).decode("utf-8-sig", "replace")
         csv.field_size_limit(max(csv.field_size_limit(), len(text)))
         rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
@@ -163,11 +163,12 @@ def _label(row: dict[str, Any]) -> Label:
 
 
 def agreement(labels: Iterable[Label]) -> dict[str, Any]:
-    """Cohen's kappa (1960) of two annotators, Krippendorff's alpha (1970) of more, from their labels in one taxonomy.
+    """Cohen's kappa (1960) of two annotators, Krippendorff's alpha (1970) of more.
 
-    `cases` counts those that two or more labelled, `agree` those with the same set of labels. The interval is a percentile
-    bootstrap over cases, NaN below five; it held the true kappa of simulated annotators (five labels, right in 80%) in 93
-    to 98% of 150 data sets of 10 to 100 cases. The adjudicator, who sees the others' labels, does not count.
+    `cases` counts those that two or more labelled, `agree` those with the same set of labels. The
+    interval is a percentile bootstrap over cases, NaN below five; it held the true kappa of
+    simulated annotators (five labels, right in 80%) in 93 to 98% of 150 data sets of 10 to 100
+    cases. The adjudicator, who sees the others' labels, does not count.
     """
     said: defaultdict[str, dict[str, str]] = defaultdict(dict)  # by annotator: each case's label
     for label in labels:
@@ -195,7 +196,7 @@ def sentence(row: Mapping[str, Any]) -> str:
 
 
 def final(labels: Iterable[Label]) -> dict[str, Label | None]:
-    """The label that counts for each case: the adjudicator's before the others'; None while they dispute it."""
+    """The label that counts for each case: the adjudicator's first; None while disputed."""
     count: dict[str, Label | None] = {}
     for label in sorted(labels, key=lambda label: label.annotator == ADJUDICATOR):
         before = count.get(label.key, label)
@@ -240,7 +241,7 @@ def _with_interval(opinions: pd.DataFrame) -> tuple[float, float, float]:
 
 @np.errstate(invalid="ignore", divide="ignore")
 def _coefficient(given: Any) -> Any:
-    """The agreement beyond chance, as a share of what chance leaves; NaN where chance always agrees.
+    """Agreement beyond chance, as a share of what chance leaves; NaN if it leaves nothing.
 
     `given` has ones where an annotator gives a case a name; its last axes are cases, annotators
     and names.

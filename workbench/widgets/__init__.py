@@ -26,15 +26,16 @@ _EXACT = 2**53  # JavaScript's numbers are exact below
 
 
 def script(view: Path) -> str:
-    """The module of a widget: the shared helpers, then its own `view.js`, which exports `render`."""
+    """The module of a widget: the shared helpers, then its own script with `render`."""
     return _HELPERS + view.read_text(encoding="utf-8")
 
 
 class Desk(anywidget.AnyWidget):
-    """A widget whose page asks by messages `{"do": NAME, ...}`, which the method `do_NAME` answers with JSON.
+    """A widget whose page asks `{"do": NAME, ...}`, which `do_NAME` answers with JSON.
 
-    A message has a number, `ref`, under which the answer goes back. An exception is an answer, too, since nothing else
-    would show it: the page says it, and takes back what it had shown ahead.
+    A message has a number, `ref`, under which the answer goes back. An exception is an answer,
+    too, since nothing else would show it: the page says it, and takes back what it had shown
+    ahead.
     """
 
     _css = (_HERE / "look.css").read_text(encoding="utf-8")
@@ -117,7 +118,7 @@ def _only(one: Execution, other: Execution, shared: Mapping[int, int]) -> dict[s
 
 
 def shared_columns(one: Execution, other: Execution) -> dict[int, int]:
-    """The columns of a result that the other has, too: with the same values, or else the same name."""
+    """The columns that both results have: of the same values, or else the same name."""
     values, other_values = _values(one), _values(other)
     names = [name.lower() for name in one.columns]
     other_names = [name.lower() for name in other.columns]
