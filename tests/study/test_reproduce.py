@@ -8,7 +8,7 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 
-from workbench.cli.data import cache
+from workbench.cli.cache import cache
 from workbench.cli.run import reproduce
 from workbench.errors import BadInputError
 from workbench.label.store import Label, LabelStore

@@ -34,7 +34,7 @@ def test_an_accuracy_stands_beside_its_change_and_the_papers_rows(runs):
     rows = runs.accuracy(against="CHASE-SQL")
     table = rows.beside("CHASE-SQL", "table 7")
     frame = table.frame.set_index("system")
-    assert frame.loc["w/o fixer", "CHASE-SQL: EX"] == 69.23
+    assert frame.loc["w/o fixer", "CHASE-SQL, Gemini 1.5 Pro: EX"] == 69.23
     assert len(frame) == 9  # the paper's eight, and a system of ours
     change = frame["EX"]["w/o fixer"] - frame["EX"]["CHASE-SQL"]
     assert frame.loc["w/o fixer", "change"] == pytest.approx(change)
@@ -47,7 +47,7 @@ def test_a_study_without_questions_has_the_papers_rows_alone(study):
     none = study.spider()
     table = none.run({"CHASE-SQL": none.chase_sql()}).costs().beside("CHASE-SQL", "table 3")
     assert table["EX"].empty
-    assert table["CHASE-SQL: EX"]["CHASE-SQL"] == 87.6
+    assert table["CHASE-SQL: EX"]["CHASE-SQL + Gemini 1.5 (Ours)"] == 87.6
     assert "No rows of ours" in " ".join(table.caption)
 
 
