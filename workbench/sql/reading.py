@@ -6,12 +6,11 @@ from itertools import chain, pairwise, starmap
 from typing import NamedTuple
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import TokenType, exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import traverse_scope
 from sqlglot.schema import MappingSchema
-from sqlglot.tokens import TokenType
 
 from workbench.sql.sandbox import shared
 from workbench.types import Schema, lower_name
