@@ -108,7 +108,14 @@ RUNS = [
 ]
 COLUMN = "Column: ship.sname\nType: TEXT\nExamples: 'Alma'"
 READERS = {
-    replies.sql: ("direct", "zero_shot", "divide_and_conquer", "query_plan", "synthetic_examples"),
+    replies.sql: (
+        "agent",
+        "direct",
+        "zero_shot",
+        "divide_and_conquer",
+        "query_plan",
+        "synthetic_examples",
+    ),
     replies.examples: ("examples_by_feature", "examples_by_column"),
     replies.sql_object: ("chess_candidate",),
     replies.last_sql: ("decomposer", "decomposer_spider"),
