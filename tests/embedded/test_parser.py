@@ -109,7 +109,6 @@ RUNS = [
 COLUMN = "Column: ship.sname\nType: TEXT\nExamples: 'Alma'"
 READERS = {
     replies.sql: (
-        "agent",
         "direct",
         "zero_shot",
         "divide_and_conquer",
@@ -121,6 +120,7 @@ READERS = {
     replies.last_sql: ("decomposer", "decomposer_spider"),
 }
 FORMS = {f"generate/{name}": (read, {}) for read, names in READERS.items() for name in names} | {
+    "generate/agent": (replies.sql, {"last": False}),
     "retrieve/keywords": (replies.strings, {}),
     "prune/filter_column": (replies.relevant, {"column": COLUMN}),
     "prune/filter_column_group": (
