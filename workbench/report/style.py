@@ -24,20 +24,20 @@ from matplotlib.axis import Axis
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.font_manager import findfont, get_font
-from matplotlib.patheffects import withStroke
 from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator, PercentFormatter
 from matplotlib.typing import ColorType
 from pandas import DataFrame
 from PIL import Image
 
 from workbench.errors import BadInputError
+from workbench.report.published import Published
 from workbench.store import home
 from workbench.terminal import visible
 
-ONE, TWO = 3.35, 6.9  # the width of one and of two columns of print, in inches
+ONE, TWO = 3.2, 6.4  # the width of one and of two columns of print, in inches
 SMALL = 6.5  # the size of small text, in points; other text has 8
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#7F7F7F", "#000000")
-BLUE, ORANGE, _, _, PURPLE, SKY, GREY, BLACK = COLOURS
+BLUE, ORANGE, _, RED, PURPLE, SKY, GREY, BLACK = COLOURS
 PALE, INK = "#D9D9D9", "#222222"
 MARKERS = "os^DvPX<"
 settings = style.context(str(Path(__file__).with_name("workbench.mplstyle")), after_reset=True)
@@ -129,6 +129,7 @@ class Picture(Figure):
     """A figure with the data that it shows; a notebook displays it as the PNG of its file."""
 
     data: DataFrame  # for the CSV beside it
+    title: str  # what is seen
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         wide, high = (round(110 * inches) for inches in self.get_size_inches())
@@ -215,9 +216,14 @@ def measured(what: str, n: int | None, *metric: str) -> str:
 
 def need(frame: DataFrame, *columns: str) -> None:
     """Raise BadInputError if the frame lacks one of the columns, or has no rows."""
-    if lacks := [name for name in columns if name not in frame]:
+    for name in columns:
+        if name in frame:
+            continue
         wanted = ", ".join(columns)
-        raise BadInputError(f"the table has no column {lacks[0]}: the figure needs {wanted}")
+        hint = ""
+        if name == "generator" and "system" in frame:
+            hint = "; these are the answers of systems: give the candidates, `run.trials`"
+        raise BadInputError(f"the table has no column {name}: the figure needs {wanted}{hint}")
     if frame.empty:
         raise BadInputError("the table has no rows: there is nothing to draw")
 
@@ -245,32 +251,98 @@ def panels(high: float, number: int = 1, wide: float = ONE) -> tuple[Picture, li
     return figure, list(grid[:number])
 
 
-def bars(wide: float, values: DataFrame, looks: dict[str, Look], label: str, *, counts: bool = False,
-         stacked: bool = False, **finishing: Any) -> Picture:  # fmt: skip
-    """A figure of horizontal bars with their numbers: percentages, or counts.
+def printed_name(paper: Published) -> str:
+    return f"paper, {paper.model}" if paper.model else "paper"
 
-    A row of `values` is a group or a stack of bars, a column one bar of each. `finishing` has the arguments of `finish`.
+
+def printed_look(paper: Published) -> dict[str, Any]:
+    """The hollow grey mark of a paper's value, named after the model that the paper asked."""
+    look = {"ls": "", "marker": "D", "ms": 4, "mfc": "white", "mec": "#555555", "mew": 1}
+    return {**look, "zorder": 9, "clip_on": False, "label": printed_name(paper)}
+
+
+def printed(paper: Published, names: Iterable[object]) -> DataFrame:
+    """A paper's values in the order of our names; NaN where it has no row of a name."""
+    rows = paper.frame().set_index("label").drop(columns="printed")
+    return rows.rename(index=_key).reindex([_key(name) for name in names])
+
+
+def ink_on(ground: ColorType) -> str:
+    """Black or white, whichever has the greater contrast on a colour, as WCAG defines it."""
+    red, green, blue, alpha = to_rgba(ground)
+    light = 0.0
+    for part, weight in ((red, 0.2126), (green, 0.7152), (blue, 0.0722)):
+        light += weight * (1 - alpha + alpha * part) ** 2.2
+    return "black" if light > 0.18 else "white"
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """Horizontal bars with their numbers: percentages, or counts.
+
+    A row of the values is a group or a stack of bars, a column one bar of each. The last `pale` rows of a stack are
+    pale: a paper's.
     """
-    high = 0.24 if stacked else len(looks) * 0.145 + 0.06
-    figure, (axes,) = panels(0.55 + len(values) * high, wide=wide)
-    values = values[[*looks]]
-    inks: Any = {"color": [look.colour for look in looks.values()], "edgecolor": "white", "lw": 0.4}
-    values.plot.barh(ax=axes, width=0.84, stacked=stacked, legend=False, **inks)
-    halo = [withStroke(linewidth=2.5, foreground="white")]
-    place: Any = {"label_type": "center", "path_effects": halo} if stacked else {"padding": 2}
-    containers: Any = axes.containers
-    for look, drawn in zip(looks.values(), containers, strict=True):
-        drawn.set_label(look.label)
-        # A number does not fit into a piece of a stack under 4 %.
-        form = "{:,.0f}" if counts else "{:.1f}"
-        numbers = [form.format(x) if not stacked or x >= 4 else "" for x in drawn.datavalues]
-        axes.bar_label(drawn, numbers, fontsize=SMALL, **place)
-    name_rows(axes, [*values.index], 25 if wide == ONE else 40)
-    percent(axes.xaxis, label)
-    if counts:
-        axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.set_xlim(0, 100 if stacked else 1.12 * max(1, values.to_numpy().max()))
-    return finish(figure, **finishing)
+
+    wide: float
+    label: str
+    counts: bool = False
+    stacked: bool = False
+    pale: int = 0
+
+    def __call__(
+        self,
+        values: DataFrame,
+        looks: Mapping[str, Look],
+        data: DataFrame,
+        stamp: object,
+        title: str,
+        note: str = "",
+        *,
+        paper: Published | None = None,
+        theirs: DataFrame | None = None,
+    ) -> Picture:
+        """Draw the bars, and on those that `theirs` has a value for the hollow mark of the paper."""
+        high = 0.26 if self.stacked else len(looks) * 0.14 + 0.06
+        figure, (axes,) = panels(0.5 + len(values) * high, wide=self.wide)
+        values = values[[*looks]]
+        inks: Any = {"color": [look.colour for look in looks.values()], "lw": 0.4}
+        values.plot.barh(
+            ax=axes, width=0.84, stacked=self.stacked, legend=False, edgecolor="white", **inks
+        )
+        marks = []
+        containers: Any = axes.containers
+        for name, drawn in zip(looks, containers, strict=True):
+            drawn.set_label(looks[name].label)
+            self._number(axes, drawn, looks[name].colour)
+            if theirs is None or name not in theirs:
+                continue
+            for row, bar in zip(values.index, drawn, strict=True):
+                if row in theirs.index and pd.notna(theirs[name][row]):
+                    marks.append((theirs[name][row], bar.get_y() + bar.get_height() / 2))
+        name_rows(axes, [*values.index], 25 if self.wide == ONE else 40)
+        percent(axes.xaxis, self.label)
+        if self.counts:
+            axes.xaxis.set_major_formatter("{x:,.0f}")
+        most = max([1, values.to_numpy().max(), *(value for value, _ in marks)])
+        axes.set_xlim(0, 100 if self.stacked else 1.12 * most)
+        if paper is not None and marks:
+            across, down = zip(*marks, strict=True)
+            axes.plot(across, down, **printed_look(paper))
+        return finish(figure, data, stamp, title, note)
+
+    def _number(self, axes: Axes, drawn: Any, colour: ColorType) -> None:
+        """Write the number of each bar behind it, or into its piece of a stack if it is wide enough."""
+        texts = []
+        for value in drawn.datavalues:
+            is_narrow = self.stacked and value < 4
+            texts.append("" if is_narrow else f"{value:,.0f}" if self.counts else f"{value:.1f}")
+        if not self.stacked:
+            axes.bar_label(drawn, texts, fontsize=SMALL, padding=2)
+            return
+        axes.bar_label(drawn, texts, fontsize=SMALL, label_type="center", color=ink_on(colour))
+        for bar in drawn[len(drawn) - self.pale :] if len(drawn) > 1 else ():
+            bar.set(hatch="////", linewidth=0)
 
 
 def name_rows(axes: Axes, names: list[Any], most: int = 25) -> None:
@@ -278,6 +350,40 @@ def name_rows(axes: Axes, names: list[Any], most: int = 25) -> None:
     axes.set_yticks(range(len(names)), [text(shown(name), most) for name in names])
     axes.set(ylim=(len(names) - 0.5, -0.5), ylabel="")
     axes.tick_params(axis="y", length=0, grid_alpha=0)
+
+
+def regular(steps: "pd.Series[Any]") -> list[int]:
+    """The places of a line's marks: its first point, its last one, and regular steps between."""
+    last = len(steps) - 1
+    every = max(1, round(last / 8))
+    return sorted({*range(0, last - every // 2, every), last})
+
+
+def name_lines(
+    axes: Axes, parts: Mapping[str, DataFrame], looks: Mapping[str, Look], x: str, y: str
+) -> None:
+    """Name each line at its right end, the names apart from each other; a legend is left to what fits no line."""
+    longest = max(len(looks[name].label) for name in parts)
+    if not 2 <= len(parts) <= 6 or longest > 28:
+        return
+    low, high = axes.get_ylim()
+    figure: Any = axes.figure
+    gap = (high - low) / (6.5 * figure.get_figheight())
+    ends = sorted((part.sort_values(x)[y].iloc[-1], name) for name, part in parts.items())
+    places: list[float] = []
+    for end, _ in ends:
+        places.append(max(end, places[-1] + gap) if places else end)
+    over = max(0.0, places[-1] - high)
+    for place, (_, name) in zip(places, ends, strict=True):
+        at = (1.02, place - over)
+        look = looks[name]
+        axes.annotate(
+            look.label, at, xycoords=axes.get_yaxis_transform(), va="center", color=look.colour
+        )
+    lines: list[Any] = [*axes.lines, *axes.containers]
+    for drawn in lines:
+        if drawn.get_label() in {looks[name].label for name in parts}:
+            drawn.set_label("_named")
 
 
 def percent(axis: Axis, label: str) -> None:
@@ -295,25 +401,43 @@ def logarithmic(axes: Axes) -> None:
     axes.xaxis.set_major_formatter(lambda x, _: short(x) if x >= 1000 else f"{x:g}")
 
 
-def finish(figure: Picture, data: DataFrame, stamp: object, note: str = "") -> Picture:
-    """Write the legend of the last panel above, the stamp and a note below, for which the figure grows; fix the layout."""
-    handles, labels = figure.axes[-1].get_legend_handles_labels()
-    said = stamped(stamp, data)
-    line = text(f"{said.removesuffix('.')}. {note}" if note else said)
-    footer = textwrap.wrap(line, int(17.9 * figure.get_figwidth()), max_lines=8)
-    high = figure.get_figheight() + 0.1 * len(footer)
-    if labels:
-        # The room is in characters; the sign beside a label takes eight.
-        across = int(14.5 * figure.get_figwidth()) // (max(map(len, labels)) + 8)
-        columns = max(1, min(len(labels), across))
-        high += 0.16 * -(-len(labels) // columns)
-        figure.legend(handles, labels, loc="outside upper left", ncols=columns)
-    figure.set_figheight(high)
+def finish(figure: Picture, data: DataFrame, stamp: object, title: str, note: str = "") -> Picture:
+    """Write the title and the legend above, a note and the stamp below, for which the figure grows; fix the layout."""
+    wide = figure.get_figwidth()
+    heading = textwrap.wrap(text(title), int(12 * wide), max_lines=3)
+    letters = int(17.9 * wide)
+    source = stamped(stamp, data).replace("small statistical parser", "parser")
+    footer = textwrap.wrap(text(note), letters, max_lines=4) if note else []
+    footer += textwrap.wrap(text(source, 2 * letters - 8), letters, max_lines=3)
+    handles, labels = _legend(figure)
+    # The room is in characters; the sign beside a label takes eight.
+    longest = max(map(len, labels), default=0)
+    columns = max(1, min(len(labels), int(14.5 * wide) // (longest + 8)))
+    rows = -(-len(labels) // columns)
+    figure.set_figheight(
+        figure.get_figheight() + 0.14 * len(heading) + 0.1 * len(footer) + 0.16 * rows
+    )
+    above = figure.legend(handles, labels, loc="outside upper left", ncols=columns)
+    bold: Any = {"size": 8, "weight": "bold"}
+    above.set_title("\n".join(heading), bold)
+    above.set_alignment("left")
     figure.supxlabel("\n".join(footer), x=0.01, ha="left", fontsize=SMALL, color="#555555")
     figure.data = data
+    figure.title = title
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     return figure
+
+
+def _legend(figure: Picture) -> tuple[list[Any], list[str]]:
+    """The signs and names of all panels, each once; none for a single one, which the axis names."""
+    signs: dict[str, Any] = {}
+    for axes in figure.axes:
+        for sign, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            signs.setdefault(label, sign)
+    if len(signs) == 1 and not next(iter(signs)).startswith("paper"):
+        return [], []
+    return [*signs.values()], [*signs]
 
 
 def save(figure: Figure, path: Path) -> None:

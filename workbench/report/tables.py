@@ -16,7 +16,7 @@ from workbench.errors import BadInputError, one_of
 from workbench.report.display import Html, view
 from workbench.report.engines import same_engine
 from workbench.report.published import Published
-from workbench.report.style import Stamp, measured, shown
+from workbench.report.style import Stamp, measured, shown, stamped
 from workbench.terminal import visible
 
 _BEHIND = {"run", "question_ids", "counted"}  # columns for `trace`, which only the CSV has
@@ -158,6 +158,11 @@ def alone(ours: pd.DataFrame, stamp: Stamp, title: str, *notes: str) -> ResultTa
         if without_effect:
             lines.append(f"No effect with the parser (no verdict differs): {without_effect}.")
     return ResultTable(title, (" ".join(lines), *filter(None, notes)), ours)
+
+
+def sentence(title: str, data: pd.DataFrame, stamp: object, *notes: str) -> ResultTable:
+    """Make a table in place of a picture that would show nothing; its title says what there is to see."""
+    return ResultTable(title, (f"Here: {stamped(stamp, data)}.", *notes), data)
 
 
 def _without_effect(ours: pd.DataFrame) -> list[str]:

@@ -169,7 +169,7 @@ class Runs(dict[str, Run]):
         """Return EX of each run, and a question's calls, tokens and dollars, paid now or cached."""
         return self._compared(table_of(self, self._stamp, costs), against)
 
-    def differences(self, against: str | None = None) -> Picture:
+    def differences(self, against: str | None = None) -> "Picture | tables.ResultTable":
         """The paired differences against a run, by default the first, as a figure."""
         from workbench.report.figures import paired_differences  # noqa: PLC0415  draws
 
