@@ -95,7 +95,7 @@ def test_a_claim_about_a_column_holds_if_every_row_does_and_says_its_numbers(pai
     saved = paid.save("a_table", table)
     change = table["change"]
     claim = saved.claim("Each is better.", change > 0)
-    assert claim.holds == bool((change > 0).all())
+    assert claim.verdict == ("holds" if (change > 0).all() else "fails")
     assert claim.detail == ", ".join(f"{name} {value:,.1f}" for name, value in change.items())
     assert read_index(paid.saved.folder)["a_table"]["claims"][0]["detail"] == claim.detail
     figure = paid.save("a_figure", runs.differences("direct"))
@@ -106,19 +106,19 @@ def test_a_claim_about_a_column_holds_if_every_row_does_and_says_its_numbers(pai
 @pytest.mark.parametrize(
     ("holds", "of", "expected"),
     [
-        (True, {"a": 1.0, "b_c": 0.046, "n": 12}, (True, "a 1.0, b_c 0.046, n 12")),
-        (False, "1 < 2", (False, "1 < 2")),
-        (pd.Series([True, False], ["a", "b"]), None, (False, "")),
-        (pd.Series([], dtype=bool), None, (None, "")),  # nothing was asked
+        (True, {"a": 1.0, "b_c": 0.046, "n": 12}, ("holds", "a 1.0, b_c 0.046, n 12")),
+        (False, "1 < 2", ("fails", "1 < 2")),
+        (pd.Series([True, False], ["a", "b"]), None, ("fails", "")),
+        (pd.Series([], dtype=bool), None, ("not judged", "")),  # nothing was asked
     ],
 )
 def test_a_claim_takes_numbers_by_label_or_a_sentence(paid, runs, holds, of, expected):
     saved = paid.save("a_table", runs.accuracy().alone("A table"))
     claim = saved.claim("So it is.", holds, of)
-    assert (claim.holds, claim.detail) == expected
+    assert (claim.verdict, claim.detail) == expected
 
 
 def test_a_parser_judges_no_claim(study, runs):
     saved = study.save("a_table", runs.accuracy().alone("A table"))
-    assert saved.claim("So it is.", holds=True).holds is None
-    assert saved.claim("So it is.", pd.Series([True, True], ["a", "b"])).holds is None
+    assert saved.claim("So it is.", holds=True).verdict == "not judged"
+    assert saved.claim("So it is.", pd.Series([True, True], ["a", "b"])).verdict == "not judged"

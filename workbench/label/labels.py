@@ -20,6 +20,7 @@ from workbench.label.store import ADJUDICATOR, BOTH_RIGHT, CORRECTED, GOLD, Labe
 from workbench.label.store import LabelStore as LabelStore  # noqa: PLC0414
 from workbench.report.style import question_ids
 from workbench.sql.reading import normal_form
+from workbench.study import measures
 from workbench.study.run import Run, Table
 from workbench.study.saved import Piece
 from workbench.study.study import Study
@@ -35,7 +36,7 @@ def errors(study: Study, runs: Mapping[str, Run], taxonomy: str) -> pd.DataFrame
     """
     kinds = open_taxonomy(taxonomy)
     by_hand = final(LabelStore.named(study.benchmark.name).labels(kinds.name))
-    flaws = {flaw.question_id: flaw for flaw in known_flaws(study.benchmark)}
+    flaws = {flaw.question_id: flaw for flaw in measures.flaws(study)}
     apart = {category.name for category in kinds.categories if category.apart}
     rows = []
     for system, run in runs.items():
@@ -56,7 +57,7 @@ def save(
 ) -> Piece:
     """Draw and save the labels that are not set `apart`; the stamp says how many of them are automatic."""
     drawn = labels[~labels["apart"].astype(bool)]
-    stamp = f"{study.stamp.of(labels)}; {by_rule(drawn)}"
+    stamp = f"{study.stamp.of(labels)}; {by_rule(drawn)}; {measures.flaws_from(study)}"
     if drawn.empty:
         nothing = study.table(drawn).alone("There is no error to sort")
         return study.save(name, nothing, labels, stamp)
