@@ -297,7 +297,7 @@ def _piece(folder: str, name: str, record: Mapping[str, Any]) -> Iterator[str]:
     for claim in record["claims"]:
         if claim.get("verdict", "not judged") != "not judged":  # an older index has none
             text = markdown(f"{claim['text']} {claim['detail']}")
-            yield from ("", f"- **{VERDICTS[claim['holds']]}**: {text}")
+            yield from ("", f"- **{VERDICTS[claim['verdict']]}**: {text}")
 
 
 @cache
