@@ -4,6 +4,7 @@ import importlib
 import subprocess
 import sys
 from dataclasses import is_dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,13 @@ def test_every_step_is_a_public_name():
             step = isinstance(made, type) and is_dataclass(made) and "__call__" in vars(made)
             if step and made.__module__ == module.__name__:
                 assert getattr(wb, made.__name__, None) is made
+
+
+def test_a_module_of_the_package_is_a_name_before_anybody_has_imported_it():
+    assert run("import workbench as wb; print(wb.replies.__name__, wb.__version__[:1])") == [
+        "workbench.replies 0"
+    ]
+
+
+def test_the_version_is_that_of_the_installed_package():
+    assert wb.__version__ == version("text2sql-workbench")

@@ -36,10 +36,10 @@ def __getattr__(name: str) -> object:
     if name not in names:
         raise AttributeError(f"module 'workbench' has no attribute {name!r}")
     module, attribute = names[name]
-    if hasattr(import_module(module), attribute):
-        value = getattr(import_module(module), attribute)
+    if module == __name__ or not hasattr(import_module(module), attribute):
+        value: object = import_module(f"{module}.{attribute}")
     else:
-        value = import_module(f"{module}.{attribute}")
+        value = getattr(import_module(module), attribute)
     globals()[name] = value
     return value
 

@@ -1,12 +1,14 @@
 """Readers of model replies, one for each form that a prompt asks for.
 
-A reader takes the reply's text and returns its answer, or raises `Unread`; the lab then asks once more. No reader
-guesses: a reply in another form is unread, and so is one that gives two different answers. The lab marks the end of a
-reply that was cut off with `CUT`, and a query that reaches it is unread. `response_format` is what a `structured` lab
-sends of a form that is a JSON object.
+A reader takes the reply's text and returns its answer, or raises `Unread`; the lab then asks once more. Besides the
+asked form it reads others in which models often answer, such as those of `LETTER_FORMS`. No reader guesses: a reply
+in no such form is unread, and so is one that gives two different answers. The lab marks the end of a reply that was
+cut off with `CUT`, and a query that reaches it is unread. `response_format` is what a `structured` lab sends of a
+form that is a JSON object.
 """
 
 import ast
+import html
 import json
 import re
 import sqlite3
@@ -17,8 +19,10 @@ from typing import Any, TypeVar
 from workbench.types import Example
 
 T = TypeVar("T")
+Row = dict[str, Any]
 Schema = Mapping[str, Sequence[str]]  # the columns of each table
 
+# What surrounds an answer.
 _TAG = r"(?:\w+:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|analysis|reflection|scratch_?pad)>"
 _CLOSED = re.compile(rf"(?is)^.*(?:</{_TAG}|\[/THINK\]|◁/think▷|<\|end_of_thought\|>)")
 _OPENED = re.compile(rf"(?i)<{_TAG}|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|channel\|>")
@@ -26,31 +30,140 @@ _FINAL_CHANNEL = re.compile(r"(?s)^.*<\|channel\|>final[^<]*<\|message\|>")
 _ROLE = re.compile(r"\A\s*<\|(?:im_)?start(?:_header_id)?\|>assistant(?:<\|end_header_id\|>)?")
 _END = re.compile(r"<\|(?:im_end|end|return|eot_id|endoftext)\|>|</s>|<end_of_turn>")
 _TAGGED = re.compile(r"(?is)<((?:final_?)?answer|sql)>(.*?)(?:</?\1>|\Z)")
-
+_BOXED = re.compile(r"\\boxed\{(?:\\text\{)?([^{}]{1,5000})\}")
 _LABEL = re.compile(
-    r"(?im)^(?:[^\w\n]|_)*+final (?:optimi[sz]ed )?(?:sql query|sql|query|answer)\b[*_: \t]*"
+    r"""(?imx)
+      ^(?:[^\w\n]|_)*+ final\ (?:optimi[sz]ed\ )?(?:sql\ query|sql|query|answer)\b [*_:\ \t]*
+    | ^(?:[^\w\n]|_)*+ (?:final|revised|corrected|repaired|fixed|correction)
+      (?:\ (?:sql\ )?(?:query|sql|answer|ranking|json))? [*_]*: [*_\ \t]*
+    | [.!?]\ final\ answer: \s*$
+    """
 )
+CUT = "…"
+
+# Queries.
 _FENCE = re.compile(r"(?is)(```|~~~)[ \t]*(?:(?:sqlite|sql)\b|[\w+-]*(?=\n)|)(.*?)(?:\1|\Z)")
+_INLINE = re.compile(r"(`|\*\*)([^`*][^`]*?)\1")
 _BEFORE = r"(?>\s+|\(|--[^\n]*\n|/\*.*?\*/)*+"
 _QUERY = re.compile(rf"(?is){_BEFORE}(?:SELECT|WITH|VALUES)\b(?!\s*(?:\.\.\.|…))")
-_ANOTHER = re.compile(r"(?im)^[ \t]*(?:SELECT|WITH|VALUES)\b")
-_QUOTED = r"'[^']*'|\"[^\"]*\"|`[^`]*`"
-_STATEMENT = re.compile(rf"(?s)((?>{_QUOTED}|--[^\n]*|/\*(?:.*?\*/|.*)|[^;])*+)(.*)")
-_ESCAPED = re.compile(rf"(?:{_QUOTED})|(&(?:lt|gt|amp|quot|#39)\b|\\[*_]|[“”…])")  # no SQL
+_START = re.compile(  # of a line, perhaps after "SQL:"; the word With may begin a sentence
+    r"(?m)^(?:[^\n:\uff1a]{0,40}[:\uff1a])?[ \t]*+(?=(?:(?i:SELECT)|WITH|with|VALUES|values)\b)"
+)
+_OLD = re.compile(  # in the line before a query
+    r"(?i)\b(?:original|old|previous|fail\w*|first|draft|attempt\w*|wrong|incorrect|given|broken"
+    r"|current|existing|erroneous|was|were|not|instead of|avoid|again|needs|error)\b[^\n]*\s*\Z"
+)
+_FROM = re.compile(r"(?i)\bfrom\b")
+_FAULT = re.compile(r"(?i)\b(?:error|fail|wrong|incorrect|problem|mistake|no such)")
+_SUB_QUESTION = re.compile(r"(?im)^[^\w\n]*sub[ -]?question\b")
+_SQL_LINE = re.compile(r"(?im)^[^\w\n]*sql[^\w\n]{0,9}:")
+_NEXT_QUESTION = re.compile(r"(?im)^(?:#+ *(?:question|task|input)\b|\**(?:question|user|q)\**:)")
+_APART = r"'[^']*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*(?:.*?\*/|.*)"  # quoted, or a comment
+_STATEMENT = re.compile(rf"(?s)(?>{_APART}|[^;])++")
+_MARK = re.compile(
+    rf"(?s)(?:{_APART})|(&(?:[lg]t|amp|quot|apos|nbsp|#\d+);|\\[^\sA-Za-z0-9]|[“”\u2018\u2019…])"
+)
+_STRAIGHT = {"“": '"', "”": '"', "\u2018": "'", "\u2019": "'"}
+_LAID_OUT = re.compile(r"(?:SELECT|WITH)\b[^\n]*(?:\n(?:[A-Z]{2,}\b|[ \t(),])[^\n]*)*")
+_SENTENCE = re.compile(r"[.!?:](?:\s|\Z)")
 
-_LETTER = re.compile(r"(?i)(?:(?:final )?answer\W+(?:is\W+)?(?:candidate\s+)?)?([AB])\W*")
-_MARKS = re.compile(r"\\boxed|\\text|[*_`\"'()\[\]<>{}$\\#]")
+# JSON, and what models write for it.
+_BRACKET = re.compile(r"[\[{]")
+_NO_JSON = re.compile(
+    r"(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\\.)|//[^\n]*|#[^\n]*|/\*[^*]*\*/|,(?=\s*+[\]}])"
+)
+_RAW_KEY = re.compile(r'(?i)"(?:revised_)?sql"\s*+:\s*+"')
+_RAW_END = re.compile(r'"\s*+,?\s*+\}\s*+(?:```)?\s*+\Z')
 _HINTS = re.compile(r"(?is)\s*\(hints?:\s*(.*?)\)\s*\Z")
-CUT = "…"
 _ALL = ("keep_all", "drop_all")
 _EFFORT = 200_000  # characters of a reply that are tried as JSON, so that any reading ends soon
+
+# Lists.
+_ASIDE = re.compile(r"reason|analysis|thought|step|expla|reject|exclude|ignore")  # in a key
+_ITEM = re.compile(
+    r"(?m)^ *(?:[-*•]|\d+[.)]) +"
+    r"(?:[*`\"']{0,3}(\w[\w ]{0,80}?)[*`\"']{0,3} ?(?=[:(\u2013\u2014-]|$))?"
+)
+_LEFT_OUT = re.compile(r"(?i)\b(?:not|except|irrelevant|without|drop|exclude\w*)\b|n't\b")
+_CANDIDATE = re.compile(r"(?i)(?:candidate )?#?(\d{1,4})")
+_RANKED = re.compile(r"(?im)^[^\w\n]*(\d{1,4})[.)][^\w\n]*candidate[^\w\n]{0,3}(\d{1,4})\b")
+
+# The forms of a claim, with A for the letter in each example. X is a letter, and the claim ends at END.
+LETTER_FORMS = {
+    "The answer is A.": r"(?<!wrong )(?<!incorrect )(?<!rejected )\b(?:answer|verdict|choice|decision|winner)(?: is:?|:) XEND",
+    "The correct candidate is A": r"\bRIGHT (?:NOUN)(?: is:?|:) XEND",
+    "I choose A over B.": r"\b(?:choose|chose|pick|select|prefer) XEND",
+    "Candidate A is better than candidate B.": r"X is RIGHT than\b(?!.{0,300}\b(?:if|unless|but)\b)",
+    "A is the correct one.": r"X is the RIGHT (?:NOUN)END",
+    "A is correct.": r"X is RIGHTEND",
+    "B is wrong, so A": r"\b(?:so|therefore|hence|thus),? X(?=\W*$)",
+    "A: because it has the join.": r"^X(?:[,:]| [-\u2013\u2014]) (?:because|since)\b",
+    "A. A join is needed.": r"^X\.$",
+}
+_LETTER_TERMS = {
+    "X": r"(?:candidate |query |option )?(?-i:([AB]))\b",
+    "END": r"(?=\W*$|[.;:!)]|,(?! (?:or|and|if|unless|but|though)\b)| (?:because|since|over)\b)",
+    "RIGHT": r"(?:clearly )?(?:correct|better|best|right)",
+    "NOUN": r"sql query|query|candidate|answer|choice|option|one",
+}
+_MOST_SENTENCES = 1_000  # in which letters are looked for, so that any reading ends soon
+_UNSURE = re.compile(
+    r"(?i)\b(?:not|nor|neither|if|whether|or|could|might|unless|cannot|otherwise|perhaps|maybe)\b|n't\b"
+)
+_TAKEN_BACK = re.compile(r"(?im)(?:^|[.!?;]\s+)(?:but|however|wait|actually|hmm|although)\b")
+_LETTER = re.compile(r"(?i)(?:(?:final )?answer\W+(?:is\W+)?(?:candidate\s+)?)?([AB])\W*")
+_HEADING = re.compile(r"(?im)^candidate ([AB])\W*$(?!\n(?:query|sql)\b)")
+_MARKS = re.compile(r"\\boxed|\\text|[*_`\"'()\[\]<>{}$\\#]")
+_REJECTED = re.compile(r"reject|wrong|incorrect|worse|worst|loser|other|not_")
+
+# The forms of yes and no in prose.
+YES_FORMS = {
+    "Yes, it is asked for.": r"\A\W*(yes|no)\b(?= ?[.,:;!(\u2013\u2014-]|\W*\Z)",
+    "The question names it, so the answer is yes.": r"\banswer is:?\W+(yes|no)\b(?=\W*$|\.)",
+}
+_YES = re.compile(r"(?i)\W*(yes|no|true|false)\b(?= ?[.,:;!(\u2013\u2014-]|\W*\Z)")
+
+# The forms of verdicts on three candidates, of which the first passes in each example. WORD is the verdict.
+VERDICT_FORMS = {
+    "Candidate 1: passed\nCandidate 2: failed\n| 3 | ❌ |": (
+        r"START(?:LABEL|(?<=\| ))NUMBERS[^\w\n✅❌]{1,6}WORD"
+    ),
+    "Candidates 2 and 3 fail; candidate 1 passes.": (
+        r"(?:START|[.;,] (?:and |but )?)LABELNUMBERS WORD"
+    ),
+    "Candidates that fail: 2, 3\nPassed: 1": (
+        r"START(?:LABEL(?:that )?)?WORD: (?:LABEL)?NUMBERS[^\w\n]*$"
+    ),
+    "Only candidate 1 passes.": r"START(?P<only>only) LABELNUMBERS WORD",
+    "All candidates pass.": (
+        r"START(?P<these>all)(?: of)?(?: the)? LABELWORD(?!.{0,300}\b(?:except|but|not|fail))"
+    ),
+}
+_VERDICT_TERMS = {
+    "START": r"^[^\w\n]*",
+    "LABEL": r"(?:unit )?NAMEs?(?: responses?)?[^\w\n]{0,4}",
+    "NUMBERS": r"(?P<these>\d{1,4}(?:(?:, and|,| and| &) ?#?\d{1,4}){0,50}(?!\d))",
+    "WORD": r"(?P<word>pass(?:e[ds])?|fail(?:ed|s)?|✅|❌)(?!\w|\W{0,3}(?:or|pass|fail|if|only)\w*)",
+}
+
+
+def _written_out(forms: Iterable[str], terms: Mapping[str, str]) -> list[str]:
+    """Patterns whose terms in capitals are replaced by what they stand for."""
+    patterns = list(forms)
+    for name, meaning in terms.items():
+        patterns = [pattern.replace(name, meaning) for pattern in patterns]
+    return patterns
+
+
+_CLAIMS = _written_out(LETTER_FORMS.values(), _LETTER_TERMS)
+_VERDICTS = _written_out(VERDICT_FORMS.values(), _VERDICT_TERMS)
 
 _TEXT, _LIST = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
 _REASONING = {"chain_of_thought_reasoning": _TEXT}
 _DECISION = {"anyOf": [{"enum": ["keep_all", "drop_all"]}, _LIST]}
 _YES_OR_NO = {"type": "string", "enum": ["Yes", "No"]}
 # By prompt: the members of the JSON object, and the form of further ones, which stand for tables.
-_FORMS: dict[str, tuple[dict[str, Any], Any]] = {
+_FORMS: dict[str, tuple[Row, Any]] = {
     "prune/select_tables": ({**_REASONING, "table_names": _LIST}, False),  # CHESS, figures 8 to 12
     "prune/select_columns": (_REASONING, _LIST),
     "prune/filter_column": ({**_REASONING, "is_column_information_relevant": _YES_OR_NO}, False),
@@ -72,7 +185,8 @@ def answer(text: str) -> str:
     text = _CLOSED.sub("", _FINAL_CHANNEL.sub("", text))
     if opened := _OPENED.search(text):
         text = text[: opened.start()]
-    text = _END.split(_ROLE.sub("", text, count=1), maxsplit=1)[0]
+    text = _ROLE.sub("", text, count=1)
+    text = _END.split(text, maxsplit=1)[0]
     text = text.replace("\r\n", "\n").strip("\ufeff \t\n")
     tagged = _TAGGED.findall(text)
     return tagged[-1][1].strip() if tagged else text
@@ -81,150 +195,280 @@ def answer(text: str) -> str:
 def sql(text: str) -> str:
     """The query after the last line `**Final SQL**`, `**Final Optimized SQL Query:**` or `Final Answer:`.
 
-    It stands there in a fence or bare. Without such a line it is the only query in a fence, or the whole reply.
+    It stands there in a fence or bare. Without such a line it is the only query in a fence, or the whole reply; or else
+    the only one in backticks, or after prose.
     """
-    return _query(answer(text), "the query, in a fence that begins with ```sql")
+    return _query(_final(text), "the query, in a fence that begins with ```sql")
 
 
 def final_sql(text: str) -> str:
-    """The query of `Final Answer: SELECT ...`, or the whole reply; any other query may be the one that failed."""
+    """The query of `Final Answer: SELECT ...`, or the whole reply; any other query may be the one that failed.
+
+    A JSON object counts, and so does the only fence if the reply begins or ends with it.
+    """
     said, asked = answer(text), "one line: Final Answer: and the whole query"
-    if not _LABEL.search(said) and not _QUERY.match(said):
+    fences = _fences(said)
+    if _LABEL.search(said) or _QUERY.match(said) or _queries_in_json(said):
+        return _query(_final(text), asked)
+    if not fences:
+        raise Unread(asked)
+    before, after = said[: fences[-1].start()], said[fences[-1].end() :]
+    if (before and after) or _OLD.search(before) or _FAULT.search(after):
         raise Unread(asked)
     return _query(said, asked)
 
 
 def last_sql(text: str) -> str:
-    """The query in the last fence: a reply answers one sub-question a fence, and the question in the last."""
-    fences = [body for _, body in _FENCE.findall(answer(text)) if _QUERY.match(body)]
-    return _statement(fences[-1], "the query in a fence") if fences else sql(text)
+    """The query in the last fence: a reply answers one sub-question a fence, and the question in the last.
+
+    Without fences, it is that of the last line `SQL: SELECT ...`. The last sub-question must have a query.
+    """
+    said, asked = _SUB_QUESTION.split(answer(text))[-1], "the query in a fence"
+    if fences := _fences(said):
+        return _fenced(fences[-1][2], asked)
+    return _query(_SQL_LINE.split(said)[-1].strip(), asked)
 
 
 def sql_object(text: str) -> str:
     """The query of `{"chain_of_thought_reasoning": "...", "SQL": "SELECT ..."}`, or its `revised_SQL`."""
     asked = "the JSON object that was asked for, with the reasoning and the whole query"
-    queries = _members(text, "sql", "revised_sql")
-    return _query(str(_only(queries, asked)) if queries else answer(text), asked)
+    return _query(_final(text), asked)
 
 
 def strings(text: str) -> list[str]:
-    """The texts of `["...", "..."]`, a list as JSON or Python writes it."""
-    return _only(_lists(text, str), "a JSON list of strings")
+    """The texts of `["...", "..."]`, a list as JSON or Python writes it; it may be the member of an object."""
+    lists = [items for items in _lists(_final(text)) if all(type(item) is str for item in items)]
+    return _only(lists, "a JSON list of strings")
 
 
 def ranking(text: str, *, count: int) -> list[int]:
-    """The numbers of `[2, 1, 3]`, each from 1 to `count` once."""
-    lists, numbers = _lists(text, int), list(range(1, count + 1))
+    """The numbers of `[2, 1, 3]`, each from 1 to `count` once; or those of lines `1. Candidate 2`."""
+    said = _final(text)
+    numbers = list(range(1, count + 1))
+    lists = _lists(said)
+    ranked = _RANKED.findall(said)
+    by_rank = [candidate for _, candidate in ranked]
+    if _numbers(rank for rank, _ in ranked) == numbers != _numbers(by_rank):
+        lists.append(by_rank)  # candidates in turn may be remarks on each
+    orders = [order for order in map(_numbers, lists) if order]
     asked = f"a JSON list of the numbers from 1 to {count}, each once"
-    return _only(lists if all(sorted(one) == numbers for one in lists) else [], asked)
+    if any(sorted(order) != numbers for order in orders):
+        raise Unread(asked)
+    return _only(orders, asked)
 
 
 def letter(text: str) -> str:
-    """The letter of a line that is `A`, `B` or `Answer: A`."""
-    lines = _MARKS.sub("", answer(text)).split("\n")
-    if len(lines) == 1:
-        lines = [lines[0].casefold().removeprefix("candidate ")]
-    found = [match[1].upper() for line in lines if (match := _LETTER.fullmatch(line.strip()))]
-    return _only(found, "the letter, A or B")
+    """The letter of a line that is `A`, `B` or `Answer: A`; or else of a claim in one of `LETTER_FORMS`."""
+    said, asked = _final(text), "the letter, A or B"
+    plain = _MARKS.sub("", said)
+    told = _letters_in_json(said) or _letters(plain.split("\n"))
+    told = told or _HEADING.findall(plain) or _claimed(plain)
+    letter = _only([name.upper() for name in told], asked)
+    if not letter:
+        raise Unread(asked)
+    return letter
 
 
 def verdicts(text: str, *, count: int, label: str = "candidate") -> list[bool]:
-    """The verdicts of lines `Candidate Response #1: Passed`, one for each number; of `Unit Test #1` with that label."""
-    named = rf"^[^\w\n]*(?:unit )?{label}(?: response)?[^\w\n]{{0,4}}(\d{{1,4}})[^\w\n]{{1,6}}"
-    line = re.compile(rf"(?im){named}(passed|failed)\b(?!\W{{0,3}}(?:or|and|passed|failed)\b)")
-    said: dict[int, list[bool]] = {number: [] for number in range(1, count + 1)}
-    for number, word in line.findall(answer(text)):
-        said.get(int(number), []).append(word.lower() == "passed")
+    """The verdicts of lines `Candidate Response #1: Passed`, one for each number; of `Unit Test #1` with that label.
+
+    Verdicts on several at once are read, too, see `VERDICT_FORMS`.
+    """
+    told: dict[int, list[bool]] = {number: [] for number in range(1, count + 1)}
+    others: list[bool] = []  # of those that are not named, by "only"
+    for claim in _verdicts(_final(text), label):
+        passed = claim["word"].casefold().startswith(("p", "✅"))
+        for number in re.findall(r"\d+", claim["these"]) or told:
+            told.get(int(number), []).append(passed)
+        if "only" in claim.groupdict():
+            others.append(not passed)
     asked = f"a line for each {label}, such as {label.title()} #1: Passed, or Failed"
-    return [_only(found, asked) for found in said.values()]
+    return [_only(verdicts or others, asked) for verdicts in told.values()]
 
 
 def relevant(text: str) -> bool:
-    """The verdict of `{"chain_of_thought_reasoning": "...", "is_column_information_relevant": "Yes"}`."""
-    found = [yes for row in _objects(text) for yes in _yes(row)]
-    return _only(found, 'a JSON object whose is_column_information_relevant is "Yes" or "No"')
+    """The verdict of `{"chain_of_thought_reasoning": "...", "is_column_information_relevant": "Yes"}`, or of prose."""
+    said = _final(text)
+    told: list[bool] = []
+    for row in _objects(said):
+        told += _yes(row)
+    for form in YES_FORMS.values() if not told else ():
+        words = re.findall(form, _TAKEN_BACK.split(said)[-1], re.IGNORECASE)
+        told += [word.casefold() == "yes" for word in words]
+    return _only(told, 'a JSON object whose is_column_information_relevant is "Yes" or "No"')
 
 
 def relevant_columns(text: str, *, names: Sequence[str]) -> dict[str, bool]:
     """The verdicts of lines `{"column": "t.c", "is_column_information_relevant": "No"}`, one for each name."""
-    said: dict[str, list[bool]] = {_plain(name): [] for name in names}
-    for row in _objects(text):
-        said.get(_plain(row.get("column")), []).extend(_yes(row))
+    told: dict[str, list[bool]] = {_plain(name): [] for name in names}
+    for row in _objects(_final(text)):
+        told.get(_plain(row.get("column")), []).extend(_yes(row))
     asked = f"a JSON object a line, one for each of the {len(names)} columns"
-    return {name: _only(said[_plain(name)], asked) for name in names}
+    return {name: _only(told[_plain(name)], asked) for name in names}
 
 
 def tables(text: str, *, schema: Collection[str]) -> list[str]:
-    """The tables of `{"chain_of_thought_reasoning": "...", "table_names": ["t", "u"]}` that the schema has."""
-    found = [_known(said, schema) for said in _members(text, "table_names", "tables")]
-    return _only(list(filter(None, found)), "a JSON object whose table_names the schema has")
+    """The tables of `{"chain_of_thought_reasoning": "...", "table_names": ["t", "u"]}` that the schema has.
+
+    Or those of a list whose every item begins with one.
+    """
+    said = _final(text)
+    named = [_known(names, schema) for names in _members(said, "table_names", "tables")]
+    items = _ITEM.findall(said)
+    listed = _known(items, schema)
+    if not named and len(listed) == len(items) and not _LEFT_OUT.search(said):
+        named = [listed]
+    return _only(_filled(named), "a JSON object whose table_names the schema has")
 
 
 def columns(text: str, *, schema: Schema) -> dict[str, list[str]]:
-    """The columns of `{"chain_of_thought_reasoning": "...", "t": ["a", "b"], "u": ["c"]}` that the schema has."""
-    rows = [*_members(text, "columns"), *_objects(text)]
-    said = [_by_table(row, schema).items() for row in rows if isinstance(row, dict)]
-    found = [{name: one for name, one in each if one and one not in _ALL} for each in said]
+    """The columns of `{"chain_of_thought_reasoning": "...", "t": ["a", "b"], "u": ["c"]}` that the schema has.
+
+    Or those of `{"columns": ["t.a", "t.b", "u.c"]}`.
+    """
+    said = _final(text)
+    named: list[dict[str, list[str]]] = []
+    for answer_row in [*_members(said, "columns"), *_objects(said)]:
+        row = _undotted(answer_row) if isinstance(answer_row, list) else answer_row
+        decided = _by_table(row, schema)
+        lists = {name: columns for name, columns in decided.items() if isinstance(columns, list)}
+        named.append({name: columns for name, columns in lists.items() if columns})
     asked = "a JSON object with a list of columns for each table that is needed"
-    return _only(list(filter(None, found)), asked)
+    return _only(_filled(named), asked)
 
 
 def decisions(text: str, *, schema: Schema) -> dict[str, str | list[str]]:
     """The decisions of `{"t": "keep_all", "u": "drop_all", "v": ["a", "b"]}` on tables of the schema."""
-    found = [_by_table(row, schema) for row in _objects(text)]
+    decided = [_by_table(row, schema) for row in _objects(_final(text))]
     asked = 'a JSON object with "keep_all", "drop_all" or a list of columns for each table'
-    return _only(list(filter(None, found)), asked)
+    return _only(_filled(decided), asked)
 
 
 def examples(text: str) -> list[Example]:
     """The examples of lines `{"input": "... (Hints: ...)", "output": "SELECT ..."}`; broken lines are left out."""
-    found = []
-    for row in _objects(text):
-        question, query = row.get("input", row.get("question")), row.get("output", row.get("sql"))
-        if isinstance(question, str) and isinstance(query, str) and _QUERY.match(query):
-            hint = _HINTS.search(question) or ("", str(row.get("hint") or ""))
-            found.append(Example(_HINTS.sub("", question), query, hint[1]))
-    return _only([found] if found else [], 'a JSON object a line, with "input" and "output"')
+    read = []
+    for row in _objects(answer(text)):
+        question = row.get("input", row.get("question"))
+        query = row.get("output", row.get("sql"))
+        if not isinstance(question, str) or not isinstance(query, str):
+            continue
+        in_question = _HINTS.search(question)
+        hint = in_question[1] if in_question else str(row.get("hint") or "")
+        if _QUERY.match(query):
+            read.append(Example(_HINTS.sub("", question), query, hint))
+    return _only(_filled([read]), 'a JSON object a line, with "input" and "output"')
 
 
-def response_format(prompt: str) -> dict[str, Any] | None:
+def response_format(prompt: str) -> Row | None:
     """The parameter that tells a provider the form of a prompt's answer; None if it is no object."""
     if prompt not in _FORMS:
         return None
     members, others = _FORMS[prompt]
-    schema = {"type": "object", "properties": members, "required": list(members),
-              "additionalProperties": others}  # fmt: skip
+    schema = {
+        "type": "object",
+        "properties": members,
+        "required": list(members),
+        "additionalProperties": others,
+    }
     strict = others is False  # OpenAI's strict mode takes no others
     named = {"name": prompt.partition("/")[2], "schema": schema, "strict": strict}
     return {"type": "json_schema", "json_schema": named}
 
 
+def _final(text: str) -> str:
+    """What stands after the last label of an answer, without a box, a quotation or JSON's quotes around it."""
+    said = answer(text)
+    if said[:1] == '"':
+        with suppress(ValueError):
+            said = json.loads(said)
+    if said[:1] == ">":
+        said = re.sub(r"(?m)^> ?", "", said)
+    if boxed := _BOXED.findall(said):
+        said = boxed[-1]
+    return _LABEL.split(said)[-1].strip()
+
+
 def _query(said: str, asked: str) -> str:
-    """The one query of an answer, or of what stands after its last label."""
-    said = _LABEL.split(said)[-1].strip()
-    fences = [body for _, body in _FENCE.findall(said) if _QUERY.match(body)]
-    if fences and not _QUERY.match(said):
-        return _only([_statement(body, asked) for body in fences], asked)
-    return _bare(said.strip("`*. \n") if said[:1] in {"`", "*"} else said, asked)
+    """The one query of an answer: bare, or else in JSON, in a fence, in backticks, or after prose."""
+    if _QUERY.match(said):
+        return _bare(said, asked)
+    if members := _queries_in_json(said):
+        return _query(_only(members, asked), asked)
+    if fences := _fences(said):
+        return _only([_fenced(fence[2], asked) for fence in fences], asked)
+    start = _START.search(said)
+    if not start:
+        inline: list[str] = [query for _, query in _INLINE.findall(said) if _FROM.search(query)]
+        return _only([query for query in inline if _QUERY.match(query) and _parses(query)], asked)
+    if _OLD.search(said[: start.end()]):
+        raise Unread(asked)
+    return _bare(said[start.end() :], asked)
+
+
+def _fences(said: str) -> list[re.Match[str]]:
+    return [fence for fence in _FENCE.finditer(said) if _QUERY.match(fence[2])]
+
+
+def _queries_in_json(said: str) -> list[str]:
+    """The members `sql` and `revised_sql`; also one in whose text nobody escaped the quotes, if it ends the reply."""
+    if members := _members(said, "sql", "revised_sql"):
+        return [str(member).strip() for member in members]
+    key = _RAW_KEY.search(said)
+    end = _RAW_END.search(said)
+    if not key or not end:
+        return []
+    written = said[key.end() : end.start()]
+    query = written.replace('\\"', '"').replace("\\n", "\n")
+    return [query] if _parses(query) else []
 
 
 def _bare(said: str, asked: str) -> str:
-    """The query with which a text begins: as many of its first paragraphs as SQLite can parse together."""
+    """The query with which a text begins: as many of its first paragraphs as SQLite can parse together.
+
+    A query that SQLite cannot parse stands alone, so that a fixer may mend it.
+    """
+    said = _NEXT_QUESTION.split(said)[0].strip()
     paragraphs = re.split(r"\n[ \t]*\n", said, maxsplit=20)
     for end in range(len(paragraphs), 0, -1):
-        query = _statement("\n\n".join(paragraphs[:end]), asked)
-        more = any(map(_ANOTHER.search, paragraphs[end:]))
-        if _QUERY.match(query) and _parses(query) and not more:
+        query = _statement(_undone("\n\n".join(paragraphs[:end])), asked)
+        is_all = not any(map(_START.search, paragraphs[end:]))
+        if is_all and _QUERY.match(query) and _parses(query):
             return query
+    if " FROM " in said and _LAID_OUT.fullmatch(said) and not _SENTENCE.search(said):
+        return _fenced(said, asked)
     raise Unread(asked)
 
 
-def _statement(body: str, asked: str) -> str:
-    """The one statement of a text, whose syntax may be wrong; a text with marks of HTML or Markdown is unread."""
-    query, rest = _STATEMENT.findall(body)[0]
-    if _ANOTHER.search(rest) or any(_ESCAPED.findall(query)):
+def _fenced(body: str, asked: str) -> str:
+    """The one statement of a text. Its syntax may be wrong, unless marks in it were undone."""
+    plain = _undone(body)
+    query = _statement(plain, asked)
+    if plain != body and not _parses(query):
         raise Unread(asked)
-    return str(query).strip()
+    return query
+
+
+def _statement(body: str, asked: str) -> str:
+    """The one statement of a text, which may repeat it, and end in the midst of that."""
+    parts: list[str] = [part.strip() for part in _STATEMENT.findall(body)]
+    query = parts[0] if parts else ""
+    others = [part for part in parts[1:] if _START.search(part)]
+    if len(others) > 1 and query.startswith(others[-1]):
+        others.pop()
+    is_repeated = all(other == query for other in others)
+    if not is_repeated or query.endswith(CUT) or any(_MARK.findall(query)):
+        raise Unread(asked)
+    return query
+
+
+def _undone(query: str) -> str:
+    """The query without the marks of HTML, Markdown and typography that stand where SQL has none."""
+    marks = "".join(_MARK.findall(query))
+    if "&" in marks:
+        query = html.unescape(query)
+    if "\\" in marks and "ESCAPE" not in query.upper():
+        query = re.sub(r"\\([^\sA-Za-z0-9])", r"\1", query)
+    return _MARK.sub(lambda match: _STRAIGHT.get(match[1], match[0]), query)
 
 
 def _parses(query: str) -> bool:
@@ -239,50 +483,135 @@ def _parses(query: str) -> bool:
 
 
 def _values(said: str) -> Iterator[Any]:
-    """The outermost JSON objects and lists of an answer; a lone one may be written as in Python."""
-    decoder, at, tried = json.JSONDecoder(strict=False), 0, 0  # a text may have line breaks
-    while tried < _EFFORT and (opening := re.compile(r"[\[{]").search(said, at)):
+    """The outermost JSON objects and lists of an answer, also those that only `_loosely` reads."""
+    decoder, at, effort = json.JSONDecoder(strict=False), 0, _EFFORT  # a text may have line breaks
+    while effort > 0 and (opening := _BRACKET.search(said, at)):
         at = opening.start()
         try:
             value, at = decoder.raw_decode(said, at)
-            yield value
         except (ValueError, RecursionError) as error:
-            body = said[at : max(said.rfind("]"), said.rfind("}")) + 1]
-            if not tried and len(body) < _EFFORT / 10:
-                with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-                    yield ast.literal_eval(body)
-                    return
-            tried += getattr(error, "pos", at + 10_000) - at + 100
+            effort -= getattr(error, "pos", at + 10_000) - at + 100
+        else:
+            yield value
+            continue
+        last_bracket = max(said.rfind("]"), said.rfind("}")) + 1
+        line = re.compile(r".*").match(said, at)
+        for end in (last_bracket, line.end() if line else at):
+            body = said[at:end]
+            effort -= 10 * len(body)
+            value = _loosely(body) if effort > 0 else None
+            if value is not None:
+                yield value
+                at = end
+                break
+        else:
             at += 1
 
 
-def _lists(text: str, kind: type[T]) -> list[list[T]]:
-    lists = [value for value in _values(answer(text)) if isinstance(value, list) and value]
-    return [value for value in lists if all(type(one) is kind for one in value)]
+def _loosely(body: str) -> Any:
+    """The value of JSON with comments, commas too many or typographic quotes, or of a Python literal; else None."""
+    plain = _NO_JSON.sub(r"\1", body)
+    if '"' not in plain:
+        plain = re.sub("[“”]", '"', plain)
+    for parse in (json.loads, ast.literal_eval):
+        with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            return parse(plain)
+    return None
 
 
-def _objects(text: str) -> list[dict[str, Any]]:
-    """The objects of a reply, those in lists too; their keys are compared in lower case."""
-    values = [one if isinstance(one, list) else [one] for one in _values(answer(text))]
-    rows = [one for some in values for one in some if isinstance(one, dict)]
-    return [{str(key).casefold(): said for key, said in row.items()} for row in rows]
+def _lists(said: str) -> list[list[Any]]:
+    """The lists of an answer that are not empty, and those of its objects."""
+    lists = [value for value in _values(said) if isinstance(value, list)]
+    for row in _objects(said):
+        members = [row[key] for key in row if not _ASIDE.search(key)]
+        lists += [member for member in members if isinstance(member, list)]
+    return _filled(lists)
 
 
-def _members(text: str, *names: str) -> list[Any]:
-    return [row[name] for row in _objects(text) for name in names if row.get(name) is not None]
+def _objects(said: str) -> list[Row]:
+    """The objects of an answer, those in lists too; their keys are compared in lower case."""
+    rows: list[Row] = []
+    for value in _values(said):
+        rows += _rows(value if isinstance(value, list) else [value])
+    for row in list(rows):
+        for member in row.values():
+            rows += _rows(member if isinstance(member, list) else [])
+    return rows
 
 
-def _only(found: Sequence[T], asked: str) -> T:
+def _rows(items: Iterable[object]) -> list[Row]:
+    objects = [item for item in items if isinstance(item, dict)]
+    return [{str(key).casefold(): member for key, member in row.items()} for row in objects]
+
+
+def _members(said: str, *names: str) -> list[Any]:
+    members: list[Any] = []
+    for row in _objects(said):
+        members += [row[name] for name in names if row.get(name) is not None]
+    return members
+
+
+def _filled(answers: Iterable[T]) -> list[T]:
+    return [found for found in answers if found]
+
+
+def _only(answers: Sequence[T], asked: str) -> T:
     """The one answer, which may be given several times."""
-    if not found or any(one != found[0] for one in found):
+    if not answers or any(other != answers[0] for other in answers):
         raise Unread(asked)
-    return found[0]
+    return answers[0]
 
 
-def _yes(row: Mapping[str, Any]) -> list[bool]:
-    said = row.get("is_column_information_relevant", row.get("relevant"))
-    verdict = {"yes": True, "true": True, "no": False, "false": False}.get(str(said).casefold())
-    return [] if verdict is None else [verdict]
+def _letters(lines: Iterable[str]) -> list[str]:
+    matches = [_LETTER.fullmatch(line.strip()) for line in lines]
+    return [match[1] for match in matches if match]
+
+
+def _letters_in_json(said: str) -> list[str]:
+    members: list[str] = []
+    for row in _objects(said):
+        kept = [row[key] for key in row if not _REJECTED.search(key)]
+        members += [re.sub("(?i)candidate ", "", str(member)) for member in kept]
+    return _letters(members)
+
+
+def _claimed(said: str) -> list[str]:
+    """The letters of claims in the forms of `LETTER_FORMS`; "" for a claim that its sentence doubts before."""
+    letters: list[str] = []
+    sentences = re.split(r"(?<=[.;!?\n])\s*", _TAKEN_BACK.split(said)[-1])
+    if len(sentences) > _MOST_SENTENCES:
+        return letters
+    for sentence in sentences:
+        for form in _CLAIMS:
+            claim = re.search(form, sentence, re.IGNORECASE)
+            if claim:
+                is_doubted = _UNSURE.search(sentence[: claim.start()])
+                letters.append("" if is_doubted else claim[1])
+    return letters
+
+
+def _verdicts(said: str, label: str) -> Iterator[re.Match[str]]:
+    """The claims in the forms of `VERDICT_FORMS`, also in `{"candidate": 1, "verdict": "passed"}` and `{"1": "passed"}`."""
+    lines = [said]
+    for row in _objects(said):
+        for key, member in row.items():
+            number = row.get(label) or re.sub(r"\D", "", key)
+            lines.append(f"{label} {number}: {member}")
+    for pattern in _VERDICTS:
+        form = re.compile(pattern.replace("NAME", label), re.IGNORECASE | re.MULTILINE)
+        yield from form.finditer("\n".join(lines))
+
+
+def _numbers(items: Iterable[object]) -> list[int]:
+    """The numbers of a list of candidates; [] if an item is something else."""
+    matches = [_CANDIDATE.fullmatch(str(item)) for item in items]
+    return [int(match[1]) for match in matches if match] if all(matches) else []
+
+
+def _yes(row: Row) -> list[bool]:
+    verdict = row.get("is_column_information_relevant", row.get("relevant"))
+    match = _YES.match(str(verdict))
+    return [match[1].casefold() in {"yes", "true"}] if match else []
 
 
 def _plain(name: object) -> str:
@@ -290,16 +619,29 @@ def _plain(name: object) -> str:
     return " ".join(re.sub(r"[`\"'\[\]]", "", str(name)).split()).casefold()
 
 
-def _known(said: object, names: Iterable[str]) -> list[str]:
-    """The names of a schema that a list says, each once and spelled as in the schema."""
-    known = {_plain(name): name for name in names}
-    found = map(_plain, said if isinstance(said, list) else ())
-    return list(dict.fromkeys(known[one] for one in found if one in known))
+def _known(names: object, schema: Iterable[str]) -> list[str]:
+    """The names of a schema that a list has, each once and spelled as in the schema."""
+    spelled = {_plain(name): name for name in schema}
+    plain = map(_plain, names if isinstance(names, list) else ())
+    return list(dict.fromkeys(spelled[name] for name in plain if name in spelled))
 
 
-def _by_table(row: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+def _by_table(row: object, schema: Schema) -> Row:
     """The decision on each table: "keep_all", "drop_all", or a list of columns that the table has."""
-    known = {_plain(name): name for name in schema}
-    said = {known[key]: one for name, one in row.items() if (key := _plain(name)) in known}
-    lists = {name: _known(one, schema[name]) for name, one in said.items() if isinstance(one, list)}
-    return {name: one for name, one in said.items() if one in _ALL} | lists
+    decided: Row = {}
+    for name, decision in row.items() if isinstance(row, dict) else ():
+        for table in _known([name], schema):
+            if isinstance(decision, list):
+                decided[table] = _known(decision, schema[table])
+            elif decision in _ALL:
+                decided[table] = decision
+    return decided
+
+
+def _undotted(names: Iterable[object]) -> dict[str, list[str]]:
+    """The columns of each table in a list of names such as `ferry.built`."""
+    by_table: dict[str, list[str]] = {}
+    for name in names:
+        table, _, column = str(name).partition(".")
+        by_table.setdefault(table, []).append(column)
+    return by_table

@@ -15,6 +15,7 @@ SIDEWAYS = "[...document.querySelectorAll('.wb, .wb > *')].filter(e => e.scrollW
 MODEL = """
 const heard = {}, traits = JSON.parse(TRAITS);
 const fire = (name, ...given) => (heard[name] ?? []).forEach(one => one(...given));
+window.fire = fire;
 const take = text => {
   const { changed, said } = JSON.parse(text);
   for (const [name, value] of Object.entries(changed)) {

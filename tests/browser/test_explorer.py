@@ -1,6 +1,7 @@
 """The explorer and the comparison in a browser: walked through, timed, in both themes, with hostile texts."""
 
 import re
+import shutil
 import time
 
 import pytest
@@ -10,6 +11,7 @@ from tests.browser.hostile import HOSTILE, case, explorer
 from tests.browser.page import SCREENS, SIDEWAYS, mount, part, picture
 from tests.browser.test_label import labeller
 from workbench.label.store import Label, LabelStore
+from workbench.store import home
 
 NAMELESS = """[...document.querySelectorAll('.wb :is(input, select, textarea, button, [tabindex="0"])')]
     .filter(one => !(one.labels?.length || one.ariaLabel || one.textContent.trim() || one.title)).map(one => one.outerHTML)"""
@@ -29,6 +31,7 @@ def study(tmp_path_factory):
 
 @pytest.fixture
 def widget(study):
+    shutil.rmtree(home() / "variants", ignore_errors=True)
     return wb.explore(study, wb.zero_shot(study.model), wb.direct(study.model))
 
 
@@ -73,7 +76,7 @@ def test_an_edit_turns_right_into_wrong_in_the_grid(page, widget, expect, theme,
     page.get_by_role("button", name="Save variants").click()
     keys.type(theme)
     keys.press("Enter")
-    expect(page.locator(".wb")).to_contain_text(f"variants/mine{theme}: v1")
+    expect(page.locator(".wb")).to_contain_text(f"variants/{theme}: v1")
     assert page.evaluate(SIDEWAYS) == 0
     assert page.evaluate(NAMELESS) == []
 
@@ -93,9 +96,111 @@ def test_a_missing_call_is_a_dashed_chip_with_its_price_and_is_asked(page, widge
     expect(page.locator(".chip.missing")).to_have_count(0)
     expect(part(page, "verdict")).to_contain_text(re.compile("RIGHT|WRONG"))
     page.get_by_label("template").fill("# User\n{{ question")
-    expect(page.get_by_role("alert")).to_contain_text("zero_shot.md:2")
+    expect(page.get_by_role("alert")).to_contain_text("zero_shot.md:8")
     assert part(page, "run").is_disabled()
     picture(page, "explorer_fault")
+
+
+def test_a_template_has_numbered_lines_and_its_fault_is_at_its_line(page, widget, expect):
+    """The comment is folded, and the message lies over the template, which stays where it is."""
+    mount(page, widget)
+    template, gutter = page.get_by_label("template"), page.locator(".no")
+    expect(gutter.first).to_have_text("7")
+    assert template.input_value().startswith("# System")
+    page.locator(".fold").click()
+    expect(gutter.first).to_have_text("1")
+    assert template.input_value().startswith("{#")
+    page.locator(".fold").click()
+    before = page.locator(".edit").bounding_box()
+    template.fill("# User\n{{ question }}\n{{ qestion }}")
+    expect(page.locator(".at.fault .no")).to_have_text("✕ 9")
+    expect(page.get_by_role("alert")).to_contain_text("qestion")
+    after = page.locator(".edit").bounding_box()
+    assert (before["x"], before["y"]) == (after["x"], after["y"])
+    page.locator(".list").press("r")
+    expect(page.locator(".at.fault")).to_have_count(0)
+
+
+def test_edits_and_variants_come_back_and_are_told_apart(page, study, widget, expect):
+    mount(page, widget)
+    keys, heads = page.keyboard, part(page, "head")
+    template = page.get_by_label("template")
+    template.fill("# User\n## Question\n{{ question }}")
+    expect(part(page, "many")).to_be_enabled()
+    keys.press("Control+Shift+Enter")
+    expect(heads).to_have_count(2)
+    keys.press("p")
+    template.fill("# User\n## Question\n{{ question }}\n{{ schema }}\nBe brief.")
+    expect(part(page, "many")).to_be_enabled()
+    keys.press("Control+Shift+Enter")
+    expect(heads).to_have_count(3)
+    notes = [heads.nth(n).text_content() for n in (1, 2)]
+    assert notes[0][2:] != notes[1][2:]
+    heads.nth(2).get_by_role("button").click()
+    menu = page.get_by_role("dialog")
+    expect(menu.locator(".dline.p").last).to_contain_text("Be brief.")
+    keys.type("brief")
+    keys.press("Enter")
+    expect(heads.nth(2).get_by_role("button")).to_have_text("brief")  # in place of v2
+    picture(page, "explorer_variants")
+    with page.context.new_page() as other:
+        mount(other, wb.explore(study, wb.zero_shot(study.model)), "dark")
+        expect(other.get_by_label("template")).to_have_value(re.compile("Be brief"))
+        other.locator(".list").press("c")
+        expect(other.locator(".kept")).to_have_count(2)
+        picture(other, "explorer_after_a_restart")
+        other.locator(".kept button").first.click()
+        other.get_by_role("button", name="Edit again").click()
+        expect(other.get_by_label("template")).not_to_have_value(re.compile("Be brief"))
+        other.locator(".list").press("c")
+        other.locator(".kept button").last.click()
+        other.get_by_role("button", name="Remove").click()
+        expect(other.locator(".kept")).to_have_count(1)
+
+
+def test_a_comparison_in_which_nothing_differs_is_one_line(page, widget, expect):
+    mount(page, widget)
+    source = page.get_by_label("template").input_value()
+    page.get_by_label("template").fill(f"{source}\n")
+    expect(part(page, "many")).to_be_enabled()
+    part(page, "many").click()
+    expect(page.locator(".nothing")).to_contain_text("all columns are right on 2 of 20 questions")
+    assert page.locator("tr.line").count() == 0
+    picture(page, "explorer_nothing_differs")
+    part(page, "equal").click()
+    expect(page.locator("tr.line")).to_have_count(20)
+
+
+def test_another_model_has_no_price_before_it_is_known(page, widget, expect):
+    mount(page, widget)
+    expect(part(page, "run")).to_contain_text("cached")
+    model = page.get_by_role("combobox", name="model")
+    model.select_option("another model…")
+    page.keyboard.type("openai/gpt-4o-mini")  # in place of the old name
+    widget.do_render = lambda **_: {"fault": ""} | {"model": "still unknown", "parts": []}
+    page.keyboard.press("Enter")
+    expect(model).to_have_value("openai/gpt-4o-mini")
+    expect(part(page, "run")).to_contain_text("…")
+    assert part(page, "run").is_disabled()
+    del widget.do_render
+    page.locator(".list").press("r")
+    expect(part(page, "run")).to_contain_text("cached")
+
+
+def test_the_keys_go_on_from_the_search_and_from_a_choice(page, widget, expect):
+    mount(page, widget)
+    keys = page.keyboard
+    page.locator(".list").press("/")
+    keys.type("berths at the fish dock")
+    keys.press("Enter")
+    expect(part(page, "question")).to_contain_text("berths at the fish dock")
+    keys.press("ArrowDown")
+    expect(page.locator(".row[aria-selected=true]")).to_have_count(1)
+    page.get_by_label("system").focus()
+    keys.press("2")
+    expect(page.get_by_role("button", name="Rendered")).to_have_attribute("aria-pressed", "true")
+    keys.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("Keys")
 
 
 def test_it_goes_by_keyboard_with_the_focus_in_sight(page, widget, expect):
@@ -175,6 +280,7 @@ def test_hostile_text_stays_text(page, tmp_path, monkeypatch):
             widget.do_keep({"generate/direct": {"source": source}})
             other.locator(".list").press("c")
             part(other, "more").click()
+            part(other, "equal").click()
             other.locator("tr.line").first.click()
             other.locator("tr.open table").first.wait_for()
             seen.append(other.evaluate(shapes))

@@ -69,6 +69,45 @@ def test_a_write_that_fails_brings_the_case_back(page, tmp_path, expect):
     expect(alert).to_contain_text("the kernel is gone")
 
 
+def test_the_labeller_and_its_summary_fit_a_screen(page, tmp_path, expect):
+    """The keys and the note stay while the queries scroll; the toast after an undo offers none."""
+    long = "SELECT plain FROM plain WHERE " + " AND ".join(f"plain <> {n}" for n in range(60))
+    shown = [replace(one, predicted=long) for one in cases(9)]
+    widget = labeller(tmp_path, shown, "MAC-SQL")
+    kinds = [one.name for one in widget.kinds.categories]
+    for one, kind in zip(shown, [*kinds, kinds[0]], strict=True):
+        widget.store.add([Label.of(one, "MAC-SQL", kind, annotator="ben")])
+        widget.store.add([Label.of(one, "MAC-SQL", kinds[2], annotator="ann")])
+    mount(page, labeller(tmp_path, shown, "MAC-SQL"))
+    expect(part(page, "grid")).to_be_visible()
+    bottom = "e => e.getBoundingClientRect().bottom"
+    assert page.locator(".wb-fit").evaluate(bottom) <= 690  # the rest are JupyterLab's bars
+    assert part(page, "grid").evaluate(bottom) <= 690
+    case_part = page.locator(".case")
+    assert case_part.evaluate("e => e.scrollHeight > e.clientHeight + 400")
+    assert case_part.evaluate("e => e.clientHeight") > 180
+    note = page.get_by_label("note", exact=True).evaluate(bottom)
+    case_part.focus()
+    page.keyboard.press("End")
+    assert page.get_by_label("note", exact=True).evaluate(bottom) == note
+    picture(page, "labeller_fits")
+    page.keyboard.press("u")
+    expect(page.locator(".toast")).to_contain_text("took back")
+    assert page.locator(".toast button").count() == 0
+
+
+def test_a_label_of_another_window_is_not_replaced_without_a_word(page, tmp_path, expect):
+    shown = cases(3)
+    mount(page, labeller(tmp_path, shown))
+    other = labeller(tmp_path, shown)
+    other.do_save(shown[0].key, ["Joins"], was=[])
+    page.locator(".case").press("2")
+    expect(page.locator(".toast")).to_contain_text("“Joins”, given in another window, is replaced")
+    page.get_by_label("filter").focus()
+    page.keyboard.press("2")
+    expect(part(page, "progress")).to_contain_text("2 of 3")
+
+
 def test_several_labels_two_levels_and_a_key_held_down(page, tmp_path, expect):
     mount(page, labeller(tmp_path, cases(4), "MAC-SQL"))
     keys, foot = page.keyboard, page.locator(".foot")

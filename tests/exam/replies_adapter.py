@@ -10,8 +10,10 @@ from workbench import replies
 def read(kind: str, reply: str, allowed: Any) -> Any:
     """What the reply says; "UNREAD" where it is refused, so that the model is asked once more."""
     match kind:
+        case "sql" if "sub question" in reply.casefold():  # the form that MAC-SQL's prompt asks for
+            reader: Any = replies.last_sql
         case "sql":
-            reader: Any = replies.sql_object if re.search(r'["\']sql["\']', reply) else replies.sql
+            reader = replies.sql_object if re.search(r'["\']sql["\']', reply) else replies.sql
         case "fixed_sql":
             reader = replies.sql_object if re.search(r'["\']sql["\']', reply) else replies.final_sql
         case "ranking":

@@ -2,6 +2,7 @@
 
 import json
 import math
+import sqlite3
 
 import pytest
 
@@ -9,7 +10,7 @@ import workbench as wb
 from workbench.errors import BadInputError
 from workbench.store import home
 from workbench.types import Execution
-from workbench.widgets import result
+from workbench.widgets import ROWS, differing, result
 
 BRIEF = {"source": "# User\nBe brief. {{ question }}"}
 
@@ -90,3 +91,95 @@ def test_outcomes_of_cached_runs_mark_the_questions_of_each_system(zoo):
     assert explorer.detail["steps"][0]["missing"] == 1
     with pytest.raises(BadInputError, match="no system"):
         wb.explore(zoo.study)
+
+
+def test_edits_and_variants_are_there_again_after_a_restart(zoo, explorer):
+    ask(explorer, "draft", edits={"generate/direct": BRIEF})
+    ask(explorer, "keep", edits={"generate/direct": BRIEF})
+    hot = {"generate/direct": {"temperature": 0.5}}
+    assert ask(explorer, "keep", edits=hot)["answer"] == "v2"
+    again = wb.explore(zoo.study, zoo.system)
+    assert again.setup["draft"] == {"generate/direct": BRIEF}
+    names = [name for name, *_ in again.grid["kept"]]
+    assert names == ["v1", "v2"]
+    ask(again, "compare", count=2)
+    assert [head["name"] for head in again.grid["heads"]] == [zoo.system.name, "v1", "v2"]
+    assert [row["cells"][1][1] for row in again.grid["rows"]] == ["SELECT legs FROM animal"] * 2
+
+
+def test_a_variant_is_renamed_reopened_and_removed(zoo, explorer):
+    ask(explorer, "keep", edits={"generate/direct": BRIEF})
+    ask(explorer, "compare", count=2)
+    ask(explorer, "rename", name="v1", to="short words")
+    assert [head["name"] for head in explorer.grid["heads"]] == [zoo.system.name, "short words"]
+    for taken in ("short words", zoo.system.name, "a/b", ""):
+        ask(explorer, "keep", edits={"generate/direct": BRIEF})
+        assert ask(explorer, "rename", name="v1", to=taken)["error"]
+        ask(explorer, "remove", name="v1")
+    ask(explorer, "draft", edits={})
+    assert ask(explorer, "reopen", name="short words")["answer"] == {"generate/direct": BRIEF}
+    again = wb.explore(zoo.study, zoo.system)
+    assert again.setup["draft"] == {"generate/direct": BRIEF}
+    ask(again, "compare", count=2)
+    ask(again, "remove", name="short words")
+    assert [head["name"] for head in again.grid["heads"]] == [zoo.system.name]
+    assert wb.explore(zoo.study, zoo.system).grid["kept"] == []
+
+
+def test_columns_say_what_they_change_and_what_they_cost(zoo, explorer):
+    source = explorer.detail["call"]["source"]
+    ask(explorer, "keep", edits={"generate/direct": {"source": f"{source}\nBe brief."}})
+    other = {"source": f"{source}\nBe kind.\nNow.", "temperature": 0.5}
+    ask(explorer, "keep", edits={"generate/direct": other})
+    ask(explorer, "keep", edits={"generate/direct": {"model": "openai/gpt-4o"}})
+    ask(explorer, "compare", count=2)
+    _, first, second, third = explorer.grid["heads"]
+    assert first["note"] != second["note"]
+    assert second["note"].endswith("T 0.5")
+    assert (third["models"], third["note"]) == ("openai/gpt-4o", "direct, openai/gpt-4o")
+    assert first["cost"] == "1.0 calls, $0.010 a question"
+    assert explorer.grid["rows"][0]["cells"][1][2] == "1 call, $0.010"
+    (change,) = ask(explorer, "changes", name="v1")["answer"]
+    assert (change["before"], change["after"]) == (source, f"{source}\nBe brief.")
+
+
+def test_the_line_of_a_template_at_fault_is_told(explorer):
+    for line, text in ((2, "{{ question"), (3, "\n{{ qestion }}"), (2, "{% if hint %}")):
+        edit = {"source": f"# User\n{text}"}
+        found = ask(explorer, "render", key="0", n=0, edit=edit)["answer"]
+        assert (found["line"], "generate/direct" in found["fault"]) == (line, True)
+    assert "parts" in ask(explorer, "render", key="0", n=0, edit={})["answer"]
+
+
+def ran(columns, *rows):
+    return Execution("ok", tuple(columns), rows, len(rows), "f")
+
+
+def test_rows_that_both_results_have_are_in_neither_alone_however_many_there_are():
+    rows = [(n, f"name {n}") for n in range(500)]
+    gold, other = ran(["id", "name"], *rows), ran(["id", "name"], *reversed(rows), (-1, "new"))
+    assert differing(gold, other)[0] == {"columns": [False, False], "rows": [False] * ROWS}
+    last = ran(["id", "name"], (-1, "new"), *rows)
+    assert differing(last, gold)[0]["rows"] == [True] + [False] * (ROWS - 1)
+
+
+def test_columns_are_matched_one_to_one():
+    """Two columns with the same values in another order are two columns."""
+    gold = ran(["a", "b"], (1, 2), (2, 1), (3, 3))
+    assert not any(differing(gold, ran(["a", "b"], (2, 1), (1, 2), (3, 3)))[0]["rows"])
+    wider = ran(["x", "a", "b"], (0, 1, 2), (0, 2, 1), (0, 3, 3))
+    only_gold, only_wider = differing(gold, wider)
+    assert only_gold == {"columns": [False, False], "rows": [False] * 3}
+    assert only_wider["columns"] == [True, False, False]
+    assert differing(gold, ran(["c"], ("z",)))[1] == {"columns": [True], "rows": [True]}
+    failed = Execution("error", error="no")
+    assert differing(gold, failed)[0]["rows"] == []
+
+
+def test_kept_work_of_several_programs_stays(zoo, explorer):
+    other = wb.explore(zoo.study, zoo.system)
+    ask(explorer, "keep", edits={"generate/direct": BRIEF})
+    ask(other, "keep", edits={"generate/direct": {"temperature": 0.5}})
+    with sqlite3.connect(explorer.store.path) as database:
+        kept = [*database.execute("SELECT name FROM variants")]
+    assert kept == [("v1",), ("v2",)]

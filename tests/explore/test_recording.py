@@ -52,6 +52,16 @@ def test_source_data_model_and_temperature_are_edited(zoo, change):
     assert (edit.model, edit.parameters) == ("m/y", {**call.request.parameters, "temperature": 0.7})
 
 
+def test_the_turns_of_a_conversation_stay_when_its_template_is_edited(zoo, change):
+    call = change()
+    turns = ({"role": "assistant", "content": "Look."}, {"role": "user", "content": "4 rows"})
+    asked = replace(call, request=replace(call.request, messages=(*call.request.messages, *turns)))
+    prompt = template(zoo.system, call.request.prompt, zoo.lab)
+    found = edited(asked, prompt, {"source": "# User\nBe brief."})
+    assert [role for role, *_ in found.parts] == ["User", "Assistant", "User"]
+    assert found.text.endswith("# Assistant\nLook.\n# User\n4 rows")
+
+
 def test_gold_is_no_part_of_what_a_prompt_can_show(zoo, change):
     call = change()
     with pytest.raises(BadInputError, match="gold"):

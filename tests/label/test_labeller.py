@@ -38,6 +38,15 @@ def test_a_label_is_kept_before_the_answer(widget, store):
     assert widget.mine[widget.rows[0]["key"]] == {"is": [SCHEMA, WRONG], "note": "both", "gold": ""}
 
 
+def test_a_label_that_another_window_gave_is_named_when_it_is_replaced(widget, opened, store):
+    elsewhere = label(*opened, "MAC-SQL", "ann")
+    assert save(elsewhere, 0, SCHEMA, was=[])["answer"] is None
+    assert save(widget, 0, WRONG, was=[])["answer"] == [SCHEMA]
+    assert save(widget, 0, SCHEMA, was=[WRONG])["answer"] is None
+    (kept,) = store.labels()
+    assert kept.categories == (SCHEMA,)
+
+
 REFUSED = [
     {"do": "save", "key": "stale", "categories": ["Other"]},
     {"do": "save", "categories": ["Nothing of ours"]},

@@ -174,6 +174,12 @@ def test_agreement_has_an_interval_around_it_and_the_adjudicator_is_no_annotator
     assert sentence(some).startswith("35 of 50 agree, κ 0.40 [0.1")
 
 
+def test_an_interval_needs_five_cases():
+    assert math.isnan(agreement(all_of("aabb", "aaab"))["low"])
+    assert not math.isnan(agreement(all_of("aabba", "aaaba"))["low"])
+    assert sentence(agreement(all_of("aabb", "aaab"))) == "3 of 4 agree, too few for κ"
+
+
 def test_the_same_set_of_labels_agrees_and_the_adjudicator_settles_the_rest():
     ann, ben = said("ann", "a", "b"), said("ben", "b")
     assert final([ann, ben]) == {ann.key: None}

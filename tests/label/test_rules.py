@@ -7,6 +7,7 @@ from workbench.benchmarks.benchmark import Flaw, open_benchmark
 from workbench.label.cases import difference, open_taxonomy, suggest, suggested
 from workbench.label.labels import known_flaws
 from workbench.sql.facts import aligned
+from workbench.types import Execution
 
 JOINED = "FROM inspection AS T1 JOIN vessel AS T2 ON T1.imo = T2.imo"
 FIRST = [  # the cause, gold, the prediction, and the hint
@@ -64,3 +65,53 @@ def test_equal_parts_of_two_queries_stand_in_equal_rows(one, other, apart):
     rows = aligned(one, other, case().schema)
     assert [(a and a.text, b and b.text) for a, b, same in rows if not same] == apart
     assert any(same for *_, same in rows)
+
+
+def ran(*rows):
+    return Execution("ok", tuple("abc"[: len(rows[0])]), rows, len(rows), f"{rows}")
+
+
+GOLD_ROWS = [(1, "x", 2.125), (2, "y", 0.6666)]
+SAME = [  # results that say the same, and what they differ in
+    ([("x", 1, 2.125), ("y", 2, 0.6666)], "the order of columns"),
+    ([(1, "x"), (2, "y")], "the number of columns"),
+    ([*GOLD_ROWS, GOLD_ROWS[0]], "duplicates"),
+    ([(1, "x", 2.13), (2, "y", 0.67)], "rounding"),
+    ([("y", 0.67), ("x", 2.13)], "the number of columns and rounding"),
+]
+OTHER = [
+    [(1, "x", 2.125)],
+    [(1, "x", 2.125), (2, "y", 0.76)],
+    [(1, "y", 2.125), (2, "x", 0.6666)],
+    [(2.125,), (0.5,)],
+]
+
+
+@pytest.mark.parametrize(("rows", "differs"), SAME)
+def test_the_same_answer_in_another_form_is_semantically_correct(rows, differs):
+    wrong = case(gold_ran=ran(*GOLD_ROWS), ran=ran(*rows))
+    name, why = suggested(wrong, open_taxonomy("MAC-SQL"))
+    assert name == "Semantic Correct"
+    assert why.endswith(f"the same but for {differs}")
+    assert suggested(wrong, open_taxonomy("CHESS"))[0] != name
+
+
+@pytest.mark.parametrize("rows", OTHER)
+def test_another_answer_is_not_semantically_correct(rows):
+    wrong = case(gold_ran=ran(*GOLD_ROWS), ran=ran(*rows))
+    assert suggested(wrong, open_taxonomy("MAC-SQL"))[0] != "Semantic Correct"
+
+
+def test_a_case_that_is_cut_knows_all_of_its_rows():
+    rows = [(n,) for n in range(2_000)]
+    whole = case(gold_ran=ran(*rows), ran=ran(*reversed(rows[1:])))
+    cut = whole.cut()
+    assert len(cut.execution.rows) < 2_000
+    assert cut.results == whole.results
+    assert cut.results.only[1]["rows"] == [False] * 30
+    assert difference(cut).startswith("1,999 rows in place of 2,000")
+
+
+def test_a_reason_is_said_once():
+    text = difference(case("SELECT vname FROM vessel", "SELECT imo FROM vessel"))
+    assert text.count("vessel.imo") == 1

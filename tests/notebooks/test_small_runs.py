@@ -71,6 +71,13 @@ def test_each_accuracy_and_efficiency_of_ours_has_its_interval(name, cells, jobs
     assert len(re.findall(r" \d+\.\d \(\d+\.\d to \d+\.\d\) \|", body)) == cells
 
 
+def test_both_figures_of_a_pools_bounds_agree_at_every_k(jobs):
+    figures = [pd.read_csv(jobs[1] / f"pool_bounds{by}.csv") for by in ("", "_by_difficulty")]
+    whole = figures[1][figures[1]["difficulty"] == "all together"]
+    for bound in ("k", "lower", "upper"):
+        assert figures[0][bound].tolist() == pytest.approx(whole[bound].tolist())
+
+
 def test_every_row_of_ours_leads_to_the_questions_that_it_counts(jobs):
     figures = jobs[1]
     with Store(figures.parent / "home" / "lab.sqlite") as store:

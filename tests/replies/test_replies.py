@@ -60,6 +60,24 @@ def test_a_reply_says_what_the_table_has_and_nothing_where_it_is_unread(name, ca
     assert said(name, case["reply"]) == case.get("value")
 
 
+@pytest.mark.parametrize("example", replies.LETTER_FORMS)
+def test_a_claim_in_each_form_names_its_letter(example):
+    assert said("letter", example) == "A"
+
+
+@pytest.mark.parametrize("example", replies.YES_FORMS)
+def test_a_verdict_in_prose_is_read_in_each_form(example):
+    assert said("relevant", example) is True
+    swapped = example.replace("Yes", "No").replace("yes", "no")
+    assert said("relevant", swapped) is False
+
+
+@pytest.mark.parametrize("example", replies.VERDICT_FORMS)
+def test_verdicts_on_candidates_are_read_in_each_form(example):
+    others = example.startswith("All")
+    assert replies.verdicts(example, count=3) == [True, others, others]
+
+
 @pytest.mark.parametrize("wrapping", WRAPPINGS)
 @pytest.mark.parametrize(("name", "case"), ASKED)
 def test_the_form_asked_for_is_read_in_any_wrapping(name, case, wrapping):

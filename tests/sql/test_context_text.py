@@ -125,3 +125,8 @@ def test_the_plan_is_the_tree_that_sqlites_own_shell_prints():
     tree = "QUERY PLAN\n|--SCAN t\n`--LIST SUBQUERY 1\n   |--SCAN u\n   `--x y"
     assert plan_text(plan) == tree
     assert plan_text(Execution("error", error="no such table: t")) == "Error: no such table: t"
+
+
+def test_a_real_number_is_shown_to_the_digits_on_which_versions_of_sqlite_agree():
+    text = result_text(Execution("ok", ("a",), ((0.1 + 0.2, 3.0, 1e300, float("inf")),), 1))
+    assert text.endswith("0.3 | 3.0 | 1e+300 | inf")

@@ -323,6 +323,25 @@ def test_a_second_run_asks_no_worker_and_equal_jobs_run_once(store, database, mo
         assert requests[-1]["sql"] == ENDLESS
 
 
+def test_an_execution_by_another_version_of_sqlite_is_not_taken(store, database, monkeypatch):
+    with Executor(store, 1) as executor:
+        executor.execute(database, "SELECT count(*) FROM t")
+        monkeypatch.setattr(sqlite3, "sqlite_version", "3.0.0")
+        executor.execute(database, "SELECT count(*) FROM t")
+    assert len(store.read("SELECT key FROM executions")) == 2
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["random()", "hex(RANDOMBLOB (8))", "julianday('now')", "strftime('%f')", "CURRENT_TIMESTAMP"],
+)
+def test_a_query_of_the_time_or_of_random_numbers_is_not_cached(store, database, value):
+    with Executor(store, 1) as executor:
+        assert executor.execute(database, f"SELECT {value}").status == "ok"
+        assert executor.execute(database, "SELECT date(name), strftime('%Y', 1) FROM t").is_complete
+    assert len(store.read("SELECT key FROM executions")) == 1
+
+
 def test_a_result_of_a_database_that_has_just_changed_is_not_cached(store, database, monkeypatch):
     before = database.read_bytes()
     with Executor(store, 1) as executor:

@@ -3,6 +3,7 @@
 import csv
 import json
 import sqlite3
+import time
 from contextlib import closing
 from itertools import starmap
 
@@ -246,3 +247,35 @@ def test_comparisons_with_literals_have_their_columns():
     expected = [(name, True, "x"), (own, False, -1), (own, False, 2.5), (name, False, "b")]
     assert set(comparisons(sql, SCHEMA)) == set(starmap(Comparison, expected))
     assert comparisons("no query", SCHEMA) == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1 FROM t" + "".join(f" NATURAL JOIN t{n}" for n in range(200)),
+        "SELECT " + " || ".join(["'a'"] * 6_500),
+        "SELECT " + " + ".join(["a"] * 4_000) + " FROM t",
+        "SELECT a FROM t WHERE " + " AND ".join(["a = 1"] * 1_500),
+    ],
+)
+def test_a_query_that_would_take_long_is_not_read(sql):
+    began = time.thread_time()
+    assert parse(sql) is None
+    assert resolved(sql, SCHEMA) is None
+    assert normal_form(sql) == " ".join(sql.split())
+    assert time.thread_time() - began < 2.0
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1; VACUUM",
+        "SELECT 1; GRANT x",
+        "WITH a AS (SET b c) SELECT 1",
+        "WITH a AS (VACUUM) SELECT 1",
+        "WITH a AS (SELECT 1) CREATE FOO BAR",
+    ],
+)
+def test_nothing_is_logged_of_a_command_in_a_query(sql, caplog):
+    assert parse(sql) is None
+    assert not caplog.records

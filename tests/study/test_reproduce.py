@@ -1,12 +1,14 @@
 """Notebooks run in parallel, each in its own kernel; one that fails or stops takes no other with it."""
 
+import platform
+import re
 from dataclasses import replace
 
 import nbformat
 import pytest
 from click.testing import CliRunner
 
-from workbench.cli.data import cache
+from workbench.cli.cache import cache
 from workbench.cli.run import reproduce
 from workbench.errors import BadInputError
 from workbench.label.store import Label, LabelStore
@@ -146,11 +148,15 @@ def test_with_a_reply_pack_others_replay_the_numbers_offline_and_a_missing_reply
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "other"))
     code, said, _ = command(path, "--from", pack, "--offline")
     assert (code, "0 calls asked, 3 cached" in said) == (0, True), said
+    idle = "{} of its {} calls were asked for by nobody, {} of {} requests are not in it"
+    assert f"{idle.format(0, 3, 0, 3)}; {platform.platform()}" in said
+    assert "KeyboardInterrupt" not in said
     assert (tmp_path / "figures/mine/one.csv").read_bytes() == first
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "third"))
     pack.write_bytes(b"".join(pack.read_bytes().splitlines(keepends=True)[1:]))
     code, said, _ = command(path, "--from", pack, "--offline")
     assert (code, "CacheMissError" in said) == (1, True), said
+    assert re.search(r"[01] of its 2 calls were asked for by nobody, 1 of [123] requests", said)
 
 
 @pytest.mark.slow  # a kernel

@@ -34,7 +34,7 @@ def test_an_accuracy_stands_beside_its_change_and_the_papers_rows(runs):
     rows = runs.accuracy(against="CHASE-SQL")
     table = rows.beside("CHASE-SQL", "table 7")
     frame = table.frame.set_index("system")
-    assert frame.loc["w/o fixer", "CHASE-SQL: EX"] == 69.23
+    assert frame.loc["w/o fixer", "CHASE-SQL, Gemini 1.5 Pro: EX"] == 69.23
     assert len(frame) == 9  # the paper's eight, and a system of ours
     change = frame["EX"]["w/o fixer"] - frame["EX"]["CHASE-SQL"]
     assert frame.loc["w/o fixer", "change"] == pytest.approx(change)
@@ -47,7 +47,7 @@ def test_a_study_without_questions_has_the_papers_rows_alone(study):
     none = study.spider()
     table = none.run({"CHASE-SQL": none.chase_sql()}).costs().beside("CHASE-SQL", "table 3")
     assert table["EX"].empty
-    assert table["CHASE-SQL: EX"]["CHASE-SQL"] == 87.6
+    assert table["CHASE-SQL: EX"]["CHASE-SQL + Gemini 1.5 (Ours)"] == 87.6
     assert "No rows of ours" in " ".join(table.caption)
 
 
@@ -116,6 +116,48 @@ def test_a_claim_takes_numbers_by_label_or_a_sentence(paid, runs, holds, of, exp
     saved = paid.save("a_table", runs.accuracy().alone("A table"))
     claim = saved.claim("So it is.", holds, of)
     assert (claim.verdict, claim.detail) == expected
+
+
+def difference(low, high):
+    return pd.DataFrame({"difference": [(low + high) / 2], "low": [low], "high": [high]}, ["other"])
+
+
+@pytest.mark.parametrize(
+    ("holds", "verdict", "detail"),
+    [
+        (difference(1.0, 3.0), "holds", "other +2.0 (+1.0 to +3.0)"),
+        (difference(-3.0, -1.0), "fails", "other -2.0 (-3.0 to -1.0)"),
+        (difference(-1.9, 4.1), "not decided", "other +1.1 (-1.9 to +4.1)"),
+        (pd.concat([difference(1, 3), difference(-1, 3)]), "not decided", None),
+        (pd.concat([difference(-3, -1), difference(-1, 3)]), "fails", None),
+        (difference(1.0, 3.0).head(0), "not judged", ""),  # nothing was asked
+    ],
+)
+def test_a_claim_about_differences_holds_fails_or_is_not_decided(
+    paid, runs, holds, verdict, detail
+):
+    saved = paid.save("a_table", runs.accuracy().alone("A table"))
+    claim = saved.claim("It is better.", holds)
+    assert claim.verdict == verdict
+    assert detail in {claim.detail, None}
+
+
+def test_a_claim_may_ask_for_a_least_difference(paid, runs):
+    saved = paid.save("a_table", runs.accuracy().alone("A table"))
+    assert saved.claim("Far better.", difference(1.0, 3.0), least=5).verdict == "fails"
+
+
+def test_a_lead_is_paired_and_that_of_candidates_is_over_their_shares(runs):
+    table = runs.accuracy(against="direct").set_index("system")
+    lead = runs.lead("CHASE-SQL", over=["direct"]).loc["direct"]
+    change = table.loc["CHASE-SQL", ["change", "change low", "change high"]]
+    assert lead.tolist() == pytest.approx(change.tolist())
+    trials = runs["CHASE-SQL"].trials
+    fixed = wb.leads(trials, {"unfixed": trials.assign(correct=trials["correct_first"])})
+    means = trials.groupby("question_id")[["correct", "correct_first"]].mean().mean()
+    expected = 100 * (means["correct"] - means["correct_first"])
+    assert fixed.loc["unfixed", "difference"] == pytest.approx(expected)
+    assert runs.lead("not run").empty
 
 
 def test_a_parser_judges_no_claim(study, runs):

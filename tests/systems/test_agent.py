@@ -9,7 +9,7 @@ from tests.systems.conftest import ALL, BROKEN, QUESTION, RIGHT
 from workbench.errors import BudgetError
 from workbench.lab import Lab
 from workbench.llm.faults import Refusal
-from workbench.study.experiment import Experiment
+from workbench.study.experiment import Experiment, Session
 from workbench.study.study import open_study
 from workbench.systems.agent import conversation
 
@@ -148,7 +148,7 @@ def test_the_parser_answers_in_its_first_turn(tmp_path):
 
 
 def test_a_preview_counts_the_calls_of_all_turns(tmp_path):
-    experiment = Experiment("own", model="openai/gpt-4o", preview=1)
+    experiment = Session(Experiment("own", model="openai/gpt-4o"), preview=1)
     with open_study(experiment, limit=2, figures=tmp_path) as study:
         run = study.run(wb.agent(study.model, turns=4))
         assert [len(chosen.trial.candidate.call_keys) for chosen in run.selections] == [4]

@@ -72,7 +72,7 @@ cluster = click.option(
     "--cluster",
     default="",
     metavar="ADDRESS",
-    help="Compute on a Dask cluster: tcp://HOST:8786, a scheduler file, or local:4 for workers here.",
+    help="Compute on a Dask cluster: tcp://HOST:8786, a scheduler file, or local:4.",
 )
 preview = click.option(
     "--preview", is_flag=True, help="Estimate calls and cost from three questions; pay nothing."

@@ -24,8 +24,9 @@ from workbench.study import trace as back
 from workbench.study.experiment import Experiment, Session, load_experiment
 from workbench.study.measures import notes_on
 from workbench.study.preview import previewed
+from workbench.study.run import Run
 from workbench.study.saved import write_gallery
-from workbench.study.study import open_study
+from workbench.study.study import Study, open_study
 from workbench.study.systems import SYSTEMS
 
 _SYSTEMS = ", ".join(f"{name} ({named.about})" for name, named in SYSTEMS.items())
@@ -82,23 +83,25 @@ def run(
         with previewed(experiment) as few, open_study(few, limit=limit, **given) as study:
             study.run(steps)
         return
-    words = [system, model, judge]
-    if prompts:
-        words.append(prompts.name)
+    words = [system, model, judge, prompts.name if prompts else ""]
     name = re.sub(r"\W+", "_", "_".join(filter(None, words)))
     with open_study(experiment, limit=limit, cluster=cluster, **given) as study:
-        made = study.run(steps)
-        title = f"Systems on {study.benchmark.name}"
-        table = made.costs().alone(title, notes_on({made.name: made}))
-        study.save(name, table)
-        folder = study.saved.folder
-        answers = save or folder / f"{name}{ANSWERS}"
-        write_predictions(answers, made.answers)
+        _print(study.run(steps), study, name, save)
+
+
+def _print(made: Run, study: Study, name: str, save: Path | None) -> None:
+    """Save a run's table and answers, and print the table, where both lie, and what was paid."""
+    title = f"Systems on {study.benchmark.name}"
+    table = made.costs().alone(title, notes_on({made.name: made}))
+    study.save(name, table)
+    folder = study.saved.folder
+    answers = save or folder / f"{name}{ANSWERS}"
+    write_predictions(answers, made.answers)
     print(table.to_markdown(), end="\n\n")
     print(f"answers: {answers}")
     print(f"table:   {join(['workbench', 'trace', str(folder / f'{name}.csv'), '0'])}")
-    paid = f"{made.paid.calls:,} calls asked, {made.paid.hits:,} cached"
-    print(f"{made.name}: {paid}, {dollars(made.paid.cost, made.paid.unpriced)}")
+    calls = f"{made.paid.calls:,} calls asked, {made.paid.hits:,} cached"
+    print(f"{made.name}: {calls}, {dollars(made.paid.cost, made.paid.unpriced)}")
 
 
 @click.command()

@@ -1,38 +1,45 @@
-"""The prompt explorer: a question's calls as they are sent, to be edited, priced, run, and kept as variants."""
+"""The prompt explorer: a question's calls, to be edited, priced, run, and kept as variants."""
 
-import re
-import shutil
+import sys
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import yaml
-
-from workbench.canonical import content_hash
 from workbench.errors import BadInputError
 from workbench.evaluate.ex import ex_verdicts
-from workbench.explorer.compare import Comparison, Grid, answer, changed, unused, with_prompts
+from workbench.explorer.compare import (
+    Comparison,
+    Grid,
+    answer,
+    asked_prompts,
+    prompt_changes,
+    sent_changes,
+    summary,
+    unused,
+    with_prompts,
+)
 from workbench.explorer.recording import Call, Edit, cost, edited, record, sql_in, template
+from workbench.explorer.variants import Column, Edits, Variant, VariantStore, write_folder
 from workbench.llm.calls import runs_here
-from workbench.prompts import Prompt, names
+from workbench.prompts import BadTemplateError, Prompt
 from workbench.report.display import group_numbers
-from workbench.store import home
 from workbench.study.run import Run, run_tables
 from workbench.study.solve import cached_records, keys_of, model_names
 from workbench.study.study import Study
 from workbench.systems.system import System
-from workbench.widgets import pair, result, shown
+from workbench.types import Completion, Trial
+from workbench.widgets import differing, many, pair, result, shown
 
 COUNTS = (20, 50, 200)  # questions on which variants run, one press after another
 _LONG = 200_000  # characters of a part of a prompt that are sent
 
 
 def explore(study: Study, *systems: System | Run) -> "Explorer":
-    """A widget that shows what systems send for a question, and compares what becomes of edited prompts.
+    """Show what systems send for a question, and compare what becomes of edited prompts.
 
-    What is cached costs nothing, and the buttons say what the rest costs.
+    What is cached costs nothing, and the buttons say what the rest costs. Edits and variants are
+    kept in the workbench's home, and are there again when the cell runs again.
     """
     if not systems:
         raise BadInputError("no system is given: name one, as in wb.explore(study, wb.direct())")
@@ -40,176 +47,304 @@ def explore(study: Study, *systems: System | Run) -> "Explorer":
 
 
 class Explorer(Grid):
-    """`rows` has the questions with their outcomes, `detail` the chosen one with its calls, `grid` the comparison."""
+    """`rows` has the questions, `detail` the chosen one with its calls, `grid` the comparison."""
 
     def __init__(self, study: Study, systems: Sequence[System | Run]) -> None:
-        self.study, self._systems = study, dict[str, System]()
-        for one in systems:
-            name = unused(one.name, self._systems)
-            self._systems[name] = one.system if isinstance(one, Run) else one
-        self._questions = {one.id: one for one in study.benchmark.questions}
-        self._columns: dict[str, tuple[System, Path | None]] = {}  # with a folder of prompts
-        self._notes: dict[str, str] = {}  # what each variant changes
+        self.study = study
+        self.store = VariantStore.of(study.benchmark.name)
+        self._systems: dict[str, System] = {}
+        for each in systems:
+            name = unused(each.name, self._systems)
+            self._systems[name] = each.system if isinstance(each, Run) else each
+        self._questions = {question.id: question for question in study.benchmark.questions}
+        self._columns: dict[str, Column] = {}  # of the comparison
+        self._kept: dict[str, Variant] = {}  # those of the columns that are variants
         self._prompt = ""  # of the call that is shown: the next question opens at the same one
         super().__init__()
+        for variant in self.store.variants():
+            if variant.system in self._systems:
+                try:
+                    self._add_column(variant)
+                except BadInputError as error:  # a prompt or a step that the system has no more
+                    print(f"variant {variant.name} is left out: {error}", file=sys.stderr)
+        self.grid = self._without_runs()
         self.do_list(next(iter(self._systems)))
 
     def do_list(self, system: str) -> None:
         """List the questions with what is known of a system's answers, and show one."""
         self.name, self.system = system, self.study.with_settings(self._systems[system])
-        known, golds = self._cached_outcomes(), self.study.benchmark.golds
-        self.rows = [
-            {"id": key, "db": shown(one.db_id), "difficulty": shown(golds[key].difficulty)}
-            | {"question": shown(one.text, 600), "status": known.get(key, "none")}
-            for key, one in self._questions.items()
-        ]
+        outcomes, golds = self._cached_outcomes(), self.study.benchmark.golds
+        rows = []
+        for key, question in self._questions.items():
+            row = {
+                "id": key,
+                "db": shown(question.db_id),
+                "difficulty": shown(golds[key].difficulty),
+                "question": shown(question.text, 600),
+                "status": outcomes.get(key, "none"),
+            }
+            rows.append(row)
+        self.rows = rows
         models = {*model_names(self.system), *self.study.models.values(), self.study.model}
-        self.setup = {"systems": [*self._systems], "system": system} | {
-            "benchmark": self.study.benchmark.name, "models": sorted(models)}  # fmt: skip
+        self.setup = {
+            "systems": [*self._systems],
+            "system": system,
+            "benchmark": self.study.benchmark.name,
+            "models": sorted(models),
+            "draft": self.store.draft(system),
+        }
         self.do_choose(next(iter(self._questions)))
 
     def do_choose(self, key: str, *, pay: bool = False) -> None:
         """Show a question; with `pay`, make the calls that are missing."""
         question, lab = self._questions[key], self.study.lab
-        self._recorded = found = record(self.system, question, lab, pay=pay)
-        sql = found.selection.sql if found.selection else ""
+        self._recorded = recording = record(self.system, question, lab, pay=pay)
+        sql = recording.selection.sql if recording.selection else ""
         self._verdicts = {"": "none"}
-        self._judge({sql, *found.queries.values()} - {""})
-        first = next((n for n, call in enumerate(found.calls) if call.verb == "generate"), 0)
-        same = (n for n, call in enumerate(found.calls) if call.request.prompt == self._prompt)
-        gold, own = self.study.benchmark.golds[key], self._answer(sql)
-        own |= {"status": "wrong"} if found.selection and not sql else {}
+        self._judge({sql, *recording.queries.values()} - {""})
+        system_answer = self._answer(sql)
+        if recording.selection and not sql:
+            system_answer["status"] = "wrong"
+        gold = self.study.benchmark.golds[key]
         self.detail = {
-            "id": key, "db": shown(question.db_id), "difficulty": shown(gold.difficulty),
-            "question": shown(question.text, 4_000), "hint": shown(question.evidence, 4_000),
-            "gold": shown(gold.sql, 20_000), "goldResult": result(lab.run(question, gold.sql)),
-            "answer": own, "steps": self._steps(),
-            "calls": self._calls(), "found": self._found(), "pool": self._pool(),
-            "call": self._told(next(same, first)) if found.calls else None,
-        }  # fmt: skip
+            "id": key,
+            "db": shown(question.db_id),
+            "difficulty": shown(gold.difficulty),
+            "question": shown(question.text, 4_000),
+            "hint": shown(question.evidence, 4_000),
+            "gold": shown(gold.sql, 20_000),
+            "goldResult": result(lab.run(question, gold.sql)),
+            "answer": system_answer,
+            "steps": self._steps(),
+            "calls": self._calls(),
+            "found": self._found(),
+            "pool": self._pool(),
+            "call": self._shown_call(self._first_call()) if recording.calls else None,
+        }
 
     def do_call(self, key: str, n: int) -> dict[str, Any]:
         """A call with its template, the data that it shows, and its cached reply."""
         self._prompt = self._call(key, n).request.prompt
-        return self._told(n)
-
-    def _told(self, n: int) -> dict[str, Any]:
-        call = self._recorded.calls[n]
-        request, prompt = call.request, self._template(call)
-        data = [[shown(name), shown(str(value), _LONG), name in prompt.variables]
-                for name, value in call.data.items()]  # fmt: skip
-        about = {"n": n, "prompt": shown(request.prompt), "model": shown(request.model)}
-        about |= {"temperature": request.parameters.get("temperature"), "rate": call.rate}
-        return about | {"source": prompt.source, "data": data} | self._replied(call)
+        return self._shown_call(n)
 
     def do_render(self, key: str, n: int, edit: Edit) -> dict[str, Any]:
-        """The prompt as an edit makes it, its price, and that of the edit on more questions."""
-        was = self._call(key, n)
-        call = edited(was, self._template(was), edit)
-        name, calls = was.request.prompt, self._recorded.calls
-        first = min(k for k, one in enumerate(calls) if one.request.prompt == name)
-        anew = [call if one.request.prompt == name else one for one in calls[first:]]
+        """The prompt as an edit makes it, its price, and that of the edit on more questions.
+
+        A template that cannot be read is answered with its `fault` and the line of it.
+        """
+        call = self._call(key, n)
+        name, calls = call.request.prompt, self._recorded.calls
+        try:
+            changed_call = edited(call, self._template(call), edit)
+        except BadTemplateError as error:
+            return {"fault": str(error), "line": error.line}
+        changed_calls = []  # that the edit makes anew: its own, and what follows from them
+        for each in calls:
+            if each.request.prompt == name:
+                changed_calls.append(changed_call)
+            elif changed_calls:
+                changed_calls.append(each)
         count = min(COUNTS[0], len(self._questions))
-        client = self.study.lab.client
+        parts = []
+        for role, title, body in changed_call.parts:
+            parts.append([role, shown(title), shown(body, _LONG), round(len(body) * call.rate)])
         return {
-            "parts": [[role, shown(title), shown(body, _LONG), round(len(body) * was.rate)]
-                      for role, title, body in call.parts],
-            "tokens": round(len(call.text) * was.rate), "price": cost(client, [call]),
-            "count": count, "many": cost(client, anew, count),
-        }  # fmt: skip
+            "parts": parts,
+            "model": changed_call.request.model,
+            "tokens": round(len(changed_call.text) * call.rate),
+            "price": cost(self.study.lab.client, [changed_call]),
+            "count": count,
+            "many": cost(self.study.lab.client, changed_calls, count),
+        }
 
     def do_run(self, key: str, n: int, edit: Edit) -> dict[str, Any]:
-        """The reply to an edited call with its query, result and verdict, and the verdict before the edit."""
-        was, question, lab = self._call(key, n), self._recorded.question, self.study.lab
-        call, before = edited(was, self._template(was), edit), self._replied(was)
-        reply = lab.client.complete(call.request)
+        """Ask an edited call: its reply, query, result and verdict, and the verdict before."""
+        call, question, lab = self._call(key, n), self._recorded.question, self.study.lab
+        before = self._replied(call)
+        changed_call = edited(call, self._template(call), edit)
+        reply = lab.client.complete(changed_call.request)
         if reply.fault:
-            raise BadInputError(f"{call.request.model} did not answer: {reply.error}")
+            raise BadInputError(f"{changed_call.request.model} did not answer: {reply.error}")
         proposes = call.verb in {"generate", "fix"} and (before["sql"] or not before["cached"])
         sql = sql_in(reply.text) if proposes else ""
         self._judge([sql] if sql else [])
-        found = self._replied(replace(call, reply=reply), sql)
+        now = self._replied(replace(changed_call, reply=reply), sql)
+        now |= {"was": before["status"], "pairBefore": [], "differingBefore": None}
         if before["sql"] and not sql:
-            found["status"] = "wrong"
-        paid = "cached" if reply.cached else "" if reply.cost is None else f"${reply.cost:.4f}"
-        schema = lab.schema(question.db_id)
-        return found | {
-            "paid": "" if runs_here(call.request.model) else paid, "was": before["status"],
-            "pairBefore": pair(before["sql"], sql, schema) if before["sql"] and sql else [],
-        }  # fmt: skip
+            now["status"] = "wrong"
+        if before["sql"] and sql:
+            now["pairBefore"] = pair(before["sql"], sql, lab.schema(question.db_id))
+            results = lab.run_many(question, [sql, before["sql"]])
+            now["differingBefore"] = differing(*results)
+        now["paid"] = _paid(changed_call.request.model, reply)
+        return now
 
-    def do_keep(self, edits: Mapping[str, Edit]) -> None:
-        """Keep edits, by the names of their prompts, as a variant of the system."""
-        lab, system, notes = self.study.lab, self._systems[self.name], []
-        told = content_hash("variant", [self.name, str(lab.prompts), edits])[-12:]
-        folder = home() / "variants" / ".unsaved" / told
-        if lab.prompts:
-            shutil.copytree(lab.prompts, folder, dirs_exist_ok=True)
-        for prompt, edit in edits.items():
-            was = template(self.system, prompt, lab)
-            now = Prompt(edit.get("source", was.source), prompt)
-            system = system if prompt in names() else changed(system, prompt, {"prompt": now})
-            file = folder / f"{prompt}.md"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(now.source, encoding="utf-8")
-            given = {part: edit[part] for part in ("model", "temperature") if part in edit}
-            before, system = system, changed(system, prompt, given)
-            if given and before == system:
-                raise BadInputError(f"no step of {self.name} has the model of {prompt} alone")
-            notes.append(" ".join([prompt, *map(str, given.values())]))
-        self._columns.setdefault(self.name, (self._systems[self.name], None))
-        name = unused(f"v{1 + len(self._notes)}", self._columns)
-        self._columns[name], self._notes[name] = (system, folder), "; ".join(notes)
+    def do_draft(self, edits: Edits) -> None:
+        """Keep the page's edits, so that they are there after a restart of the kernel."""
+        self.store.write_draft(self.name, edits)
+        self.setup = {**self.setup, "draft": edits}  # for a page that is opened later
+
+    def do_keep(self, edits: Edits, name: str = "") -> str:
+        """Keep edits, by their prompts' names, as a variant of the system; return its name."""
+        taken = [variant.name for variant in self.store.variants()]
+        number = 1
+        while f"v{number}" in {*taken, *self._columns}:
+            number += 1
+        self._check_free(name)
+        variant = Variant(name or f"v{number}", self.name, edits)
+        variant.built(self._systems[self.name], self.study.lab)  # a fault is said before it is kept
+        self.store.keep(variant)
+        self._add_column(variant)
+        return variant.name
+
+    def do_rename(self, name: str, to: str) -> None:
+        self._check_free(to)
+        self.store.rename(name, to)
+        variant = self._kept.pop(name)
+        self._kept[to] = replace(variant, name=to)
+        self._columns = {to if n == name else n: column for n, column in self._columns.items()}
+        if self._has_runs(name):
+            runs = {to if n == name else n: run for n, run in self.found.runs.items()}
+            self._show(replace(self.found, runs=runs, prompts=self._folders()))
+        else:
+            self.grid = self._without_runs()
+
+    def do_remove(self, name: str) -> None:
+        self.store.remove(name)
+        self._kept.pop(name, None)
+        self._columns.pop(name, None)
+        if not self._kept:  # the next comparison begins with all systems again
+            self._columns = {}
+        if self._has_runs(name):
+            runs = {n: run for n, run in self.found.runs.items() if n != name}
+            self._show(replace(self.found, runs=runs))
+        else:
+            self.grid = self._without_runs()
+
+    def do_reopen(self, name: str) -> Edits:
+        """Show the variant's edits in its system's prompts, to go on from there."""
+        variant = self.store.variant(name)
+        self.store.write_draft(variant.system, variant.edits)
+        self.do_list(variant.system)
+        return variant.edits
+
+    def do_changes(self, name: str) -> list[dict[str, Any]]:
+        """The prompts that a column changes, before and after."""
+        if name not in self._kept:
+            return super().do_changes(name)
+        return sent_changes(self._changes(name))
 
     def do_compare(self, count: int = COUNTS[0], add: str = "") -> None:
-        """Run the columns on `count` questions, evenly spread. `add` is a system to add; at first all systems are."""
-        for name in [add] if add else [] if self._columns else self._systems:
-            self._columns[name] = (self._systems[name], None)
-        runs, most = {}, len(self.study.benchmark.questions)
-        few = self.study.sample(min(count, most))
+        """Run the columns on `count` questions, evenly spread; `add` a system, at first all."""
+        if add:
+            self._columns[add] = Column(self._systems[add])
+        elif not self._columns:
+            self._columns = {name: Column(system) for name, system in self._systems.items()}
+        few = self.study.sample(min(count, len(self._questions)))
+        runs = {}
         for name, (system, prompts) in self._columns.items():
             runs[name] = with_prompts(few, prompts).run(system, name)
-        self.found = found = Comparison(few, runs, self._notes)
-        more = next((n for n in (*COUNTS, most) if len(few.benchmark.questions) < n <= most), 0)
-        self.grid = found.grid() | {
-            "more": more, "price": found.price(more) if more else "",
-            "add": [name for name in self._systems if name not in self._columns],
-            "variants": len(self._notes),
-        }  # fmt: skip
+        self._show(Comparison(few, runs, self._folders()))
 
     def do_save(self, name: str) -> str:
-        """Save the variants in the workbench's home: for each a folder of prompts, and an experiment beside it."""
-        folder = home() / "variants" / name
-        if not re.fullmatch(r"\w[\w.-]*", name) or folder.exists():
-            raise BadInputError(f"{name!r} is taken or no name: give letters, digits, _ and -")
-        experiment = self.study.experiment
-        for variant, note in self._notes.items():
-            system, prompts = self._columns[variant]
-            shutil.copytree(str(prompts), folder / variant)
-            settings = {"about": f"{system.name}, {variant}: {note}", "prompts": variant}
-            settings |= {"benchmark": experiment.benchmark, "model": self.study.model}
-            settings |= {"root": str(experiment.root)} if experiment.root else {}
-            said = yaml.safe_dump(settings, sort_keys=False)
-            (folder / f"{variant}.yaml").write_text(said, encoding="utf-8")
-        return f"{folder}: {', '.join(self._notes)}, each a folder of prompts with an experiment"
+        """Save each variant in the home: a folder of prompts, and an experiment beside it."""
+        variants = {variant: self._columns[variant] for variant in self._kept}
+        notes = {variant: summary(self._changes(variant)) for variant in variants}
+        folder = write_folder(name, variants, notes, self.study)
+        return f"{folder}: {', '.join(variants)}, each a folder of prompts with an experiment"
+
+    def _check_free(self, name: str) -> None:
+        if name in self._columns or name in self._systems:
+            raise BadInputError(f"there is a column {name!r} already: give another name")
+
+    def _add_column(self, variant: Variant) -> None:
+        system = self._systems[variant.system]
+        column = variant.built(system, self.study.lab)
+        self._columns.setdefault(variant.system, Column(system))
+        self._columns[variant.name] = column
+        self._kept[variant.name] = variant
+
+    def _changes(self, name: str) -> list[dict[str, Any]]:
+        """What a variant changes in its system."""
+        system, prompts = self._columns[name]
+        before = asked_prompts(self._systems[self._kept[name].system], self.study.lab.prompts)
+        return prompt_changes(before, asked_prompts(system, prompts))
+
+    def _folders(self) -> dict[str, Any]:
+        folders = {}
+        for name, column in self._columns.items():
+            if column.prompts:
+                folders[name] = column.prompts
+        return folders
+
+    def _has_runs(self, name: str) -> bool:
+        return bool(self.grid["rows"]) and name in self.found.runs
+
+    def _without_runs(self) -> dict[str, Any]:
+        return {"rows": [], "kept": self._kept_notes()}
+
+    def _kept_notes(self) -> list[list[str]]:
+        """Name, system and changes of each variant that is kept."""
+        notes = []
+        for name, variant in self._kept.items():
+            texts = (name, variant.system, summary(self._changes(name)))
+            notes.append([shown(text) for text in texts])
+        return notes
+
+    def _show(self, comparison: Comparison) -> None:
+        self.found = comparison
+        asked, most = len(comparison.study.benchmark.questions), len(self._questions)
+        more = next((count for count in (*COUNTS, most) if asked < count <= most), 0)
+        self.grid = comparison.grid() | {
+            "more": more,
+            "price": comparison.price(more) if more else "",
+            "add": [name for name in self._systems if name not in self._columns],
+            "kept": self._kept_notes(),
+        }
 
     def _call(self, key: str, n: int) -> Call:
         if key != self._recorded.question.id or n >= len(self._recorded.calls):
             raise BadInputError("another question is shown by now")
         return self._recorded.calls[n]
 
+    def _first_call(self) -> int:
+        """The call to open: of the prompt that was shown last, or else of a generator."""
+        calls = self._recorded.calls
+        prompts = [call.request.prompt for call in calls]
+        if self._prompt in prompts:
+            return prompts.index(self._prompt)
+        verbs = [call.verb for call in calls]
+        return verbs.index("generate") if "generate" in verbs else 0
+
+    def _shown_call(self, n: int) -> dict[str, Any]:
+        call = self._recorded.calls[n]
+        prompt, variables = self._template(call), []
+        for name, value in call.data.items():
+            variables.append([shown(name), shown(str(value), _LONG), name in prompt.variables])
+        return self._replied(call) | {
+            "n": n,
+            "prompt": shown(call.request.prompt),
+            "model": shown(call.request.model),
+            "temperature": call.request.parameters.get("temperature"),
+            "rate": call.rate,
+            "source": prompt.source,
+            "data": variables,
+        }
+
     def _template(self, call: Call) -> Prompt:
         return template(self.system, call.request.prompt, self.study.lab)
 
     def _replied(self, call: Call, sql: str | None = None) -> dict[str, Any]:
         """A call's reply, the query in it with its result, and the verdict."""
-        said = call.reply
-        if sql is None:
-            sql = self._recorded.queries.get(said.key, "") if said else ""
-        return self._answer(sql) | {
-            "cached": said is not None, "reply": shown(said.text, _LONG) if said else "",
-            "replyTokens": said.output_tokens if said else 0,
-        }  # fmt: skip
+        reply = call.reply
+        if not reply:
+            return self._answer(sql or "") | {"cached": False, "reply": "", "replyTokens": 0}
+        query = self._recorded.queries.get(reply.key, "") if sql is None else sql
+        return self._answer(query) | {
+            "cached": True,
+            "reply": shown(reply.text, _LONG),
+            "replyTokens": reply.output_tokens,
+        }
 
     def _answer(self, sql: str) -> dict[str, Any]:
         """A query beside gold with its result and verdict."""
@@ -218,83 +353,113 @@ class Explorer(Grid):
         return answer(self.study.lab, question, gold, sql) | {"status": self._verdicts[sql]}
 
     def _judge(self, queries: Collection[str]) -> None:
-        pairs, lab = [(self._recorded.question.id, one) for one in queries], self.study.lab
+        lab, key = self.study.lab, self._recorded.question.id
+        pairs = [(key, sql) for sql in queries]
         verdicts = ex_verdicts(self.study.benchmark, pairs, lab.executor, lab.limits)
-        told = zip(queries, verdicts, strict=True)
-        self._verdicts |= {sql: "right" if right else "wrong" for sql, right in told}
+        for sql, right in zip(queries, verdicts, strict=True):
+            self._verdicts[sql] = "right" if right else "wrong"
 
     def _steps(self) -> list[dict[str, Any]]:
-        """The system's steps with their numbers of calls, and the price of those that are missing."""
-        found, reached = [], True
+        """The system's steps with their calls, and the price of those that are missing."""
+        steps, reached = [], True
         for verb in ("retrieve", "prune", "generate", "fix", "select"):
             calls = [call for call in self._recorded.calls if call.verb == verb]
             missing = [call for call in self._recorded.missing if call.verb == verb]
             if calls or getattr(self.system, verb):
-                price = cost(self.study.lab.client, missing) if missing else ""
-                about = {"name": verb, "calls": len(calls), "missing": len(missing)}
-                found.append(about | {"price": price, "reached": reached})
+                step = {
+                    "name": verb,
+                    "calls": len(calls),
+                    "missing": len(missing),
+                    "price": cost(self.study.lab.client, missing) if missing else "",
+                    "reached": reached,
+                }
+                steps.append(step)
             reached = reached and not missing
-        return found
+        return steps
 
     def _calls(self) -> list[list[str]]:
         """Prompt, label and status of each call."""
-        queries, same, found = self._recorded.queries, defaultdict[str, list[Call]](list), []
+        queries, by_prompt = self._recorded.queries, defaultdict[str, list[Call]](list)
         for call in self._recorded.calls:
-            same[call.request.prompt].append(call)
-        labels = {name: iter(_apart(calls)) for name, calls in same.items()}
+            by_prompt[call.request.prompt].append(call)
+        labels = {name: iter(_labels(calls)) for name, calls in by_prompt.items()}
+        rows = []
         for call in self._recorded.calls:
-            sql = queries.get(call.reply.key, "") if call.reply else ""
-            name, status = call.request.prompt, self._verdicts[sql]
-            status = "done" if call.reply and not sql else status
-            found.append([shown(name), shown(next(labels[name]), 80), status])
-        return found
+            prompt, sql = call.request.prompt, ""
+            if call.reply:
+                sql = queries.get(call.reply.key, "")
+            status = "done" if call.reply and not sql else self._verdicts[sql]
+            rows.append([shown(prompt), shown(next(labels[prompt]), 80), status])
+        return rows
 
     def _found(self) -> dict[str, Any]:
         """The values that retrieval found, and the columns that pruning kept of each table."""
-        if not self._recorded.contexts:
+        contexts = self._recorded.contexts
+        if not contexts:
             return {"values": [], "kept": []}
-        first, last = self._recorded.contexts[0], self._recorded.contexts[-1]
-        values = [shown(f"{v.table}.{v.column}: {v.value}") for v in first.values]
-        left = set(last.schema.columns())
-        tables = [[shown(t.name), [[shown(c.name), (t.name, c.name) in left] for c in t.columns]]
-                  for t in first.schema.tables]  # fmt: skip
-        return {"values": values, "kept": [] if last is first else tables}
+        values = [shown(f"{v.table}.{v.column}: {v.value}") for v in contexts[0].values]
+        tables = []
+        kept_columns = set(contexts[-1].schema.columns())
+        for table in contexts[0].schema.tables if len(contexts) > 1 else ():
+            columns = [[shown(c.name), (table.name, c.name) in kept_columns] for c in table.columns]
+            tables.append([shown(table.name), columns])
+        return {"values": values, "kept": tables}
 
     def _pool(self) -> list[dict[str, Any]]:
         """The candidates by result, the largest group first; those without a result last."""
         selection = self._recorded.selection
-        trials, chosen = (selection.trials, selection.trial) if selection else ((), None)
-        groups = group_numbers([t.execution.fingerprint if t.execution else "" for t in trials])
-        found = []
-        for group in sorted({*groups}, key=lambda group: (group < 0, group)):
-            own = [trial for trial, its in zip(trials, groups, strict=True) if its == group]
-            ran, queries = own[0].execution, dict.fromkeys(trial.candidate.sql for trial in own)
-            rows = f"{ran.row_count:,} rows" if ran and group >= 0 else "no result"
-            found.append({
-                "size": len(own), "status": self._verdicts[own[0].candidate.sql], "rows": rows,
-                "chosen": any(trial is chosen for trial in own),
-                "queries": [shown(sql or "no SQL", 4_000) for sql in queries],
-            })  # fmt: skip
-        return found
+        if not selection:
+            return []
+        fingerprints = [t.execution.fingerprint if t.execution else "" for t in selection.trials]
+        groups = defaultdict[int, list[Trial]](list)
+        for trial, number in zip(selection.trials, group_numbers(fingerprints), strict=True):
+            groups[number].append(trial)
+        pool = []
+        for number in sorted(groups, key=lambda number: (number < 0, number)):
+            trials = groups[number]
+            ran, queries = trials[0].execution, [trial.candidate.sql for trial in trials]
+            group = {
+                "size": len(trials),
+                "status": self._verdicts[queries[0]],
+                "rows": many(ran.row_count, "row") if ran and number >= 0 else "no result",
+                "chosen": any(trial is selection.trial for trial in trials),
+                "queries": [shown(sql or "no SQL", 4_000) for sql in dict.fromkeys(queries)],
+            }
+            pool.append(group)
+        return pool
 
     def _cached_outcomes(self) -> dict[str, str]:
-        """Right, lost (a right candidate was there) or wrong, of the questions whose results are cached."""
+        """Right, lost (a right candidate was there) or wrong, of the questions that are cached."""
         study, questions = self.study, self.study.benchmark.questions
-        keys = keys_of(self.system, questions, study.lab)
-        records = cached_records(study.lab.client.cache, keys)
-        solved = tuple(one for one in questions if one.id in records)
+        records = cached_records(study.lab.client.cache, keys_of(self.system, questions, study.lab))
+        solved = tuple(question for question in questions if question.id in records)
         if not solved:
             return {}
-        few = replace(study.benchmark, questions=solved)
-        _, rows = run_tables(few, records, study.lab.executor)
-        told = rows[["question_id", "correct", "oracle"]].itertuples(index=False)
-        return {key: "right" if ok else "lost" if some else "wrong" for key, ok, some in told}
+        _, rows = run_tables(
+            replace(study.benchmark, questions=solved), records, study.lab.executor
+        )
+        outcomes = {}
+        for key, correct, oracle in rows[["question_id", "correct", "oracle"]].to_numpy(object):
+            outcomes[key] = "right" if correct else "lost" if oracle else "wrong"
+        return outcomes
 
 
-def _apart(calls: Sequence[Call]) -> list[str]:
-    """A name for each call of one prompt: the first line of a text that differs in all of them, else its number."""
-    for name in calls[0].data if all(call.request.sample == 0 for call in calls[1:]) else ():
-        lines = [str(c.data.get(name)).partition("\n")[0].rpartition(": ")[2] for c in calls]
-        if len(set(lines)) == len(calls) > 1:
-            return lines
-    return [str(n) for n in range(1, len(calls) + 1)]
+def _paid(model: str, reply: Completion) -> str:
+    if runs_here(model):
+        return ""
+    if reply.cached:
+        return "cached"
+    return "" if reply.cost is None else f"${reply.cost:.4f}"
+
+
+def _labels(calls: Sequence[Call]) -> list[str]:
+    """A name for each call of one prompt: a first line that differs in all, else its number."""
+    are_samples = any(call.request.sample for call in calls[1:])
+    for name in calls[0].data if not are_samples else ():
+        texts = []
+        for call in calls:
+            first_line = str(call.data.get(name)).partition("\n")[0]
+            texts.append(first_line.rpartition(": ")[2])
+        if len(set(texts)) == len(calls) > 1:
+            return texts
+    return [str(number) for number in range(1, len(calls) + 1)]

@@ -1,7 +1,8 @@
-"""Variants side by side on the same questions: systems, runs, prompts or models, each against the first."""
+"""Variants side by side: systems, runs, prompts or models, each against the first."""
 
+import difflib
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,10 @@ import pandas as pd
 import traitlets
 
 from workbench.errors import BadInputError
-from workbench.explorer.recording import amount, cost, record
+from workbench.explorer.recording import amount, changed, cost, record
 from workbench.lab import Lab
 from workbench.llm.calls import check_model, runs_here
-from workbench.prompts import Prompt, check_folder
+from workbench.prompts import Prompt, check_folder, load, names
 from workbench.report.figures import differences
 from workbench.report.tables import ResultTable, alone
 from workbench.study.measures import notes_on
@@ -24,88 +25,128 @@ from workbench.systems.baselines import direct
 from workbench.systems.generate import Generate
 from workbench.systems.system import System, rebuilt, with_model
 from workbench.types import Execution, Question
-from workbench.widgets import Desk, pair, result, script, shown
+from workbench.widgets import Desk, differing, many, pair, result, script, shown
 
-Variant = System | Run | Prompt | Path | str
+Compared = System | Run | Prompt | Path | str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Runs on the same questions, each against the first. As the last line of a cell it shows a grid, a row a question."""
+    """Runs on the same questions, each against the first; a cell shows them as a grid."""
 
     study: Study
     runs: Mapping[str, Run]
-    notes: Mapping[str, str] = field(default_factory=dict)  # what a variant changes
+    prompts: Mapping[str, Path] = field(
+        default_factory=dict
+    )  # folders, of runs that have their own
 
     @property
     def table(self) -> ResultTable:
-        """A row for each variant: EX, the paired difference with its interval and p, calls and dollars."""
+        """A row for each variant: EX, the paired difference, calls and dollars."""
         runs, base = Runs(self.runs, self.study.stamp), next(iter(self.runs))
-        rows = runs.costs(against=base if len(runs) > 1 else "")
         if len(runs) > 1:
-            found = differences(runs.questions).set_index("system").reindex(rows.index)
-            rows.insert(8, "p", found["p_value"])
-            for place, name in enumerate(("won", "lost"), 9):
-                rows.insert(place, name, found[name].astype("Int64"))  # the base has neither
+            rows = runs.costs(against=base)
+            paired = differences(runs.questions).set_index("system").reindex(rows.index)
+            rows.insert(8, "p", paired["p_value"])
+            rows.insert(9, "won", paired["won"].astype("Int64"))  # the base has neither
+            rows.insert(10, "lost", paired["lost"].astype("Int64"))
+        else:
+            rows = runs.costs()
         note = f"Changes are those from {base} on the same questions, in points of EX."
         return rows.alone("Variants side by side", f"{note} {notes_on(self.runs)}".rstrip())
 
     @property
     def questions(self) -> ResultTable:
-        """A row for each question with each variant's verdict; disputed questions, `flips`, come first."""
-        verdicts = pd.DataFrame(
-            {n: run.questions.set_index("question_id")["correct"] for n, run in self.runs.items()}
-        ).astype(bool)
+        """A row for each question with each variant's verdict; disputed ones, `flips`, first."""
+        columns = {}
+        for name, run in self.runs.items():
+            columns[name] = run.questions.set_index("question_id")["correct"]
+        verdicts = pd.DataFrame(columns).astype(bool)
         flips = verdicts.any(axis=1) & ~verdicts.all(axis=1)
         texts = {question.id: question.text for question in self.study.benchmark.questions}
-        found = verdicts.replace({True: "right", False: "wrong"})
-        found.insert(0, "question", verdicts.index.map(texts))
-        found.insert(1, "flips", flips)
-        found = found.sort_values("flips", ascending=False, kind="stable").reset_index()
-        return alone(found, self.study.stamp, "Questions by variants")
+        rows = verdicts.replace({True: "right", False: "wrong"})
+        rows.insert(0, "question", verdicts.index.map(texts))
+        rows.insert(1, "flips", flips)
+        rows = rows.sort_values("flips", ascending=False, kind="stable").reset_index()
+        return alone(rows, self.study.stamp, "Questions by variants")
 
     def grid(self) -> dict[str, Any]:
         """The comparison as JSON for the page, without the rows that are opened."""
-        runs, paired = Runs(self.runs, self.study.stamp), pd.DataFrame(columns=["system"])
-        if len(runs) > 1:
-            paired = differences(runs.questions)
-        by = "clustered " if "clustered low" in paired else ""
-        found, heads, cells = paired.set_index("system").to_dict("index"), [], []
+        paired = pd.DataFrame(columns=["system"])
+        if len(self.runs) > 1:
+            paired = differences(Runs(self.runs, self.study.stamp).questions)
+        clustered = "clustered low" in paired
+        ends = ["clustered low", "clustered high"] if clustered else ["low", "high"]
+        rows_by_name = paired.set_index("system").to_dict("index")
+        heads, cells = [], []
         for name, run in self.runs.items():
-            head: dict[str, Any] = {"name": shown(name), "note": shown(self.notes.get(name, ""))}
-            head["ex"] = 100 * float(run.questions["correct"].mean())
-            if one := found.get(name):
-                head |= {key: one[key] for key in ("difference", "won", "lost", "p_value")}
-                head["ends"] = [one[f"{by}{end}"] for end in ("low", "high")]
+            head = self._head(name, run)
+            if row := rows_by_name.get(name):
+                head |= {key: row[key] for key in ("difference", "won", "lost", "p_value")}
+                head["ends"] = [row[end] for end in ends]
             heads.append(head)
-            answers = run.questions[["question_id", "correct", "sql"]].itertuples(index=False)
-            cells.append({key: [bool(right), shown(sql, 400)] for key, right, sql in answers})
-        rows = [
-            {"id": one.id, "question": shown(one.text, 600), "cells": [of[one.id] for of in cells]}
-            for one in self.study.benchmark.questions
-        ]
-        return {"heads": heads, "rows": rows, "by": "by database" if by else "over questions"}
+            cells.append(_cells(run))
+        rows = []
+        for question in self.study.benchmark.questions:
+            answers = [column[question.id] for column in cells]
+            text = shown(question.text, 600)
+            rows.append({"id": question.id, "question": text, "cells": answers})
+        by = "by database" if clustered else "over questions"
+        return {"heads": heads, "rows": rows, "by": by}
+
+    def _head(self, name: str, run: Run) -> dict[str, Any]:
+        """What tells a column from the others: name, changes, models, calls and price."""
+        questions = run.questions
+        calls, free = questions["calls"].mean(), all(map(runs_here, model_names(run.system)))
+        price = "free"
+        if not free:
+            dollars = questions["dollars"].mean()
+            price = amount(dollars, dollars, questions["unpriced"].sum())
+        changes = self.changes(name)
+        return {
+            "name": shown(name),
+            "note": shown(summary(changes)),
+            "changes": len(changes),
+            "models": shown(", ".join(sorted(model_names(run.system)))),
+            "cost": f"{calls:,.1f} calls, {price} a question",
+            "ex": 100 * float(questions["correct"].mean()),
+        }
+
+    def changes(self, name: str) -> list[dict[str, Any]]:
+        """The prompts in which a run differs from the first one, with model and temperature."""
+        base = next(iter(self.runs))
+        return prompt_changes(self._asked(base), self._asked(name))
+
+    def _asked(self, name: str) -> dict[str, dict[str, Any]]:
+        folder = self.prompts.get(name, self.study.lab.prompts)
+        return asked_prompts(self.runs[name].system, folder)
 
     def opened(self, key: str) -> dict[str, Any]:
         """A question's gold, and each variant's query, result and reply."""
-        (question,) = (one for one in self.study.benchmark.questions if one.id == key)
+        question = next(one for one in self.study.benchmark.questions if one.id == key)
         lab, gold = self.study.lab, self.study.benchmark.golds[key].sql
         cells = []
         for run in self.runs.values():
-            trial = run.selection(key).trial
-            reply = trial.candidate.reasoning if trial else ""
-            found = answer(lab, question, gold, trial.candidate.sql if trial else "")
-            cells.append(found | {"reply": shown(reply, 20_000)})
-        ran = result(lab.run(question, gold))
-        return {"gold": shown(gold, 20_000), "goldResult": ran, "cells": cells}
+            selection = run.selection(key)
+            cell = answer(lab, question, gold, selection.sql)
+            cell["reply"] = ""
+            if selection.trial:
+                cell["reply"] = shown(selection.trial.candidate.reasoning, 20_000)
+            cells.append(cell)
+        gold_result = result(lab.run(question, gold))
+        return {"gold": shown(gold, 20_000), "goldResult": gold_result, "cells": cells}
 
     def price(self, count: int) -> str:
         """The price of all variants on `count` questions, by what a question cost so far."""
-        more = count - len(next(iter(self.runs.values())).questions)
-        models = {model for run in self.runs.values() for model in model_names(run.system)}
+        models: set[str] = set()
+        for run in self.runs.values():
+            models |= model_names(run.system)
+        if all(map(runs_here, models)):
+            return "free"
         costs = pd.concat([run.questions[["dollars", "unpriced"]] for run in self.runs.values()])
-        one, unpriced = costs["dollars"].mean() * len(self.runs), costs["unpriced"].sum()
-        return "free" if all(map(runs_here, models)) else amount(0, more * one, unpriced)
+        more_questions = count - len(next(iter(self.runs.values())).questions)
+        dollars = more_questions * costs["dollars"].mean() * len(self.runs)
+        return amount(0, dollars, costs["unpriced"].sum())
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         page = Grid(grid=self.grid())
@@ -116,8 +157,21 @@ class Comparison:
         return self.table.to_html()
 
 
+def _cells(run: Run) -> dict[str, list[Any]]:
+    """By question: whether the answer is right, the query, and what it took."""
+    free = all(map(runs_here, model_names(run.system)))
+    cells = {}
+    for row in run.questions.to_dict("records"):
+        price = "free"
+        if not free:
+            price = amount(row["dollars"], row["dollars"], row["unpriced"])
+        took = f"{many(int(row['calls']), 'call')}, {price}"
+        cells[row["question_id"]] = [bool(row["correct"]), shown(row["sql"], 400), took]
+    return cells
+
+
 class Grid(Desk):
-    """The page of a comparison; `setup` is empty in a cell of its own, and names the systems in the explorer."""
+    """The page of a comparison; `setup` is empty but in the explorer."""
 
     _esm = script(Path(__file__).with_name("view.js"))
     setup: Any = traitlets.Dict().tag(sync=True)
@@ -127,16 +181,95 @@ class Grid(Desk):
     def do_open(self, key: str) -> dict[str, Any]:
         return self.found.opened(key)
 
+    def do_changes(self, name: str) -> list[dict[str, Any]]:
+        """The prompts that a column changes, before and after."""
+        return sent_changes(self.found.changes(name))
+
+
+def sent_changes(changes: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+    """The changes as the page gets them."""
+    return [{key: shown(text, 200_000) for key, text in change.items()} for change in changes]
+
+
+def asked_prompts(system: System, folder: Path | None) -> dict[str, dict[str, Any]]:
+    """The prompts that the steps of a system ask: source, model and temperature, by name."""
+    asked: dict[str, dict[str, Any]] = {}
+
+    def note(step: Any) -> Any:
+        if isinstance(prompt := getattr(step, "prompt", None), str | Prompt):
+            source = load(prompt, folder)
+            model, temperature = getattr(step, "model", ""), getattr(step, "temperature", None)
+            asked[source.name] = {"source": source.source, "model": model, "T": temperature}
+        return step
+
+    rebuilt(system, note)
+    for name in names(folder) if folder else ():
+        asked.setdefault(name, {"source": load(name, folder).source})
+    return asked
+
+
+def prompt_changes(
+    before: Mapping[str, Mapping[str, Any]], after: Mapping[str, Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """The prompts that differ, each with both sources and the fields that are new.
+
+    A prompt under another name stands for the one whose place in its part of the system it takes.
+    """
+    gone = [name for name in before if name not in after]
+    changes = []
+    for name, now in after.items():
+        same_verb = [one for one in gone if one.partition("/")[0] == name.partition("/")[0]]
+        if name in before:
+            was = before[name]
+        elif same_verb:
+            was = before[same_verb[0]]
+            gone.remove(same_verb[0])
+        else:
+            was = {"source": load(name).source if name in names() else ""}
+        fields = []
+        if now.get("model", "") != was.get("model", ""):
+            fields.append(str(now["model"]))
+        if now.get("T") != was.get("T"):
+            fields.append(f"T {now['T']}")
+        if fields or now["source"] != was["source"]:
+            change = {"prompt": name, "before": was["source"], "after": now["source"]}
+            changes.append(change | {"fields": ", ".join(fields)})
+    return changes
+
+
+def summary(changes: Sequence[Mapping[str, Any]]) -> str:
+    """The changes in a line, with the numbers of lines that are new and gone."""
+    if len(changes) > 3:
+        return f"{len(changes)} prompts differ"
+    texts = []
+    for change in changes:
+        text = change["prompt"].rpartition("/")[2]
+        before, after = change["before"].splitlines(), change["after"].splitlines()
+        signs = [line[0] for line in difflib.ndiff(before, after)]
+        if before != after:
+            text += f" +{signs.count('+')} −{signs.count('-')} lines"  # noqa: RUF001
+        if change["fields"]:
+            text += f", {change['fields']}"
+        texts.append(text)
+    return "; ".join(texts)
+
 
 def answer(lab: Lab, question: Question, gold: str, sql: str) -> dict[str, Any]:
-    """A query with its result and its parts beside gold's; without a query, an error as its result."""
+    """A query with its result and its parts beside gold's; without a query, an error as its result.
+
+    `differing` has what only its result has, and what only gold's has.
+    """
     ran = lab.run(question, sql) if sql else Execution("error", error="no SQL")
-    aligned = pair(gold, sql, lab.schema(question.db_id)) if sql else []
-    return {"sql": shown(sql, 20_000), "result": result(ran), "pair": aligned}
+    return {
+        "sql": shown(sql, 20_000),
+        "result": result(ran),
+        "pair": pair(gold, sql, lab.schema(question.db_id)) if sql else [],
+        "differing": differing(ran, lab.run(question, gold)),
+    }
 
 
 def compare(
-    *variants: Variant,
+    *variants: Compared,
     study: Study | None = None,
     benchmark: str = "bundled-dev",
     limit: float | None = None,
@@ -144,72 +277,81 @@ def compare(
 ) -> Comparison:
     """Run variants on the same questions, each against the first.
 
-    A variant is a system, a run, a `Prompt` from a cell, a `Path` of a folder of prompts, or a model's name. The last
-    three change the first system that is given, or else `direct`. If runs are given, all variants answer the runs'
-    questions. Without a `study`, `open_study(benchmark, **settings)` opens one. The price of new calls is printed before
-    they are made.
+    A variant is a system, a run, a `Prompt` from a cell, a `Path` of a folder of prompts, or a
+    model's name. The last three change the first system that is given, or else `direct`. If runs
+    are given, all variants answer the runs' questions. Without a `study`, `open_study(benchmark,
+    **settings)` opens one. The price of new calls is printed before they are made.
     """
     if not variants:
         raise BadInputError("nothing to compare: give systems, runs, prompts or models")
-    given = (one.system if isinstance(one, Run) else one for one in variants)
-    base = next((one for one in given if isinstance(one, System)), None)
+    base = _first_system(variants)
     if study is None:  # closed when the process ends
-        own = model_names(base) if base else {one for one in variants if isinstance(one, str)}
-        if own:
-            settings = {"model": min(own), **settings}
+        models = model_names(base) if base else {one for one in variants if isinstance(one, str)}
+        if models:
+            settings = {"model": min(models), **settings}
         study = open_study(benchmark, limit=limit, **settings)
     elif limit is not None:
         study = study.sample(limit)
-    for run in (one for one in variants if isinstance(one, Run)):
-        ids = set(run.questions["question_id"])
-        asked = tuple(one for one in study.benchmark.questions if one.id in ids)
-        study = replace(study, benchmark=replace(study.benchmark, questions=asked))
+    for variant in variants:
+        if isinstance(variant, Run):
+            study = _on_questions_of(variant, study)
     runs: dict[str, Run] = {}
-    for one in variants:
-        if isinstance(one, Run):
-            runs[unused(one.name, runs)] = one
+    folders: dict[str, Path] = {}
+    for variant in variants:
+        if isinstance(variant, Run):
+            runs[unused(variant.name, runs)] = variant
             continue
-        name, system, prompts = _made(one, base or direct(study.model), study.model)
-        name, own_study = unused(name, runs), with_prompts(study, prompts)
+        name, system, prompts = _made(variant, base or direct(study.model), study.model)
+        name, its_study = unused(name, runs), with_prompts(study, prompts)
         if not all(map(runs_here, model_names(system))):
-            print(f"{name}: {asked_anew(own_study, system)}", file=sys.stderr)
-        runs[name] = own_study.run(system, name)
-    return Comparison(study, runs)
+            print(f"{name}: {asked_anew(its_study, system)}", file=sys.stderr)
+        runs[name] = its_study.run(system, name)
+        if prompts:
+            folders[name] = prompts
+    return Comparison(study, runs, folders)
 
 
-def _made(variant: Variant, base: System, model: str) -> tuple[str, System, Path | None]:
+def _first_system(variants: Sequence[Compared]) -> System | None:
+    for variant in variants:
+        if isinstance(variant, Run):
+            return variant.system
+        if isinstance(variant, System):
+            return variant
+    return None
+
+
+def _on_questions_of(run: Run, study: Study) -> Study:
+    """The study with the questions that the run has answered."""
+    ids = set(run.questions["question_id"])
+    questions = tuple(one for one in study.benchmark.questions if one.id in ids)
+    return replace(study, benchmark=replace(study.benchmark, questions=questions))
+
+
+def _made(variant: Compared, base: System, model: str) -> tuple[str, System, Path | None]:
     """The name of a variant, its system, and its folder of prompts."""
-    own = sorted(model_names(base)) or [model]
+    models = sorted(model_names(base)) or [model]
     match variant:
         case System():
             return variant.name, variant, None
         case Prompt():
             system = changed(base, variant.name, {"prompt": variant})
             if system == base:
-                system = replace(base, generate=(Generate(variant, own[0]),))
+                system = replace(base, generate=(Generate(variant, models[0]),))
             return variant.name.rpartition("/")[2], system, None
         case Path():
             check_folder(variant.expanduser())
             return variant.name, base, variant.expanduser()
         case str() if "/" in variant:
             check_model(variant)
-            if len(own) > 1:
-                raise BadInputError(f"{base.name} asks {' and '.join(own)}: give a system for each")
-            return variant, with_model(base, own[0], variant), None
+            if len(models) > 1:
+                raise BadInputError(
+                    f"{base.name} asks {' and '.join(models)}: give a system for each"
+                )
+            return variant, with_model(base, models[0], variant), None
     raise BadInputError(
-        f"{variant!r:.60} is no variant: give a system, a run, a Prompt, a Path of a folder of prompts, or a model's"
-        " name such as openai/gpt-4o-mini"
+        f"{variant!r:.60} is no variant: give a system, a run, a Prompt, a Path of a folder of"
+        " prompts, or a model's name such as openai/gpt-4o-mini"
     )
-
-
-def changed(system: System, prompt: str, fields: Mapping[str, Any]) -> System:
-    """The system with other fields in the steps that ask this prompt."""
-
-    def change(step: Any) -> Any:
-        own = getattr(step, "prompt", None)
-        return replace(step, **fields) if prompt in (own, getattr(own, "name", None)) else step
-
-    return rebuilt(system, change)
 
 
 def with_prompts(study: Study, folder: Path | None) -> Study:
@@ -219,15 +361,21 @@ def with_prompts(study: Study, folder: Path | None) -> Study:
 
 def unused(name: str, taken: Mapping[str, object]) -> str:
     """The name, with a number if it is taken."""
-    numbered = (f"{name} {number}" for number in range(2, len(taken) + 3))
-    return name if name not in taken else next(one for one in numbered if one not in taken)
+    number, free = 2, name
+    while free in taken:
+        free, number = f"{name} {number}", number + 1
+    return free
 
 
 def asked_anew(study: Study, system: System) -> str:
-    """The number of questions that need new calls, and the price of the calls that are known so far."""
-    made = study.with_settings(system)
-    missing = [record(made, one, study.lab).missing for one in study.benchmark.questions]
-    first = [call for calls in missing for call in calls]
-    words = f"{sum(map(bool, missing)):,} of {len(missing):,} questions need new calls"
-    price = f"; the first {len(first):,} cost {cost(study.lab.client, first)}"
-    return words + price * bool(first)
+    """How many questions need new calls, and the price of the calls that are known."""
+    system = study.with_settings(system)
+    waiting, first = 0, []
+    for question in study.benchmark.questions:
+        missing = record(system, question, study.lab).missing
+        waiting += bool(missing)
+        first += missing
+    text = f"{waiting:,} of {many(len(study.benchmark.questions), 'question')} need new calls"
+    if not first:
+        return text
+    return f"{text}; the first {len(first):,} cost {cost(study.lab.client, first)}"

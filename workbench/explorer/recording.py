@@ -1,7 +1,8 @@
 """The calls that a system makes for a question, recorded from the cache; and edits of a call.
 
-The system itself runs, offline, up to the first call that is not cached. So the page shows what is sent, and costs
-nothing. An edited prompt is rendered from the data that its step was given, in which there is no gold.
+The system itself runs, offline, up to the first call that is not cached. So the page shows what is
+sent, and costs nothing. An edited prompt is rendered from the data that its step was given, in
+which there is no gold.
 """
 
 import copy
@@ -18,7 +19,7 @@ from workbench.llm.calls import runs_here
 from workbench.llm.client import Client
 from workbench.llm.money import LETTERS, Ledger, estimate
 from workbench.prompts import Prompt, load, sections
-from workbench.systems.system import System, select, stages, trials_of
+from workbench.systems.system import System, rebuilt, select, stages, trials_of
 from workbench.types import Completion, Context, Question, Request, Selection
 
 Edit = Mapping[str, Any]  # what is changed: source, model, temperature, data
@@ -40,32 +41,36 @@ class Call:
     @property
     def messages(self) -> list[tuple[str, str]]:
         """Role and text of each message."""
-        found = []
-        for one in self.request.messages:
-            said = one.get("content", "")
-            text = said if isinstance(said, str) else "".join(part["text"] for part in said)
-            found.append((str(one["role"]).capitalize(), text))
-        return found
+        messages = []
+        for message in self.request.messages:
+            text = message.get("content", "")
+            if not isinstance(text, str):
+                text = "".join(part["text"] for part in text)
+            messages.append((str(message["role"]).capitalize(), text))
+        return messages
 
     @property
     def text(self) -> str:
-        return "\n".join(f"# {role}\n{said}" for role, said in self.messages)
+        return "\n".join(f"# {role}\n{text}" for role, text in self.messages)
 
     @property
     def parts(self) -> list[tuple[str, str, str]]:
         """Role, title and text of each section of the prompt."""
-        return [(role, *section) for role, said in self.messages for section in sections(said)]
+        parts = []
+        for role, text in self.messages:
+            parts += [(role, title, body) for title, body in sections(text)]
+        return parts
 
     @property
     def rate(self) -> float:
-        """Tokens for a character of the prompt, as the provider counted them, if the call was made."""
+        """Tokens for a character of the prompt, by the provider's count if there is one."""
         counted = self.reply.input_tokens if self.reply else 0
         return counted / max(1, len(self.text)) or 1 / LETTERS
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """The calls of a system for a question, in their order, and the contexts after retrieval and each pruning step.
+    """The calls of a system for a question, and the contexts after each step that makes one.
 
     If the cache lacks calls, `calls` ends with them, and there is no selection.
     """
@@ -85,12 +90,11 @@ class Recording:
         if self.selection is None:
             replies = [c.reply for c in self.calls if c.reply and c.verb in {"generate", "fix"}]
             return {reply.key: sql_in(reply.text) for reply in replies}
-        return {
-            key: trial.candidate.sql
-            for last in self.selection.trials
-            for trial in reversed(last.history)  # a repair names the calls before it, too
-            for key in trial.candidate.call_keys
-        }
+        queries: dict[str, str] = {}
+        for last in self.selection.trials:
+            for trial in reversed(last.history):  # a repair names the calls before it, too
+                queries |= dict.fromkeys(trial.candidate.call_keys, trial.candidate.sql)
+        return queries
 
 
 def record(system: System, question: Question, lab: Lab, *, pay: bool = False) -> Recording:
@@ -107,30 +111,54 @@ def record(system: System, question: Question, lab: Lab, *, pay: bool = False) -
         for context in stages(system, question, watched):
             contexts.append(context)  # noqa: PERF402  contexts before a miss are kept
         selection = select(system, context, watched, trials_of(system, context, watched))
-    calls = []
-    for request, data in seen:
-        reply = client.cached(request)
-        # A reply that was cut off is asked for with more room, and then that reply is read.
-        longer = reply and watched.longer(request, reply)
-        again = longer and client.cached(longer)
-        told = (longer, data, again) if longer and again else (request, data, reply)
-        calls.append(Call(*told))
+    calls = [_call(request, data, watched) for request, data in seen]
     return Recording(question, tuple(calls), tuple(contexts), selection)
+
+
+def _call(request: Request, data: Mapping[str, Any], lab: Lab) -> Call:
+    """The call with its cached reply; one that was cut off gives way to the longer call."""
+    reply = lab.client.cached(request)
+    longer = lab.longer(request, reply) if reply else None
+    longer_reply = lab.client.cached(longer) if longer else None
+    if longer and longer_reply:
+        return Call(longer, data, longer_reply)
+    return Call(request, data, reply)
+
+
+def own_prompt(system: System, name: str) -> Prompt | None:
+    """The prompt of that name that a step of the system holds, as one from a cell does."""
+    for step in (*system.generate, *system.fix):
+        prompt = getattr(step, "prompt", None)
+        if isinstance(prompt, Prompt) and prompt.name == name:
+            return prompt
+    return None
 
 
 def template(system: System, name: str, lab: Lab) -> Prompt:
     """The prompt of that name: the system's own, from a cell, or a file's."""
-    asked = (getattr(step, "prompt", None) for step in (*system.generate, *system.fix))
-    own = (prompt for prompt in asked if isinstance(prompt, Prompt) and prompt.name == name)
-    return next(own, None) or load(name, lab.prompts)
+    return own_prompt(system, name) or load(name, lab.prompts)
+
+
+def changed(system: System, prompt: str, fields: Mapping[str, Any]) -> System:
+    """The system with other fields in the steps that ask this prompt."""
+
+    def change(step: Any) -> Any:
+        asked = getattr(step, "prompt", None)
+        return replace(step, **fields) if prompt in (asked, getattr(asked, "name", "")) else step
+
+    return rebuilt(system, change)
 
 
 def edited(call: Call, prompt: Prompt, edit: Edit) -> Call:
-    """The call with another source, model or temperature, or with other texts in its data."""
+    """The call with another source, model or temperature, or with other texts in its data.
+
+    Of a conversation the first messages are the template's, and its further turns stay as they are.
+    """
     request, data = call.request, {**call.data, **edit.get("data", {})}
-    if edit.keys() & {"source", "data"}:
-        made = Prompt(edit.get("source", prompt.source), prompt.name)
-        request = replace(request, messages=made.messages(**data))
+    if "source" in edit or "data" in edit:
+        turns = request.messages[len(prompt.messages(**call.data)) :]
+        other = Prompt(edit.get("source", prompt.source), prompt.name)
+        request = replace(request, messages=(*other.messages(**data), *turns))
     if "temperature" in edit:
         parameters = {**request.parameters, "temperature": edit["temperature"]}
         request = replace(request, parameters=parameters)
@@ -153,13 +181,17 @@ def cost(client: Client, calls: list[Call], times: int = 0) -> str:
     """
     if not times and all(client.cached(call.request) for call in calls):
         return "cached"
-    asked = [call for call in calls if not runs_here(call.request.model)]
-    if not asked:
+    priced = [call for call in calls if not runs_here(call.request.model)]
+    if not priced:
         return "free"
-    sums = client.preview([call.request for call in asked] if not times else ())
-    for one in asked * bool(times):
-        sums += estimate(client.cache, one.request, one.rate * len(one.text), times)
-    return amount(sums.low, sums.high, sums.unpriced)
+    if not times:
+        estimated = client.preview([call.request for call in priced])
+    else:
+        estimated = client.preview(())
+        for call in priced:
+            tokens = call.rate * len(call.text)
+            estimated += estimate(client.cache, call.request, tokens, times)
+    return amount(estimated.low, estimated.high, estimated.unpriced)
 
 
 def amount(low: float, high: float, unpriced: float = 0) -> str:
@@ -167,5 +199,5 @@ def amount(low: float, high: float, unpriced: float = 0) -> str:
     if unpriced:
         return "price unknown"
     digits = 2 if high >= 0.1 else 3 if high >= 0.01 else 4
-    ends = [f"{end:.{digits}f}" for end in (low, high)]
-    return f"${ends[1]}" if ends[0] == ends[1] else f"${ends[0]} to {ends[1]}"
+    lowest, highest = f"{low:.{digits}f}", f"{high:.{digits}f}"
+    return f"${highest}" if lowest == highest else f"${lowest} to {highest}"

@@ -1,1 +1,1 @@
-"""Why predictions are wrong: cases to label, labels, taxonomies, and agreement between annotators."""
+"""Why predictions are wrong: cases, labels, taxonomies, agreement of annotators."""

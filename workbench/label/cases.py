@@ -1,8 +1,8 @@
-"""Cases to label: the wrong answers of a run, the taxonomies that sort them, and the causes that rules suggest.
+"""Cases to label: wrong answers, taxonomies that sort them, causes that rules suggest.
 
-Three papers' taxonomies are YAML files in `taxonomies/`, and users write their own; a category lists the causes that
-suggest it. Rules compare the two queries clause by clause, and the two results. Figures draw their guesses apart from
-people's labels.
+Three papers' taxonomies are YAML files in `taxonomies/`, and users write their own; a category
+lists the causes that suggest it. Rules compare the two queries clause by clause, and the two
+results. Figures draw their guesses apart from people's labels.
 """
 
 import hashlib
@@ -10,19 +10,20 @@ import math
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
 from pydantic import StringConstraints as Constraints
 
 from workbench.benchmarks.benchmark import Flaw
 from workbench.errors import BadInputError, read_yaml
+from workbench.label.results import FAILS, Results, compare_results
 from workbench.sql.facts import comparisons, functions, parts
 from workbench.sql.reading import normal_form, normalise_text, resolved
 from workbench.study.run import Run
@@ -33,9 +34,19 @@ PUBLISHED = {file.stem: file for file in Path(__file__).with_name("taxonomies").
 
 # The causes that rules find; only a known flaw of a question has one of the last two.
 _Cause = Literal[
-    "wrong gold", "hint ignored", "missing table or join", "other column", "other literal", "aggregation", "function",
-    "DISTINCT or NULL handling", "order and limit", "vague question", "inconsistent columns",
-]  # fmt: skip
+    "other form",  # of the same answer
+    "wrong gold",
+    "hint ignored",
+    "missing table or join",
+    "other column",
+    "other literal",
+    "aggregation",
+    "function",
+    "DISTINCT or NULL handling",
+    "order and limit",
+    "vague question",
+    "inconsistent columns",
+]
 
 
 def _different(parts: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -47,7 +58,7 @@ def _different(parts: tuple[Any, ...]) -> tuple[Any, ...]:
 
 _Name = Annotated[str, Constraints(strict=True, strip_whitespace=True, pattern=r"^[^\r\n]+$")]
 # The short form of a category is its name alone.
-_LONG = BeforeValidator(lambda given: {"name": given} if isinstance(given, str) else given)
+_LONG = BeforeValidator(lambda entry: {"name": entry} if isinstance(entry, str) else entry)
 
 
 class Part(BaseModel, extra="forbid", frozen=True):
@@ -69,24 +80,26 @@ class Taxonomy(BaseModel, extra="forbid", frozen=True):
         tuple[Annotated[Category, _LONG], ...], Field(min_length=1), AfterValidator(_different)
     ]
     source: str = ""  # the figure or section of the paper
+    systems: tuple[str, ...] = ()  # whose answers the paper sorts: names of a study's methods
     cases: Literal["wrong", "no correct candidate", "selection failed"] = "wrong"  # that it sorts
     several: Annotated[bool, Field(strict=True)] = False  # whether a case may have several labels
     share: Annotated[Fraction, BeforeValidator(str), Field(gt=0, le=1)] = Fraction(1)  # to label
 
     def choices(self) -> dict[str, Part]:
-        """All names of a label, such as "Vague Question" and "Vague Question / Column", in order."""
-        found: dict[str, Part] = {}
+        """All labels, such as "Vague Question" and "Vague Question / Column", in order."""
+        choices: dict[str, Part] = {}
         for category in self.categories:
-            found[category.name] = category
-            found |= {f"{category.name} / {part.name}": part for part in category.parts}
-        return found
+            choices[category.name] = category
+            for part in category.parts:
+                choices[f"{category.name} / {part.name}"] = part
+        return choices
 
     def check(self, names: tuple[str, ...]) -> None:
         """Raise BadInputError for a label that the taxonomy does not have."""
         known = self.choices()
-        if not names or {*names} - {*known} or (len(names) > 1 and not self.several):
-            some = "one or more" if self.several else "one"
-            raise BadInputError(f"{self.name} gives a case {some} of {'; '.join(known)}: {names}")
+        if not names or set(names) - set(known) or (len(names) > 1 and not self.several):
+            number = "one or more" if self.several else "one"
+            raise BadInputError(f"{self.name} gives a case {number} of {'; '.join(known)}: {names}")
 
 
 def open_taxonomy(name: str) -> Taxonomy:
@@ -96,17 +109,17 @@ def open_taxonomy(name: str) -> Taxonomy:
         names = ", ".join(sorted(PUBLISHED))
         raise BadInputError(f"no taxonomy {name!r}; there are {names}, or give a .yaml file")
     try:
-        found = Taxonomy.model_validate(read_yaml(file))
+        taxonomy = Taxonomy.model_validate(read_yaml(file))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"
         raise BadInputError(f"{file}: {where}: {first['msg']}, not {first['input']!r}") from error
-    if PUBLISHED.get(found.name.lower().replace(" ", "-"), file) != file:
-        raise BadInputError(f"{file}: a paper's taxonomy is named {found.name}: give another name")
-    return found
+    if PUBLISHED.get(taxonomy.name.lower().replace(" ", "-"), file) != file:
+        raise BadInputError(f"{file}: {taxonomy.name} is a paper's taxonomy: give another name")
+    return taxonomy
 
 
-_KEPT_ROWS = 1_000  # of each result, so that three hundred cases fit in memory
+_KEPT_ROWS = 100  # of each result, so that a thousand cases fit in memory
 
 
 @dataclass(frozen=True)
@@ -123,6 +136,19 @@ class Case:
     schema: Schema
     agreeing: int = 1  # candidates of the question with the same result as the prediction
     candidates: int = 1
+    compared: Results | None = None  # before the results were cut
+
+    @cached_property
+    def results(self) -> Results:
+        return self.compared or compare_results(self.gold_execution, self.execution)
+
+    def cut(self) -> "Case":
+        """The case with the first rows of its results, after all of them have been compared."""
+        first = [
+            replace(execution, rows=execution.rows[:_KEPT_ROWS])
+            for execution in (self.gold_execution, self.execution)
+        ]
+        return replace(self, gold_execution=first[0], execution=first[1], compared=self.results)
 
     @cached_property
     def key(self) -> str:
@@ -130,15 +156,16 @@ class Case:
 
 
 def case_key(db_id: str, question: str, sql: str) -> str:
-    """The key of a case in the label store: the same after a rerun, under another id, and for another layout of the query."""
+    """A case's key: the same after a rerun, under another id, in another layout of SQL."""
     text = "\n".join((db_id, question, normal_form(sql)))
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:20]
 
 
 def cases(study: Study, run: Run, taxonomy: Taxonomy) -> tuple[Case, ...]:
-    """The run's wrong answers that the taxonomy sorts, or its share of them, in the benchmark's order.
+    """The run's wrong answers that the taxonomy sorts, or its share of them, in order.
 
-    The share is drawn by the questions' ids, so a rerun that changes a few answers keeps most of the sample.
+    The share is drawn by the questions' ids, so a rerun that changes a few answers keeps most of
+    the sample.
     """
     trials = run.trials
     if trials.empty:
@@ -147,116 +174,164 @@ def cases(study: Study, run: Run, taxonomy: Taxonomy) -> tuple[Case, ...]:
     if taxonomy.cases != "wrong":
         had_one = wrong["question_id"].map(run.questions.set_index("question_id")["oracle"])
         wrong = wrong[had_one.astype(bool) == (taxonomy.cases == "selection failed")]
-    ids = sorted(wrong["question_id"], key=lambda key: random.Random(f"0 {key} question").random())  # noqa: S311  a sample, no secret
+    ids = sorted(wrong["question_id"], key=_draw)
     drawn = ids[: math.ceil(len(ids) * taxonomy.share)]
     questions = {question.id: question for question in study.benchmark.questions}
     groups = dict(list(trials.groupby("question_id")["group"]))
-    found = []
+    shown_cases = []
     for row in wrong[wrong["question_id"].isin(drawn)].to_dict("records"):
         question, group = questions[row["question_id"]], groups[row["question_id"]]
-        gold, schema = study.benchmark.golds[question.id].sql, study.lab.schema(question.db_id)
+        gold = study.benchmark.golds[question.id].sql
         # The verdicts ran the queries in this form, so their results are cached.
-        ran = study.lab.run_many(question, [normalise_text(sql) for sql in (gold, row["sql"])])
-        first, second = (replace(one, rows=one.rows[:_KEPT_ROWS]) for one in ran)
-        agreeing = int((group == row["group"]).sum()) if row["group"] >= 0 else 1
-        about = (question, row["difficulty"], gold, row["sql"], row["generator"], first, second)
-        found.append(Case(*about, schema, agreeing, len(group)))
-    return tuple(found)
+        queries = [normalise_text(sql) for sql in (gold, row["sql"])]
+        gold_execution, execution = study.lab.run_many(question, queries)
+        case = Case(
+            question,
+            row["difficulty"],
+            gold,
+            row["sql"],
+            row["generator"],
+            gold_execution,
+            execution,
+            study.lab.schema(question.db_id),
+            agreeing=int((group == row["group"]).sum()) if row["group"] >= 0 else 1,
+            candidates=len(group),
+        )
+        shown_cases.append(case.cut())
+    return tuple(shown_cases)
+
+
+def _draw(question_id: str) -> float:
+    """The question's place in the sample, the same on every machine."""
+    return random.Random(f"0 {question_id} question").random()  # noqa: S311  no secret
 
 
 _COUNT = re.compile(r"COUNT\((?!DISTINCT)[^()]*\)")  # COUNT(column) mostly equals COUNT(*)
 _DISTINCT = re.compile(r"\bDISTINCT\b|\bIS (NOT )?NULL\b")
 _AGGREGATES = {"COUNT", "SUM", "AVG", "MIN", "MAX"}
-_FAILS = "the prediction does not run"
 _ERRORS: dict[str, str] = {  # messages of SQLite
     "no such column": "other column",
     "no such table": "missing table or join",
     "no such function": "function",
 }
-# Cause, kind of difference, and reason; "both": gold alone has one and the prediction alone has one.
-_SIGNS: tuple[tuple[str, str, str], ...] = (
-    ("missing table or join", "FROM", "gold reads {}, the prediction {}"),
-    ("missing table or join", "both JOIN ON", "gold joins by {}, the prediction by {}"),
-    ("other column", "SELECT", "gold returns {}, the prediction {}"),
-    ("other column", "both columns", "gold uses {}, the prediction {}"),
-    ("other literal", "WHERE", "gold requires {}, the prediction {}"),
-    ("aggregation", "operations", "gold uses {}, the prediction {}"),
-    ("aggregation", "both GROUP BY", "gold groups by {}, the prediction by {}"),
-    ("function", "functions", "gold uses {}, the prediction {}"),
-    ("DISTINCT or NULL handling", "DISTINCT", "gold has {}, the prediction {}"),
-    ("order and limit", "ORDER BY", "gold orders by {}, the prediction by {}"),
-    ("order and limit", "LIMIT", "gold has LIMIT {}, the prediction {}"),
+
+
+class _Sign(NamedTuple):
+    """A cause, the kind of fact in which the queries differ, and how that is said."""
+
+    cause: str
+    kind: str
+    says: str
+    both: bool = False  # gold alone has such a fact, and the prediction alone has one
+
+
+_SIGNS: tuple[_Sign, ...] = (
+    _Sign("missing table or join", "FROM", "gold reads {}, the prediction {}"),
+    _Sign("missing table or join", "JOIN ON", "gold joins by {}, the prediction by {}", both=True),
+    _Sign("other column", "SELECT", "gold returns {}, the prediction {}"),
+    _Sign("other column", "columns", "gold uses {}, the prediction {}", both=True),
+    _Sign("other literal", "WHERE", "gold requires {}, the prediction {}"),
+    _Sign("aggregation", "operations", "gold uses {}, the prediction {}"),
+    _Sign("aggregation", "GROUP BY", "gold groups by {}, the prediction by {}", both=True),
+    _Sign("function", "functions", "gold uses {}, the prediction {}"),
+    _Sign("DISTINCT or NULL handling", "DISTINCT", "gold has {}, the prediction {}"),
+    _Sign("order and limit", "ORDER BY", "gold orders by {}, the prediction by {}"),
+    _Sign("order and limit", "LIMIT", "gold has LIMIT {}, the prediction {}"),
 )
 
 
 def suggested(case: Case, taxonomy: Taxonomy, flaw: Flaw | None = None) -> tuple[str, str] | None:
-    """The label of the question's known flaw, or else of the likeliest cause that has one, with the reason."""
-    names = {cause: n for n, part in taxonomy.choices().items() for cause in part.suggested_by}
-    causes = [*([(flaw.kind, flaw.note)] if flaw else []), *suggest(case)]
-    return next(((names[one], f"{one}: {why}") for one, why in causes if one in names), None)
+    """The label of the question's known flaw, or else of the likeliest cause; and why."""
+    labels: dict[str, str] = {}
+    for name, part in taxonomy.choices().items():
+        labels |= dict.fromkeys(part.suggested_by, name)
+    causes: Iterable[tuple[str, str]] = suggest(case)
+    if flaw:
+        causes = chain([(flaw.kind, flaw.note)], causes)
+    for cause, why in causes:
+        if cause in labels:
+            return labels[cause], f"{cause}: {why}"
+    return None
 
 
 def suggest(case: Case) -> Iterator[tuple[str, str]]:
     """The possible causes of the wrong answer, each with a reason, the likeliest first."""
-    gold, ran, only = case.gold_execution, case.execution, _only(case)
-    for sign, cause in _ERRORS.items():
-        if sign in ran.error:
-            yield cause, f"{_FAILS}: {ran.error}"
-    null, found = ({None}.issuperset(chain(*one.rows)) for one in (gold, ran))
+    if differs := case.results.excused:
+        yield "other form", f"both results are the same but for {differs}"
+    for message, cause in _ERRORS.items():
+        if message in case.execution.error:
+            yield cause, f"{FAILS}: {case.execution.error}"
+    yield from _reasons(case)
+
+
+def _reasons(case: Case) -> Iterator[tuple[str, str]]:
+    """The causes for which gold's result and the two queries speak."""
+    gold = case.gold_execution
     if not gold.is_complete:
         yield "wrong gold", f"gold does not run: {gold.error or gold.status}"
-    elif null and not found:
+    elif _is_nothing(gold) and not _is_nothing(case.execution):
         yield "wrong gold", "gold finds nothing, and the prediction does"
-    hint, columns = lower_name(case.question.evidence), only["columns"][0]
-    for used in [*only["literals"][0], *(name.partition(".")[2] for name in columns)]:
+    only = _only(case)
+    hint = lower_name(case.question.evidence)
+    columns = [name.partition(".")[2] for name in only["columns"][0]]
+    for used in [*only["literals"][0], *columns]:
         if used and re.search(rf"(?<!\w){re.escape(lower_name(used))}(?!\w)", hint):
             yield "hint ignored", f"the hint says {used!r}, which gold alone uses"
-    for cause, name, said in _SIGNS:
-        sides = only[name.removeprefix("both ")]
-        if any(sides) and (all(sides) or not name.startswith("both")):
-            yield cause, said.format(*(", ".join(side) or "nothing" for side in sides))
+    said = []  # result columns are among the columns, and are said once
+    for sign in _SIGNS:
+        sides = only[sign.kind]
+        differs = all(sides) if sign.both else any(sides)
+        if differs and (sign.cause, sides) not in said:
+            said.append((sign.cause, sides))
+            yield sign.cause, sign.says.format(*(", ".join(side) or "nothing" for side in sides))
+
+
+def _is_nothing(execution: Execution) -> bool:
+    """Whether a result has no cell but NULL."""
+    return all(cell is None for row in execution.rows for cell in row)
+
+
+Facts = Mapping[str, set[str]]  # by clause, and by kind of fact
 
 
 def _only(case: Case) -> Mapping[str, tuple[list[str], list[str]]]:
-    """The parts that only gold has, and those that only the prediction has, by clause and by kind of fact."""
-    found: dict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
-    queries = [(sql, resolved(sql, case.schema)) for sql in (case.gold, case.predicted)]
-    for n, (sql, tree) in enumerate(queries):
-        found["functions"][n].update(functions(sql) - _AGGREGATES)
-        if not tree or not all(other for _, other in queries):
-            continue
-        found["operations"][n].update(functions(sql) & _AGGREGATES)
-        found["columns"][n].update(map(".".join, tree.columns.values()))
-        found["literals"][n].update(str(one.value) for one in comparisons(sql, case.schema))
-        for part in parts(sql, case.schema):
-            found["operations"][n].update({"GROUP"} if part.clause == "GROUP BY" else ())
-            for clause, text in part.says:
-                same = _COUNT.sub("COUNT(*)", text)
-                found["DISTINCT"][n].update({same} if _DISTINCT.search(same) else ())
-                kind = clause.replace("HAVING", "WHERE")
-                found[kind][n].update({same} if kind != "SELECT" or not part.depth else ())
-    only = {name: (sorted(a - b), sorted(b - a)) for name, (a, b) in found.items()}
-    return defaultdict(lambda: ([], []), only)
+    """The facts of gold alone, and those of the prediction alone."""
+    queries = (case.gold, case.predicted)
+    are_read = all(resolved(sql, case.schema) for sql in queries)
+    gold = _facts(case.gold, case.schema, is_read=are_read)
+    predicted = _facts(case.predicted, case.schema, is_read=are_read)
+    only: defaultdict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
+    for kind in {*gold, *predicted}:
+        ours = gold.get(kind, set())
+        theirs = predicted.get(kind, set())
+        only[kind] = (sorted(ours - theirs), sorted(theirs - ours))
+    return only
+
+
+def _facts(sql: str, schema: Schema, *, is_read: bool) -> Facts:
+    """What a query says; of one that cannot be read, or beside such a one, its functions alone."""
+    used = functions(sql)
+    facts = defaultdict[str, set[str]](set, functions=set(used - _AGGREGATES))
+    query = resolved(sql, schema)
+    if not query or not is_read:
+        return facts
+    facts["operations"] |= used & _AGGREGATES
+    facts["columns"] |= {".".join(column) for column in query.columns.values()}
+    facts["literals"] |= {str(one.value) for one in comparisons(sql, schema)}
+    for part in parts(sql, schema):
+        if part.clause == "GROUP BY":
+            facts["operations"].add("GROUP")
+        for clause, text in part.says:
+            meaning = _COUNT.sub("COUNT(*)", text)
+            if _DISTINCT.search(meaning):
+                facts["DISTINCT"].add(meaning)
+            if clause != "SELECT" or not part.depth:
+                facts["WHERE" if clause == "HAVING" else clause].add(meaning)
+    return facts
 
 
 def difference(case: Case) -> str:
     """A sentence: the difference of the results, then its two likeliest reasons."""
-    reasons = dict.fromkeys(why for _, why in suggest(case) if not why.startswith(_FAILS))
-    results = _of_results(case.gold_execution, case.execution)
-    text = ": ".join(filter(None, (results, "; ".join([*reasons][:2]))))
+    reasons = list(dict.fromkeys(why for _, why in _reasons(case)))
+    text = ": ".join(filter(None, (case.results.sentence, "; ".join(reasons[:2]))))
     return text[:1].upper() + text[1:] + "."
-
-
-def _of_results(gold: Execution, ran: Execution) -> str:
-    if not ran.is_complete:
-        return f"{_FAILS}, {ran.error or ran.status}"
-    width, high = (len(ran.columns), len(gold.columns)), (ran.row_count, gold.row_count)
-    if (width, high) == ((1, 1), (1, 1)):
-        cells = (ran.rows[0][0], gold.rows[0][0])
-        return " in place of ".join("NULL" if cell is None else str(cell)[:60] for cell in cells)
-    if not gold.is_complete:
-        return ""
-    sizes = (("column", *width), ("row", *high))
-    said = [f"{a:,} {noun}{'s' * (a != 1)} in place of {b:,}" for noun, a, b in sizes if a != b]
-    own, first = {*gold.rows}, "first " * (gold.row_count > len(gold.rows))
-    return "; ".join(said) or f"{len(own & {*ran.rows})} of {len(own)} {first}rows are shared"

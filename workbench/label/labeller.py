@@ -1,7 +1,7 @@
-"""The labelling widget: cases are sent ahead, a label is on disk at once, and a summary follows each label."""
+"""The labelling widget: cases are sent ahead, and a label is on disk at once."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,14 @@ from workbench.sql.texts import create_table_text
 from workbench.study.run import Run
 from workbench.study.study import Study
 from workbench.systems.system import prepare
-from workbench.widgets import Desk, pair, result, script, shown
+from workbench.widgets import Desk, differing, many, pair, result, script, shown
 
 
 def label(study: Study, run: Run, taxonomy: str = "CHASE-SQL", annotator: str = "me") -> "Labeller":
     """A widget in which an annotator sorts the wrong answers of a run that the taxonomy is about.
 
-    The taxonomy is a paper's or a YAML file of one's own. Labels lie in the workbench's home, under the benchmark's name.
+    The taxonomy is a paper's or a YAML file of one's own. Labels lie in the workbench's home,
+    under the benchmark's name.
     """
     kinds = open_taxonomy(taxonomy)
     labels = store.LabelStore.named(study.benchmark.name)
@@ -30,7 +31,7 @@ def label(study: Study, run: Run, taxonomy: str = "CHASE-SQL", annotator: str = 
 
 
 class Labeller(Desk):
-    """The page shows one case after another: `rows` names all of them, and `detail` has the first ones in full."""
+    """Shows one case after another: `rows` names all, `detail` has the first ones in full."""
 
     _esm = script(Path(__file__).with_name("labeller.js"))
     taxonomy: Any = traitlets.Dict().tag(sync=True)
@@ -40,9 +41,14 @@ class Labeller(Desk):
     summary: Any = traitlets.Dict().tag(sync=True)
 
     def __init__(
-        self, study: Study, run: Run, shown_cases: Sequence[Case], taxonomy: Taxonomy, labels: store.LabelStore,
+        self,
+        study: Study,
+        run: Run,
+        shown_cases: Sequence[Case],
+        taxonomy: Taxonomy,
+        labels: store.LabelStore,
         annotator: str,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.study, self.run, self.kinds, self.store = study, run, taxonomy, labels
         self.cases = {case.key: case for case in shown_cases}
         super().__init__(
@@ -50,8 +56,8 @@ class Labeller(Desk):
             rows=[{"key": key, "id": shown(case.question.id)} for key, case in self.cases.items()],
         )
         self.do_annotator(annotator)
-        left = [key for key in self.cases if key not in self.mine or not self.mine[key]["is"]]
-        self.detail = self.do_need([*left, *self.cases][:6])  # the first case, and five ahead
+        unlabelled = [key for key in self.cases if not self.mine.get(key, {}).get("is")]
+        self.detail = self.do_need([*unlabelled, *self.cases][:6])  # the first case, and five ahead
 
     def do_annotator(self, name: str) -> None:
         name = name.strip()
@@ -63,16 +69,31 @@ class Labeller(Desk):
     def do_need(self, keys: Iterable[str]) -> dict[str, Any]:
         return {key: self._detail(self._case(key)) for key in keys}
 
-    def do_save(self, key: str, categories: list[str], **given: Any) -> None:
-        """Keep a label of the annotator, or with `settle` the adjudicator's, which settles a dispute."""
+    def do_save(
+        self,
+        key: str,
+        categories: list[str],
+        note: str = "",
+        *,
+        settle: bool = False,
+        was: list[str] | None = None,
+    ) -> list[str] | None:
+        """Keep the annotator's label, or with `settle` the adjudicator's, which ends a dispute.
+
+        `was` is the label that the page knew. Another one, given in another window, is returned.
+        """
         self.kinds.check(tuple(categories))
-        self._add(key, self.kinds.name, *categories, **given)
+        elsewhere = None
+        if was is not None and not settle:
+            elsewhere = self._label_elsewhere(key, was)
+        annotator = store.ADJUDICATOR if settle else self.annotator
+        self._add(key, annotator, self.kinds.name, *categories, note=note)
+        return elsewhere
 
     def do_undo(self, *, settle: bool = False) -> dict[str, Any]:
         """Take the annotator's last label back, or the adjudicator's."""
-        taken = self.store.undo(
-            store.ADJUDICATOR if settle else self.annotator, self.kinds.name, store.GOLD
-        )
+        annotator = store.ADJUDICATOR if settle else self.annotator
+        taken = self.store.undo(annotator, self.kinds.name, store.GOLD)
         self._refresh()
         return {"key": taken.key if taken else None}
 
@@ -80,16 +101,16 @@ class Labeller(Desk):
         execution = self.study.lab.run(self._case(key).question, sql)
         if not execution.is_complete:
             raise BadInputError(f"not kept, since the query gives no result: {execution.error}")
-        self._add(key, store.GOLD, store.CORRECTED, note=sql)
-        return f"Gold is corrected; the query gives {execution.row_count:,} rows."
+        self._add(key, self.annotator, store.GOLD, store.CORRECTED, note=sql)
+        return f"Gold is corrected; the query gives {many(execution.row_count, 'row')}."
 
     def do_both_right(self, key: str) -> str:
-        self._add(key, store.GOLD, store.BOTH_RIGHT)
+        self._add(key, self.annotator, store.GOLD, store.BOTH_RIGHT)
         return "Both queries are right."
 
     def do_export(self) -> str:
         path = self.store.path.with_suffix(".csv")
-        return f"{self.store.write_csv(path)} labels in {path}"
+        return f"{many(self.store.write_csv(path), 'label')} in {path}"
 
     def do_part(self, key: str, name: str) -> dict[str, Any]:
         """A part of a case, made when it is first opened: counterexample, values or schema."""
@@ -97,88 +118,139 @@ class Labeller(Desk):
         if name == "schema":
             return {"text": shown(create_table_text(case.schema), 50_000)}
         if name == "values":
-            values = prepare(self.run.system, case.question, lab).values
-            texts = (f"{v.keyword} → {v.table}.{v.column} = {v.value}" for v in values)
-            return {"values": [shown(text, 900) for text in texts]}
+            texts = []
+            for match in prepare(self.run.system, case.question, lab).values:
+                text = f"{match.keyword} → {match.table}.{match.column} = {match.value}"
+                texts.append(shown(text, 900))
+            return {"values": texts}
         path = lab.database(case.question.db_id)
         found = counterexample(lab.executor, path, case.gold, case.predicted, case.schema)
         if not found:
             return {}
-        tables = [{"name": shown(one), **result(rows)} for one, rows in found.tables.items()]
-        return {"tables": tables, "gold": result(found.first), "predicted": result(found.second)}
+        return {
+            "tables": [{"name": shown(one), **result(rows)} for one, rows in found.tables.items()],
+            "gold": result(found.first),
+            "predicted": result(found.second),
+            "only": differing(found.first, found.second),
+        }
 
     def _case(self, key: str) -> Case:
         if key not in self.cases:
             raise BadInputError("this case is not among the cases of this cell: run the cell again")
         return self.cases[key]
 
-    def _add(self, key: str, *names: str, note: str = "", settle: bool = False) -> None:
-        annotator = store.ADJUDICATOR if settle else self.annotator
-        self.store.add([store.Label.of(self._case(key), *names, annotator=annotator, note=note)])
+    def _add(self, key: str, annotator: str, *names: str, note: str = "") -> None:
+        label = store.Label.of(self._case(key), *names, annotator=annotator, note=note)
+        self.store.add([label])
         self._refresh()
 
+    def _label_elsewhere(self, key: str, was: Sequence[str]) -> list[str] | None:
+        """The annotator's label of a case, if it is another one than the page knew."""
+        for label in self.store.labels(self.kinds.name):
+            if (label.key, label.annotator) == (key, self.annotator):
+                return [*label.categories] if {*label.categories} != {*was} else None
+        return None
+
     def _detail(self, case: Case) -> dict[str, Any]:
-        question, guess = case.question, suggested(case, self.kinds)
+        question, suggestion = case.question, suggested(case, self.kinds)
+        agree = ""
+        if case.candidates > 1:
+            agree = f"{case.agreeing} of {case.candidates} candidates agree"
         texts = {
-            "id": question.id, "db": question.db_id, "difficulty": case.difficulty,
-            "question": question.text, "hint": question.evidence,
-            "gold": case.gold, "predicted": case.predicted, "why": difference(case),
-            "agree": f"{case.agreeing} of {case.candidates} candidates agree" * (case.candidates > 1),
-        }  # fmt: skip
-        return {name: shown(text, 20_000) for name, text in texts.items()} | {
+            "id": question.id,
+            "db": question.db_id,
+            "difficulty": case.difficulty,
+            "question": question.text,
+            "hint": question.evidence,
+            "gold": case.gold,
+            "predicted": case.predicted,
+            "why": difference(case),
+            "agree": agree,
+        }
+        detail: dict[str, Any] = {name: shown(text, 20_000) for name, text in texts.items()}
+        return detail | {
             "sql": pair(case.gold, case.predicted, case.schema),
             "goldResult": result(case.gold_execution),
             "result": result(case.execution),
-            "suggestion": [guess[0], shown(guess[1])] if guess else None,
+            "only": case.results.only,
+            "suggestion": [suggestion[0], shown(suggestion[1])] if suggestion else None,
         }
 
     def _refresh(self) -> None:
         """Read what this and other programs wrote."""
-        given = [one for one in self.store.labels() if one.key in self.cases]
         known = self.kinds.choices().keys()
-        labels = [
-            one for one in given if one.taxonomy == self.kinds.name and known >= {*one.categories}
-        ]
+        labels = []
         mine: defaultdict[str, Any] = defaultdict(lambda: {"is": [], "note": "", "gold": ""})
-        for one in given:
-            if one.annotator == self.annotator and one.taxonomy == store.GOLD:
-                mine[one.key]["gold"] = one.categories[0]
-        for one in labels:
-            if one.annotator == self.annotator:
-                mine[one.key] |= {"is": [*one.categories], "note": one.note}
+        for label in self.store.labels():
+            if label.key not in self.cases:
+                continue
+            is_mine = label.annotator == self.annotator
+            if label.taxonomy == self.kinds.name and known >= {*label.categories}:
+                labels.append(label)
+                if is_mine:
+                    mine[label.key] |= {"is": [*label.categories], "note": label.note}
+            elif label.taxonomy == store.GOLD and is_mine:
+                mine[label.key]["gold"] = label.categories[0]
         self.mine, self.summary = mine, self._summary(labels)
 
     def _summary(self, labels: Sequence[store.Label]) -> dict[str, Any]:
-        """Counts; agreement and confusion grid with the other annotator who labelled most; and disputes."""
-        said: defaultdict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
-        for one in labels:
-            said[one.annotator][one.key] = one.categories
-        others = sorted(said.keys() - {self.annotator, store.ADJUDICATOR})
-        other = max(others, key=lambda who: len(said[who]), default="")
-        mine, names = said[self.annotator], [one.name for one in self.kinds.categories]
-        tops = {name: name.partition(" / ")[0] for name in self.kinds.choices()}
-        given = Counter(n for each in mine.values() for name in each for n in {name, tops[name]})
-        grid: defaultdict[str, list[str]] = defaultdict(list)
-        for key in (key for key in self.cases if key in mine and key in said[other]):
-            both = (mine[key], said[other][key])
-            down, across = (sorted({names.index(tops[name]) for name in side}) for side in both)
-            for cell in zip(down, across, strict=True) if down == across else product(down, across):
-                grid["{} {}".format(*cell)].append(key)
-        two = store.agreement(one for one in labels if one.annotator in {self.annotator, other})
-        told = [store.sentence(two)] if grid else []
+        """Counts, disputes; agreement and grid with the other annotator who labelled most."""
+        by_annotator: defaultdict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
+        for label in labels:
+            by_annotator[label.annotator][label.key] = label.categories
+        others = sorted(by_annotator.keys() - {self.annotator, store.ADJUDICATOR})
+        other = max(others, key=lambda annotator: len(by_annotator[annotator]), default="")
+        mine, theirs = by_annotator[self.annotator], by_annotator[other]
+        grid = self._grid(mine, theirs)
+        agreements = []
+        if grid:
+            two = [label for label in labels if label.annotator in {self.annotator, other}]
+            agreements.append(store.sentence(store.agreement(two)))
         if len(others) > 1:
-            told.append(f"All {1 + len(others)}: {store.sentence(store.agreement(labels))}")
-        disputed = {key for key, one in store.final(labels).items() if one is None}
+            all_of_them = store.sentence(store.agreement(labels))
+            agreements.append(f"All {1 + len(others)}: {all_of_them}")
+        final = store.final(labels)
+        disputes = []
+        for key in self.cases:
+            if key in final and final[key] is None:
+                said = {who: [*its[key]] for who, its in by_annotator.items() if key in its}
+                disputes.append({"key": key, "said": said})
         return {
             "annotators": sorted({self.annotator, *others}),
-            "counts": [[n, given[n]] for n in tops if n in names or given[n]],
+            "counts": self._counts(mine),
             "other": other,
-            "agreement": told,
-            "names": names,
+            "agreement": agreements,
+            "names": [category.name for category in self.kinds.categories],
             "grid": grid,
-            "disputes": [
-                {"key": key, "said": {who: [*own[key]] for who, own in said.items() if key in own}}
-                for key in self.cases
-                if key in disputed
-            ],
+            "disputes": disputes,
         }
+
+    def _counts(self, labels: Mapping[str, tuple[str, ...]]) -> list[list[Any]]:
+        """Each category with its number of labels, and those of its parts that have one."""
+        counts: Counter[str] = Counter()
+        for names in labels.values():
+            for name in names:
+                counts.update({name, _category(name)})
+        choices = self.kinds.choices()
+        listed = [name for name in choices if counts[name] or name == _category(name)]
+        return [[name, counts[name]] for name in listed]
+
+    def _grid(
+        self, mine: Mapping[str, tuple[str, ...]], theirs: Mapping[str, tuple[str, ...]]
+    ) -> dict[str, list[str]]:
+        """The cases of each cell of the confusion grid, by the numbers of its row and column."""
+        numbers = {category.name: n for n, category in enumerate(self.kinds.categories)}
+        grid: defaultdict[str, list[str]] = defaultdict(list)
+        for key in self.cases:
+            if key in mine and key in theirs:
+                down = sorted({numbers[_category(name)] for name in mine[key]})
+                across = sorted({numbers[_category(name)] for name in theirs[key]})
+                same = down == across
+                for i, j in zip(down, across, strict=True) if same else product(down, across):
+                    grid[f"{i} {j}"].append(key)
+        return grid
+
+
+def _category(name: str) -> str:
+    """The first level of a label such as "Vague Question / Column"."""
+    return name.partition(" / ")[0]

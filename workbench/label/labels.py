@@ -7,13 +7,14 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import orjson
 import pandas as pd
 from matplotlib.figure import Figure
 
+from workbench.benchmarks.benchmark import Flaw
 from workbench.benchmarks.benchmark import known_flaws as known_flaws  # noqa: PLC0414  exported
+from workbench.canonical import indented
 from workbench.errors import naming
-from workbench.label.cases import cases, suggested
+from workbench.label.cases import Case, Taxonomy, cases, suggested
 from workbench.label.cases import open_taxonomy as open_taxonomy  # noqa: PLC0414
 from workbench.label.labeller import label as label  # noqa: PLC0414
 from workbench.label.store import ADJUDICATOR, BOTH_RIGHT, CORRECTED, GOLD, Label, final
@@ -24,15 +25,28 @@ from workbench.study import measures
 from workbench.study.run import Run, Table
 from workbench.study.saved import Piece
 from workbench.study.study import Study
+from workbench.systems.system import System
 
-_COLUMNS = ["question_id", "db_id", "generator", "error", "detail", "automatic", "apart", "note"]
-_COLUMNS += ["system", "run", "counted"]
+_COLUMNS = [
+    "question_id",
+    "db_id",
+    "generator",
+    "error",
+    "detail",
+    "automatic",
+    "apart",
+    "note",
+    "system",
+    "run",
+    "counted",
+]
 
 
 def errors(study: Study, runs: Mapping[str, Run], taxonomy: str) -> pd.DataFrame:
     """A row for each label of the cases of each run: its `error` and `detail`, and why (`note`).
 
-    A rule's guess is `automatic`. An error that the taxonomy sets `apart` has a row, too, and no place in the figure.
+    A rule's guess is `automatic`. An error that the taxonomy sets `apart` has a row, too, and no
+    place in the figure.
     """
     kinds = open_taxonomy(taxonomy)
     by_hand = final(LabelStore.named(study.benchmark.name).labels(kinds.name))
@@ -41,21 +55,49 @@ def errors(study: Study, runs: Mapping[str, Run], taxonomy: str) -> pd.DataFrame
     rows = []
     for system, run in runs.items():
         for case in cases(study, run, kinds):
-            question, said = case.question, by_hand.get(case.key)
-            guess = None if case.key in by_hand else suggested(case, kinds, flaws.get(question.id))
-            name, note = guess or ("disputed" if case.key in by_hand else "not labelled", "")
-            for one in said.categories if said else [name]:
-                error, _, detail = one.partition(" / ")
-                about = (question.id, question.db_id, case.generator, error, detail)
-                why = (guess is not None, error in apart, said.note if said else note)
-                rows.append((*about, *why, system, run.id, "chosen"))
+            flaw = flaws.get(case.question.id)
+            for name, note, automatic in _labels(case, kinds, by_hand, flaw):
+                error, _, detail = name.partition(" / ")
+                row = {
+                    "question_id": case.question.id,
+                    "db_id": case.question.db_id,
+                    "generator": case.generator,
+                    "error": error,
+                    "detail": detail,
+                    "automatic": automatic,
+                    "apart": error in apart,
+                    "note": note,
+                    "system": system,
+                    "run": run.id,
+                    "counted": "chosen",
+                }
+                rows.append(row)
     return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+def _labels(
+    case: Case, kinds: Taxonomy, by_hand: Mapping[str, Label | None], flaw: Flaw | None
+) -> list[tuple[str, str, bool]]:
+    """The labels of a case, each with its note, and whether a rule gave it."""
+    if case.key not in by_hand:
+        guess = suggested(case, kinds, flaw)
+        return [(*guess, True)] if guess else [("not labelled", "", False)]
+    by_people = by_hand[case.key]
+    if by_people is None:
+        return [("disputed", "", False)]
+    return [(name, by_people.note, False) for name in by_people.categories]
+
+
+def systems(study: Study, taxonomy: str) -> dict[str, System]:
+    """The systems whose answers the taxonomy's paper sorts, as the study's experiment has them."""
+    made = [getattr(study, name)() for name in open_taxonomy(taxonomy).systems]
+    return {system.name: system for system in made}
 
 
 def save(
     study: Study, name: str, labels: pd.DataFrame, draw: Callable[..., Figure], **options: Any
 ) -> Piece:
-    """Draw and save the labels that are not set `apart`; the stamp says how many of them are automatic."""
+    """Draw and save the labels that are not set `apart`; the stamp counts the automatic ones."""
     drawn = labels[~labels["apart"].astype(bool)]
     stamp = f"{study.stamp.of(labels)}; {by_rule(drawn)}; {measures.flaws_from(study)}"
     if drawn.empty:
@@ -71,41 +113,53 @@ def by_rule(labels: pd.DataFrame) -> str:
 def shares(
     study: Study, labels: pd.DataFrame, kinds: "Mapping[str, pd.Series[bool]] | None" = None
 ) -> Table:
-    """Shares in percent: a row for each error, or with `kinds` a row for each system and a column for each kind."""
+    """Shares in percent: a row for each error, or with `kinds` one for each system."""
     masks, rows = kinds or {"share": pd.Series(True, labels.index)}, []
     for name, part in labels.groupby("system" if kinds else "error", sort=not kinds):
         n = len(part if kinds else labels)
-        own = {kind: 100 * mask[part.index].sum() / n for kind, mask in masks.items()}
-        about = {"run": " ".join(part["run"].unique()), "question_ids": question_ids(part)}
-        rows.append({"system": name, "n": n, **own, **about})
+        row = {"system": name, "n": n}
+        for kind, mask in masks.items():
+            row[kind] = 100 * mask[part.index].sum() / n
+        row["run"] = " ".join(part["run"].unique())
+        row["question_ids"] = question_ids(part)
+        rows.append(row)
     columns = ["system", "n", *masks, "run", "question_ids"]
     return study.table(pd.DataFrame(rows, columns=columns))
 
 
 def write_golds(study: Study) -> str:
-    """Write the benchmark's gold with the annotators' corrections beside the labels, and say what changed.
+    """Write the gold with the annotators' corrections beside the labels, and say what changed.
 
-    `workbench evaluate --gold NAME=FILE` judges by the file. A gold query that annotators correct in different ways is
-    left as it is until the adjudicator corrects it.
+    `workbench evaluate --gold NAME=FILE` judges by the file. A gold query that annotators correct
+    in different ways is left as it is until the adjudicator corrects it.
     """
     store, golds = LabelStore.named(study.benchmark.name), study.benchmark.golds
-    said: defaultdict[tuple[str, str], list[Label]] = defaultdict(list)
-    for one in store.labels(GOLD):
-        said[one.db_id, one.question].append(one)
+    verdicts: defaultdict[tuple[str, str], list[Label]] = defaultdict(list)
+    for verdict in store.labels(GOLD):
+        verdicts[verdict.db_id, verdict.question].append(verdict)
     items, corrected, both, left = [], 0, 0, []
     for question in study.benchmark.questions:
-        given = said[question.db_id, question.text]
-        given = [one for one in given if one.annotator == ADJUDICATOR] or given
-        both += any(BOTH_RIGHT in one.categories for one in given)
-        right = [one.note for one in reversed(given) if CORRECTED in one.categories]
-        queries = [*{normal_form(sql): sql for sql in right}.values()]  # in the words of the first
-        corrected += len(queries) == 1
-        left += [question.id] if len(queries) > 1 else []
-        sql = queries[0] if len(queries) == 1 else golds[question.id].sql
+        counting = _that_count(verdicts[question.db_id, question.text])
+        both += any(BOTH_RIGHT in verdict.categories for verdict in counting)
+        queries: dict[str, str] = {}  # by their normal form, in the words of the first
+        for verdict in counting:
+            if CORRECTED in verdict.categories:
+                queries.setdefault(normal_form(verdict.note), verdict.note)
+        sql = golds[question.id].sql
+        if len(queries) == 1:
+            sql = next(iter(queries.values()))
+            corrected += 1
+        elif queries:
+            left.append(question.id)
         items.append({"question_id": question.id, "db_id": question.db_id, "SQL": sql})
     file = store.path.with_suffix(".golds.json")
     with naming(file):
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(orjson.dumps(items, option=orjson.OPT_INDENT_2))
+        file.write_bytes(indented(items))
     counts = f"{corrected} gold queries corrected, {both} questions with two right answers"
     return f"{file}: {counts}; corrected in several ways and left: {', '.join(left) or 'none'}"
+
+
+def _that_count(verdicts: list[Label]) -> list[Label]:
+    """The adjudicator's verdict, or else everybody's."""
+    return [one for one in verdicts if one.annotator == ADJUDICATOR] or verdicts

@@ -7,6 +7,7 @@ section or close a fence. README.md lists the variables.
 """
 
 import re
+import traceback
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +25,14 @@ _FORBIDDEN = (nodes.Call, nodes.Include, nodes.Import, nodes.FromImport, nodes.E
 _HEADINGS = re.compile(r"^# (System|User)[ \t]*$", re.MULTILINE)
 _BREAKS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _OPENS = re.compile(r"^(?= {0,3}(?:##+(?:\s|$)|```|~~~))", re.MULTILINE)
+
+
+class BadTemplateError(BadInputError):
+    """A template that cannot be read or filled, and the `line` of its file where that shows."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
 
 
 @dataclass(frozen=True)
@@ -56,7 +65,8 @@ class Prompt:
         try:
             texts = {role: part.render(data).strip() for role, part in parts.items()}
         except (jinja2.TemplateError, TypeError) as error:
-            raise BadInputError(f"prompt {self.name}: {error}; given are {sorted(data)}") from None
+            message = f"prompt {self.name}: {error}; given are {sorted(data)}"
+            raise BadTemplateError(message, _line(error)) from None
         return tuple({"role": role, "content": text} for role, text in texts.items())
 
 
@@ -104,14 +114,15 @@ def _parsed(source: str, name: str) -> tuple[frozenset[str], dict[str, jinja2.Te
     outside = re.sub(r"(?s)\{#.*?#\}", "", before).strip()
     if outside or roles not in (["user"], ["system", "user"]):
         form = "a comment {# ... #}, # System and its message, # User and its message"
-        raise BadInputError(f"prompt {name}: expected {form}; the first two may be left out")
+        raise BadTemplateError(f"prompt {name}: expected {form}; the first two may be left out")
     try:
         trees = [_ENVIRONMENT.parse(_in_place(source, text)) for text in rest[1::2]]
         parts = [_ENVIRONMENT.from_string(tree) for tree in trees]
     except jinja2.TemplateSyntaxError as error:
-        raise BadInputError(f"prompt {name}.md:{error.lineno}: {error.message}") from None
+        message = f"prompt {name}.md:{error.lineno}: {error.message}"
+        raise BadTemplateError(message, error.lineno) from None
     if any(next(tree.find_all(_FORBIDDEN), None) for tree in trees):
-        raise BadInputError(f"prompt {name}: it cannot call, include, import or extend anything")
+        raise BadTemplateError(f"prompt {name}: it cannot call, include, import or extend anything")
     variables = frozenset[str]().union(*map(meta.find_undeclared_variables, trees))
     return variables, dict(zip(roles, parts, strict=True))
 
@@ -120,6 +131,12 @@ def _in_place(source: str, text: str) -> str:
     """A message's text below as many line breaks as in its file, so that errors name the file's lines."""
     above = source[: source.rindex(text)]
     return "\n" * above.count("\n") + text
+
+
+def _line(error: Exception) -> int | None:
+    """The line of the template that raised; Jinja names its frames so."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return next((one.lineno for one in reversed(frames) if one.filename == "<template>"), None)
 
 
 class _Safe(str):  # noqa: SLOT000  a mark

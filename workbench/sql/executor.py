@@ -1,13 +1,15 @@
 """Run SQL that a model wrote in sandboxed workers, and cache its executions.
 
-An execution is cached under the content of its database, the SQL and the limits: a gold query runs once, however
-many predictions are compared with it, and a time-out is cached with its limit. Failures that may pass (a locked
-database, a killed worker) are not cached. What the sandbox guarantees stands in `worker.py`.
+An execution is cached under the content of its database, the SQL, the limits and SQLite's version: a gold query runs
+once, however many predictions are compared with it, and a time-out is cached with its limit. Failures that may pass
+(a locked database, a killed worker) are not cached, nor are queries of the present time or of random numbers. What the sandbox guarantees stands in `worker.py`.
 """
 
 import base64
 import json
 import os
+import re
+import sqlite3
 import stat
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -29,6 +31,11 @@ T = TypeVar("T")
 
 SETTLED = 2_000_000_000  # ns; a younger file may change again without a change of its times
 DEFAULT = Limits()
+# What gives another value at another time.
+_CHANGING = re.compile(
+    r"""(?ix) ['"]now['"] | \bcurrent_(?:date|time|timestamp)\b | \brandom(?:blob)?\s*\(
+    | \b(?:date|time|datetime|julianday|unixepoch)\s*\(\s*\) | \bstrftime\s*\([^(),]*\)"""
+)
 STORED = ("status", "fingerprint", "row_count", "truncated", "seconds", "error", "columns", "rows")
 
 
@@ -73,7 +80,10 @@ class Executor:
         states = {path: file_state(path) for path in dict(jobs)}
         # Without a store, keys are used in this call only, so a path can stand for the database's content.
         contents = self.fingerprints(states) if self.store else {path: str(path) for path in states}
-        common = {path: canonical([3, contents[path], limits]) for path in states}
+        version = (
+            sqlite3.sqlite_version
+        )  # sums of reals differ in their last digit between versions
+        common = {path: canonical([4, contents[path], limits, version]) for path in states}
         todo: dict[str, Job] = {}
         keys = []
         for path, sql in jobs:
@@ -97,7 +107,7 @@ class Executor:
                 key, (path, sql) = waiting[index]
                 answer["columns"] = orjson.dumps(answer["columns"]).decode()
                 results[key] = read(answer)
-                if not answer["transient"]:
+                if not answer["transient"] and not _CHANGING.search(sql):
                     text = sql.encode("utf-8", "backslashreplace").decode()
                     row = key, contents[path], text, about, *map(answer.get, STORED)
                     new.setdefault(path, []).append(row)

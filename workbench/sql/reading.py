@@ -2,10 +2,11 @@
 
 import re
 from functools import lru_cache
+from itertools import chain, pairwise, starmap
 from typing import NamedTuple
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import TokenType, exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import traverse_scope
@@ -14,10 +15,16 @@ from sqlglot.schema import MappingSchema
 from workbench.sql.sandbox import shared
 from workbench.types import Schema, lower_name
 
+_SQLITE = sqlglot.Dialect.get_or_raise("sqlite")
 ColumnName = tuple[str, str]  # a table and its column, spelt as in the schema
 
-_LONGEST = 50_000  # characters; parsing more takes seconds
-# Other texts are refused before sqlglot, which would log warnings about many of them.
+_LONGEST = 20_000  # characters; parsing more takes seconds
+_TABLES = 64  # in a join, which is also SQLite's limit
+_WORK = (
+    1_000_000  # the depths of all nodes together, for each of which sqlglot may climb to the root
+)
+# Other texts are refused before sqlglot, which would log warnings about many of them, and so are commands in a query.
+_COMMANDS = {TokenType.ALTER, TokenType.COMMAND, TokenType.CREATE, TokenType.DROP, TokenType.SET}
 _OPENING = re.compile(r"(?is)(?:\s|\(|--[^\n]*+|/\*.*?\*/)*+(?:SELECT|WITH|VALUES)\b")
 _QUOTED = re.compile(r"""('[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\])""")
 _SPACE = re.compile(r"[ \t\n\f\r]+")  # to SQLite, other white space is part of a name
@@ -53,19 +60,43 @@ def quote(identifier: str) -> str:
 def parse(sql: str) -> exp.Expr | None:
     """The tree of one query, None for other text. The tree is cached: copy it before changing it.
 
-    The parser is a little more lenient than SQLite, and does not read everything that SQLite runs.
+    The parser is a little more lenient than SQLite, and does not read everything that SQLite runs. A query that would
+    take sqlglot seconds is not read, and nearly all of those exceed a limit of SQLite, too.
     """
     if len(sql) > _LONGEST or not _OPENING.match(sql):
         return None
     try:
-        trees = [tree for tree in sqlglot.parse(sql, read="sqlite") if tree]
+        tokens = sqlglot.tokenize(sql, read="sqlite")
+        kinds = [token.token_type for token in tokens]
+        if any(starmap(_begins_another, pairwise(kinds))):
+            return None
+        trees = _SQLITE.parser().parse(tokens, sql)
     except (SqlglotError, RecursionError):
         return None
-    queries = [tree for tree in trees if not isinstance(tree, exp.Semicolon)]
+    queries = [tree for tree in trees if tree and not isinstance(tree, exp.Semicolon)]
     if len(queries) != 1 or not isinstance(queries[0], exp.Query | exp.Values):
         return None
-    is_bare = isinstance(queries[0], exp.Select) and not queries[0].expressions
-    return None if is_bare else queries[0]
+    query = queries[0]
+    is_bare = isinstance(query, exp.Select) and not query.expressions
+    return None if is_bare or _takes_long(query) else query
+
+
+def _begins_another(before: TokenType, kind: TokenType) -> bool:
+    """Whether the second of two tokens begins a second statement, or a command where a query may stand."""
+    if before == TokenType.SEMICOLON:
+        return kind != TokenType.SEMICOLON
+    return kind in _COMMANDS and before in {TokenType.L_PAREN, TokenType.R_PAREN}
+
+
+def _takes_long(tree: exp.Expr) -> bool:
+    level, depth, work = [tree], 0, 0
+    while level:
+        depth += 1
+        work += depth * len(level)
+        if any(len(node.args.get("joins") or ()) >= _TABLES for node in level):
+            return True
+        level = list(chain.from_iterable(node.iter_expressions() for node in level))
+    return work > _WORK
 
 
 @lru_cache(maxsize=4096)  # many candidates of a question are equal

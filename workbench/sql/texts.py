@@ -36,12 +36,17 @@ def one_line(text: str, length: int = LONGEST) -> str:
 
 
 def literal(value: Value, length: int = 100) -> str:
-    """The value as an SQL literal on one line; a text or a blob is cut to `length`."""
+    """The value as an SQL literal on one line; a text or a blob is cut to `length`.
+
+    A real number has 15 digits, as SQLite's own shell prints it: further ones differ between versions of SQLite.
+    """
     if isinstance(value, str):
         return "'" + one_line(value, length).replace("'", "''") + "'"
     if isinstance(value, bytes):
         return f"x'{one_line(value.hex(), length)}'"
-    return "NULL" if value is None else repr(value)
+    if isinstance(value, float):
+        return repr(float(f"{value:.15g}"))
+    return "NULL" if value is None else str(value)
 
 
 @lru_cache(maxsize=1024)  # the fixer and both orders of a pair show the same schema

@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -30,23 +30,36 @@ def ves(study: Study, runs: Mapping[str, Run], rounds: int = 10, repeats: int = 
     With the embedded parser it counts SQLite's opcodes, which are the same on every machine, and is
     named so.
     """
-    counted = study.model.startswith("embedded/")
-    how: Any = {"by": "opcodes" if counted else "time", "runs": rounds, "repeats": repeats}
+    by: Literal["time", "opcodes"] = "time"
+    name = "VES"
+    if study.model.startswith("embedded/"):
+        by, name = "opcodes", "VES, opcodes"
     rows = []
-    for name, run in runs.items():
-        found = efficiency(study.benchmark, run.questions, study.lab.executor, **how)
+    for system, run in runs.items():
+        scores = efficiency(
+            study.benchmark,
+            run.questions,
+            study.lab.executor,
+            by=by,
+            runs=rounds,
+            repeats=repeats,
+        )
         # An interval is of values from 0 to 1; a score has no upper bound: scale by the highest.
-        top = max(1.0, found["ves"].max())
-        scaled = accuracy(found.assign(correct=found["ves"] / top))
-        row = cells("VES, opcodes" if counted else "VES", scaled)
-        rows.append({"system": name} | {key: top * bound for key, bound in row.items()})
+        top = max(1.0, scores["ves"].max())
+        shares = accuracy(scores.assign(correct=scores["ves"] / top))
+        row: dict[str, Any] = {"system": system}
+        for column, bound in cells(name, shares).items():
+            row[column] = top * bound
+        rows.append(row)
     return study.table(pd.DataFrame(rows))
 
 
 def prompt_tokens(study: Study, run: Run) -> float:
     """The mean number of tokens of the prompts that asked for a candidate."""
-    trials = [trial for one in run.selections for trial in one.trials]
-    keys = {key for trial in trials for key in trial.history[0].candidate.call_keys}
+    keys: set[str] = set()
+    for selection in run.selections:
+        for trial in selection.trials:
+            keys.update(trial.history[0].candidate.call_keys)
     query = "SELECT avg(input_tokens) FROM calls WHERE key IN"
     return study.lab.client.cache.read_keys(query, sorted(keys))[0][0] or 0.0
 
@@ -59,24 +72,26 @@ def duels(run: Run) -> pd.DataFrame:
     """
     right = run.trials.groupby("question_id")["correct"].agg(list)
     rows = []
-    for asked, made in zip(run.questions.to_dict("records"), run.selections, strict=True):
-        own = {name: asked[name] for name in ("run", "question_id", "db_id")}
-        for met in made.comparisons:
-            first, second = (right[made.question_id][n] for n in (met.first, met.second))
-            if first != second:
-                better = met.first if first else met.second
-                shown = "right" if first else "wrong"
-                rows.append(own | {"first": shown, "correct": met.winner == better})
+    questions = run.questions[["run", "question_id", "db_id"]].to_dict("records")
+    for about, selection in zip(questions, run.selections, strict=True):
+        verdicts = right.get(selection.question_id, [])
+        for duel in selection.comparisons:
+            first, second = verdicts[duel.first], verdicts[duel.second]
+            if first == second:
+                continue
+            better = duel.first if first else duel.second
+            shown = "right" if first else "wrong"
+            rows.append(about | {"first": shown, "correct": duel.winner == better})
     return pd.DataFrame(rows, columns=["run", "question_id", "db_id", "first", "correct"])
 
 
 def judged(duels: pd.DataFrame, label: str) -> dict[str, Any]:
     """Return a row: the percentage of duels that a judge decides correctly, with its interval."""
-    shares = dict.fromkeys(("accuracy", "low", "high"), math.nan)
+    row = {"system": label, "duels": len(duels)}
+    row |= {"accuracy": math.nan, "low": math.nan, "high": math.nan}
     if len(duels):
-        found = mean_interval(duels["correct"].astype(float).tolist(), duels["db_id"].tolist())
-        shares = {"accuracy": found.mean, "low": found.low, "high": found.high}
-    row = {"system": label, "duels": len(duels)} | {name: 100 * x for name, x in shares.items()}
+        share = mean_interval(duels["correct"].astype(float).tolist(), duels["db_id"].tolist())
+        row |= {"accuracy": 100 * share.mean, "low": 100 * share.low, "high": 100 * share.high}
     return row | {"run": runs_of(duels), "question_ids": question_ids(duels), "counted": "all"}
 
 
@@ -85,24 +100,33 @@ def pooled(study: Study) -> tuple[Study, Candidates]:
 
     The returned study names the files or systems in place of its model.
     """
-    found: Candidates = {}
+    pool: Candidates = {}
     if files := study.experiment.predictions:
         benchmark = open_benchmark(study.experiment.benchmark, study.experiment.root)
         read = read_predictions(benchmark, *files)
-        found, model = candidates(read), f"predictions of {read['generator'].nunique()} systems"
+        pool = candidates(read)
+        model = f"predictions of {read['generator'].nunique()} systems"
     else:
-        whole = study.chase_sql(), study.chess_ir_cg_ut(), study.chess_ir_ss_cg(), study.mac_sql()
-        plain = study.zero_shot(), study.zero_shot(think=False), study.direct()
-        runs = [study.run(system) for system in (*whole, *plain)]
+        systems = [
+            study.chase_sql(),
+            study.chess_ir_cg_ut(),
+            study.chess_ir_ss_cg(),
+            study.mac_sql(),
+            study.zero_shot(),
+            study.zero_shot(think=False),
+            study.direct(),
+        ]
+        runs = [study.run(system) for system in systems]
         for run in runs:
-            for one in run.selections:
-                if one.trial:
-                    own = replace(one.trial.candidate, generator=run.name, sample=0)
-                    found[one.question_id] = (*found.get(one.question_id, ()), own)
+            for selection in run.selections:
+                if selection.trial:
+                    answer = replace(selection.trial.candidate, generator=run.name, sample=0)
+                    others = pool.get(selection.question_id, ())
+                    pool[selection.question_id] = (*others, answer)
         models = study.stamp.of(pd.DataFrame({"run": [run.id for run in runs]})).models
         model = f"{models}, the answers of {len(runs)} systems"
     experiment = replace(study.experiment, model=model)
-    return replace(study, session=replace(study.session, experiment=experiment)), found
+    return replace(study, session=replace(study.session, experiment=experiment)), pool
 
 
 def best_first(trials: pd.DataFrame) -> pd.DataFrame:
@@ -129,22 +153,31 @@ def merged(study: Study) -> tuple[Schema, ...]:
 
     CHESS's synthetic industrial-scale schema (section 4.1.1) draws from BIRD's dev and train.
     """
-    names = filter(None, (study.experiment.benchmark, study.experiment.train))
-    folders = [open_benchmark(name, study.experiment.root).databases for name in names]
-    paths = {path.stem: path for folder in folders for path in sorted(folder.glob("*/*.sqlite"))}
-    return tuple(map(replace(study.lab, database=paths.__getitem__).schema, paths))
+    paths = {}
+    for name in filter(None, (study.experiment.benchmark, study.experiment.train)):
+        folder = open_benchmark(name, study.experiment.root).databases
+        for path in sorted(folder.glob("*/*.sqlite")):
+            paths[path.stem] = path
+    lab = replace(study.lab, database=paths.__getitem__)
+    return tuple(lab.schema(db_id) for db_id in paths)
 
 
 def notes_on(runs: Mapping[str, Run]) -> str:
     """Return sentences below a table of runs: unknown prices, and gold queries that fail."""
-    calls = {name: int(run.questions["unpriced"].sum()) for name, run in runs.items()}
-    unpriced = ", ".join(f"{n:,} of {name}" for name, n in calls.items() if n)
-    notes = [f"Calls of unknown price: {unpriced}."] if unpriced else []
-    asked = next(iter(runs.values())).questions
-    if ids := asked["question_id"][asked["gold_failed"]].tolist():
+    notes = []
+    unpriced = []
+    for name, run in runs.items():
+        if calls := int(run.questions["unpriced"].sum()):
+            unpriced.append(f"{calls:,} of {name}")
+    if unpriced:
+        notes.append(f"Calls of unknown price: {', '.join(unpriced)}.")
+    questions = next(iter(runs.values())).questions
+    failed = questions["question_id"][questions["gold_failed"]].tolist()
+    if failed:
+        more = ", ..." if len(failed) > 5 else ""
         notes.append(
-            f"The gold query of {len(ids)} of {len(asked)} questions fails ({', '.join(ids[:5])}"
-            f"{', ...' * (len(ids) > 5)}): no answer to them is right."
+            f"The gold query of {len(failed)} of {len(questions)} questions fails"
+            f" ({', '.join(failed[:5])}{more}): no answer to them is right."
         )
     return " ".join(notes)
 

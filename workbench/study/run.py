@@ -247,8 +247,8 @@ def leads(ahead: Run | pd.DataFrame, others: Mapping[str, Run | pd.DataFrame]) -
 
     >>> study = wb.open_study("bundled-dev", limit=4)
     >>> run = study.run(study.direct())
-    >>> wb.leads(run, {"itself": run})["difference"]["itself"]
-    0.0
+    >>> wb.leads(run, {"itself": run})["difference"].tolist()
+    [0.0]
     """
     rows = {}
     for name, other in others.items():

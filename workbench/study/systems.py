@@ -36,6 +36,7 @@ SYSTEMS = {
         {"model": "rest", "filtering": "filtering", "generation": "generation"},
     ),
     "mac": Named("mac_sql", "MAC-SQL"),
+    "agent": Named("agent", "looks at the database in turns"),
     "zero-shot": Named("zero_shot", "BIRD's prompt"),
     "direct": Named("direct", "our own prompt"),
 }

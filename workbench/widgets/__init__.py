@@ -4,13 +4,17 @@ A page of plain DOM shows what the traits say, and text gets there as text only.
 """
 
 import math
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import anywidget
 import traitlets
+from sqlite_utils import Database
 
-from workbench.errors import BadInputError, WorkbenchError
+from workbench.errors import BadInputError, StoreError, WorkbenchError
 from workbench.sql.facts import Part, aligned
 from workbench.terminal import visible
 from workbench.types import Execution, Schema, Value
@@ -22,15 +26,16 @@ _EXACT = 2**53  # JavaScript's numbers are exact below
 
 
 def script(view: Path) -> str:
-    """The module of a widget: the shared helpers, then its own `view.js`, which exports `render`."""
+    """The module of a widget: the shared helpers, then its own script with `render`."""
     return _HELPERS + view.read_text(encoding="utf-8")
 
 
 class Desk(anywidget.AnyWidget):
-    """A widget whose page asks by messages `{"do": NAME, ...}`, which the method `do_NAME` answers with JSON.
+    """A widget whose page asks `{"do": NAME, ...}`, which `do_NAME` answers with JSON.
 
-    A message has a number, `ref`, under which the answer goes back. An exception is an answer, too, since nothing else
-    would show it: the page says it, and takes back what it had shown ahead.
+    A message has a number, `ref`, under which the answer goes back. An exception is an answer,
+    too, since nothing else would show it: the page says it, and takes back what it had shown
+    ahead.
     """
 
     _css = (_HERE / "look.css").read_text(encoding="utf-8")
@@ -43,16 +48,17 @@ class Desk(anywidget.AnyWidget):
 
     def answer(self, message: dict[str, Any]) -> dict[str, Any]:
         """The answer to a message of the page."""
-        given = dict(message)
-        ref, name = given.pop("ref", 0), given.pop("do", "")
+        arguments = dict(message)
+        ref, name = arguments.pop("ref", 0), arguments.pop("do", "")
         try:
             act = getattr(self, f"do_{name}", None)
             if act is None:
                 raise BadInputError(f"no action {name!r}")
-            return {"ref": ref, "answer": act(**given)}
+            return {"ref": ref, "answer": act(**arguments)}
+        except WorkbenchError as error:
+            return {"ref": ref, "error": str(error)}
         except Exception as error:  # noqa: BLE001  the page shows it
-            name = "" if isinstance(error, WorkbenchError) else f"{type(error).__name__}: "
-            return {"ref": ref, "error": f"{name}{error}"}
+            return {"ref": ref, "error": f"{type(error).__name__}: {error}"}
 
 
 def shown(text: str, longest: int = 300) -> str:
@@ -62,11 +68,20 @@ def shown(text: str, longest: int = 300) -> str:
 
 
 def value(cell: Value) -> int | float | str | None:
+    """A cell as JSON; a number that JavaScript cannot hold is a text."""
     if isinstance(cell, bytes):
-        return f"x'{cell[:20].hex()}'" + (f"… ({len(cell):,} bytes)" if cell[20:] else "")
-    if isinstance(cell, int | float) and not (math.isfinite(cell) and abs(cell) < _EXACT):
-        return str(cell)
-    return shown(cell) if isinstance(cell, str) else cell
+        rest = f"… ({len(cell):,} bytes)" if len(cell) > 20 else ""
+        return f"x'{cell[:20].hex()}'{rest}"
+    if isinstance(cell, str):
+        return shown(cell)
+    if cell is None or (math.isfinite(cell) and abs(cell) < _EXACT):
+        return cell
+    return str(cell)
+
+
+def many(count: int, noun: str) -> str:
+    """A number with its noun: "1 row", "1,000 rows"."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def result(execution: Execution) -> dict[str, Any]:
@@ -74,19 +89,82 @@ def result(execution: Execution) -> dict[str, Any]:
     if not execution.is_complete:
         error = shown(execution.error or execution.status)
         return {"columns": [], "rows": [], "total": 0, "error": error}
-    rows = [[value(cell) for cell in row] for row in execution.rows[:ROWS]]
+    rows = [list(map(value, row)) for row in execution.rows[:ROWS]]
     total = max(execution.row_count, len(execution.rows))
-    return {"columns": [shown(name) for name in execution.columns], "rows": rows, "total": total}
+    return {"columns": list(map(shown, execution.columns)), "rows": rows, "total": total}
+
+
+def differing(one: Execution, other: Execution) -> list[dict[str, list[bool]]]:
+    """What only the first result has, and what only the second has: its columns, and the rows sent.
+
+    All rows of both decide, however few are sent. A row is looked for as it is, and by the columns
+    that both results have. Of a query that failed nothing is compared.
+    """
+    if not (one.is_complete and other.is_complete):
+        return [{"columns": [], "rows": []}] * 2
+    shared = shared_columns(one, other)
+    return [_only(one, other, shared), _only(other, one, {to: at for at, to in shared.items()})]
+
+
+def _only(one: Execution, other: Execution, shared: Mapping[int, int]) -> dict[str, list[bool]]:
+    whole_rows = set(other.rows)
+    shared_parts = {tuple(row[at] for at in shared.values()) for row in other.rows}
+    rows = []
+    for row in one.rows[:ROWS]:
+        part = tuple(row[at] for at in shared)
+        is_there = row in whole_rows or (bool(shared) and part in shared_parts)
+        rows.append(not is_there)
+    return {"columns": [at not in shared for at in range(len(one.columns))], "rows": rows}
+
+
+def shared_columns(one: Execution, other: Execution) -> dict[int, int]:
+    """The columns that both results have: of the same values, or else the same name."""
+    values, other_values = _values(one), _values(other)
+    names = [name.lower() for name in one.columns]
+    other_names = [name.lower() for name in other.columns]
+    rules: tuple[Callable[[int, int], bool], ...] = (
+        lambda at, to: values[at] == other_values[to] and names[at] == other_names[to],
+        lambda at, to: values[at] == other_values[to],
+        lambda at, to: names[at] == other_names[to],
+    )
+    shared: dict[int, int] = {}
+    for fits in rules:
+        for at in range(len(names)):
+            free = [to for to in range(len(other_names)) if to not in shared.values()]
+            matching = [to for to in free if at not in shared and fits(at, to)]
+            if matching:
+                shared[at] = at if at in matching else matching[0]
+    return shared
+
+
+def _values(execution: Execution) -> list[frozenset[Value]]:
+    """The values of each column."""
+    if not execution.rows:
+        return [frozenset()] * len(execution.columns)
+    return [frozenset(column) for column in zip(*execution.rows, strict=True)]
 
 
 def pair(gold: str, predicted: str, schema: Schema) -> list[dict[str, Any]]:
     """Two queries part by part, for `sqlPair`; [] if one cannot be read."""
+    rows = []
+    for one, other, same in aligned(gold, predicted, schema):
+        rows.append({"gold": _line(one), "predicted": _line(other), "same": same})
+    return rows
 
-    def line(part: Part) -> dict[str, Any]:
-        text = shown(part.text, 4_000)
-        return {"clause": part.clause, "depth": part.depth, "indent": part.indent, "text": text}
 
-    return [
-        {"gold": one and line(one), "predicted": other and line(other), "same": same}
-        for one, other, same in aligned(gold, predicted, schema)
-    ]
+def _line(part: Part | None) -> dict[str, Any] | None:
+    if part is None:
+        return None
+    text = shown(part.text, 4_000)
+    return {"clause": part.clause, "depth": part.depth, "indent": part.indent, "text": text}
+
+
+@contextmanager
+def desk_file(path: Path, what: str) -> Iterator[Database]:
+    """An SQLite file in which people's work is kept; several programs may write at once."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(path)) as connection:
+            yield Database(connection)
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(f"{what} {path}: {error}; nothing was written") from error

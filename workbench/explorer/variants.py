@@ -1,0 +1,165 @@
+"""Variants of systems: edits of their prompts under a name, kept until they are removed."""
+
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import orjson
+import yaml
+from sqlite_utils import Database
+
+from workbench.canonical import content_hash
+from workbench.errors import BadInputError
+from workbench.explorer.recording import Edit, changed, own_prompt
+from workbench.lab import Lab
+from workbench.prompts import Prompt
+from workbench.store import home
+from workbench.study.study import Study
+from workbench.systems.system import System
+from workbench.widgets import desk_file
+
+Edits = Mapping[str, Edit]  # by the prompt's name
+_NAME = r"\w[\w .-]{0,59}"
+
+
+class Column(NamedTuple):
+    """What a column runs: a system, with a folder of prompts in place of its own."""
+
+    system: System
+    prompts: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Edits of the prompts of the system of that name."""
+
+    name: str
+    system: str
+    edits: Edits
+
+    def built(self, system: System, lab: Lab) -> Column:
+        """The system with the edits. Its prompts are written to a folder that their texts name."""
+        key = content_hash("variant", [self.system, str(lab.prompts), self.edits])[-12:]
+        folder = home() / "variants" / ".prompts" / key
+        folder.mkdir(parents=True, exist_ok=True)
+        if lab.prompts:
+            shutil.copytree(lab.prompts, folder, dirs_exist_ok=True)
+        for name, edit in self.edits.items():
+            if "source" in edit:
+                prompt = Prompt(edit["source"], name)
+                file = folder / f"{name}.md"
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(prompt.source, encoding="utf-8")
+                if own_prompt(system, name):
+                    system = changed(system, name, {"prompt": prompt})
+            fields = {part: edit[part] for part in ("model", "temperature") if part in edit}
+            if fields:
+                other = changed(system, name, fields)
+                if other == system:
+                    raise BadInputError(f"no step of {self.system} has the model of {name} alone")
+                system = other
+        return Column(system, folder)
+
+
+@dataclass(frozen=True, slots=True)
+class VariantStore:
+    """The variants on a benchmark and each system's last edits, in an SQLite file of the home."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, benchmark: str) -> Self:
+        return cls(home() / "variants" / f"{benchmark}.sqlite")
+
+    def variants(self) -> list[Variant]:
+        """All variants, in the order in which they were kept."""
+        if not self.path.exists():
+            return []
+        with self._database() as database:
+            rows = [*database.query("SELECT name, system, edits FROM variants ORDER BY rowid")]
+        return [Variant(r["name"], r["system"], orjson.loads(r["edits"])) for r in rows]
+
+    def variant(self, name: str) -> Variant:
+        for variant in self.variants():
+            if variant.name == name:
+                return variant
+        raise BadInputError(f"there is no variant {name!r}: it was removed or renamed elsewhere")
+
+    def keep(self, variant: Variant) -> None:
+        row = {
+            "name": self._free(variant.name),
+            "system": variant.system,
+            "edits": _json(variant.edits),
+        }
+        with self._database() as database:
+            database.table("variants").insert(row)
+
+    def rename(self, before: str, name: str) -> None:
+        self.variant(before)
+        with self._database() as database, database.conn:
+            update = "UPDATE variants SET name = ? WHERE name = ?"
+            database.execute(update, [self._free(name), before])
+
+    def remove(self, name: str) -> None:
+        with self._database() as database, database.conn:
+            database.execute("DELETE FROM variants WHERE name = ?", [name])
+
+    def draft(self, system: str) -> Edits:
+        """The edits of a system that were last on the page."""
+        if not self.path.exists():
+            return {}
+        with self._database() as database:
+            rows = [*database.query("SELECT edits FROM drafts WHERE system = ?", [system])]
+        return dict(orjson.loads(rows[0]["edits"])) if rows else {}
+
+    def write_draft(self, system: str, edits: Edits) -> None:
+        with self._database() as database:
+            row = {"system": system, "edits": _json(edits)}
+            database.table("drafts").insert(row, replace=True)
+
+    def _free(self, name: str) -> str:
+        """The name, or an error where it is taken or none."""
+        if not re.fullmatch(_NAME, name):
+            raise BadInputError(f"{name!r} is no name: give letters, digits, spaces, _, - and .")
+        if any(variant.name == name for variant in self.variants()):
+            raise BadInputError(f"there is a variant {name!r} already: give another name")
+        return name
+
+    @contextmanager
+    def _database(self) -> Iterator[Database]:
+        with desk_file(self.path, "variants") as database:
+            variants = {"name": str, "system": str, "edits": str}
+            database.table("variants").create(variants, pk="name", if_not_exists=True)
+            drafts = {"system": str, "edits": str}
+            database.table("drafts").create(drafts, pk="system", if_not_exists=True)
+            yield database
+
+
+def _json(edits: Edits) -> str:
+    return orjson.dumps(edits).decode()
+
+
+def write_folder(
+    name: str, variants: Mapping[str, Column], notes: Mapping[str, str], study: Study
+) -> Path:
+    """Write a folder in the home with each variant's prompts and an experiment for them."""
+    folder = home() / "variants" / name
+    if not re.fullmatch(_NAME, name) or folder.exists():
+        raise BadInputError(f"{name!r} is taken or no name: give letters, digits, _ and -")
+    for variant, (system, prompts) in variants.items():
+        shutil.copytree(str(prompts), folder / variant)
+        settings: dict[str, Any] = {
+            "about": f"{system.name}, {variant}: {notes[variant]}",
+            "prompts": variant,
+            "benchmark": study.experiment.benchmark,
+            "model": study.model,
+        }
+        if study.experiment.root:
+            settings["root"] = str(study.experiment.root)
+        text = yaml.safe_dump(settings, sort_keys=False)
+        (folder / f"{variant}.yaml").write_text(text, encoding="utf-8")
+    return folder

@@ -1,0 +1,106 @@
+"""How the result of a prediction differs from that of gold, decided over all rows of both."""
+
+from collections.abc import Iterator
+from decimal import ROUND_HALF_UP, Context, Decimal
+from itertools import islice, product
+from typing import Any, NamedTuple
+
+from workbench.types import Execution, Row, Value
+from workbench.widgets import differing, many
+
+FAILS = "the prediction does not run"
+_MOST_PLACES = 100  # ways to match columns of equal values that are tried
+
+
+class Results(NamedTuple):
+    """A sentence about two results, what only one of them has, and whether they say the same."""
+
+    sentence: str
+    only: list[dict[str, list[bool]]]  # columns and first rows of gold alone, and of the prediction
+    excused: str  # what differs though both say the same; "" if more than that does
+
+
+def compare_results(gold: Execution, ran: Execution) -> Results:
+    return Results(_sentence(gold, ran), differing(gold, ran), excused(gold, ran))
+
+
+def _sentence(gold: Execution, ran: Execution) -> str:
+    if not ran.is_complete:
+        return f"{FAILS}, {ran.error or ran.status}"
+    width, gold_width = len(ran.columns), len(gold.columns)
+    if (width, gold_width, ran.row_count, gold.row_count) == (1, 1, 1, 1):
+        return f"{_cell(ran.rows[0][0])} in place of {_cell(gold.rows[0][0])}"
+    if not gold.is_complete:
+        return ""
+    sizes = []
+    if width != gold_width:
+        sizes.append(f"{many(width, 'column')} in place of {gold_width:,}")
+    if ran.row_count != gold.row_count:
+        sizes.append(f"{many(ran.row_count, 'row')} in place of {gold.row_count:,}")
+    if sizes:
+        return "; ".join(sizes)
+    gold_rows = set(gold.rows)
+    return f"{len(gold_rows & set(ran.rows))} of {len(gold_rows)} rows are shared"
+
+
+def _cell(cell: Value) -> str:
+    return "NULL" if cell is None else str(cell)[:60]
+
+
+def excused(gold: Execution, ran: Execution) -> str:
+    """What alone differs of order and number of columns, duplicates and rounding; "" if more does.
+
+    Numbers are rounded to two decimals, those below one to two digits.
+    """
+    if not (gold.rows and ran.rows and gold.is_complete and ran.is_complete):
+        return ""
+    narrow, wide = sorted((gold, ran), key=lambda execution: len(execution.columns))
+    places = _places(_rounded(narrow.rows), _rounded(wide.rows))
+    if places is None:
+        return ""
+    differs = []
+    if len(narrow.columns) != len(wide.columns):
+        differs.append("the number of columns")
+    if list(places) != sorted(places):
+        differs.append("the order of columns")
+    if narrow.row_count != wide.row_count:
+        differs.append("duplicates")
+    if set(narrow.rows) != set(_picked(wide.rows, places)):
+        differs.append("rounding")
+    return " and ".join(differs)
+
+
+def _places(narrow: list[Row], wide: list[Row]) -> tuple[int, ...] | None:
+    """The columns of the wider rows that hold the narrower ones."""
+    wide_columns = [set(column) for column in zip(*wide, strict=True)]
+    options = []
+    for column in zip(*narrow, strict=True):
+        values = set(column)
+        options.append([at for at, theirs in enumerate(wide_columns) if theirs == values])
+    rows = set(narrow)
+    for places in islice(product(*options), _MOST_PLACES):
+        if len({*places}) == len(places) and set(_picked(wide, places)) == rows:
+            return places
+    return None
+
+
+def _picked(rows: Any, places: tuple[int, ...]) -> Iterator[Row]:
+    return (tuple(row[at] for at in places) for row in rows)
+
+
+def _rounded(rows: tuple[Row, ...]) -> list[Row]:
+    return [tuple(map(_round, row)) for row in rows]
+
+
+def _round(cell: Value) -> Value:
+    """The number as SQLite's ROUND has it, which rounds a half away from zero."""
+    if not isinstance(cell, float) or not abs(cell) < 1e15:  # also infinite ones
+        return cell
+    number = Decimal(repr(cell))
+    return float(
+        _TWO_DIGITS.plus(number) if abs(cell) < 1 else number.quantize(_CENT, ROUND_HALF_UP)
+    )
+
+
+_CENT = Decimal("0.01")
+_TWO_DIGITS = Context(prec=2, rounding=ROUND_HALF_UP)
