@@ -45,6 +45,21 @@ def test_a_claim_is_printed_only_where_a_language_model_answered(page):
     assert "parser" not in judged
 
 
+def test_the_contents_lead_to_each_piece_and_a_piece_to_its_notebook(page, tmp_path):
+    (tmp_path / "figures" / "mine").mkdir(parents=True)
+    cell = 'saved = study.save(\\"chase_table_1\\", table)'
+    (tmp_path / "figures" / "mine" / "chase_sql-a.ipynb").write_text(cell)
+    text = page(chase_table_1=record(), mac_table_3=record())
+    assert "- CHASE-SQL: [Table 1](#mine-chase_table_1)\n- MAC-SQL: [Table 3]" in text
+    assert text.count('<a id="mine-chase_table_1"></a>') == 1
+    assert text.count("[notebook](mine/chase_sql-a.ipynb)") == 1
+
+
+def test_a_claim_that_is_not_decided_says_so(page):
+    claims = [{"text": "a is better", "verdict": "not decided", "detail": "+1.0 (-1.0 to +3.0)"}]
+    assert "- **is not decided here**: a is better" in page(chase_table_1=record(claims=claims))
+
+
 def test_figures_are_pictures_and_long_lists_are_links(page):
     long = record(table=TABLE + "| x | 1 |\n" * 40)
     text = page(chess_figure_4=record(kind="figure", table=""), chess_table_2=long)

@@ -106,10 +106,13 @@ def _error_labels(rows: pd.DataFrame) -> list[str]:
     """Return the label of each row's error, with who gave it and why; "" where there is none."""
     if "error" not in rows:
         return [""] * len(rows)
-    detail = rows["detail"].map(lambda part: f": {part}" if part else "")
-    who = rows["automatic"].map({True: "by a rule", False: "by a person"})
-    note = rows["note"].map(lambda why: f". {why}" if why else "")
-    return (rows["error"] + detail + " (" + who + ")" + note).tolist()
+    labels = []
+    columns = rows[["error", "detail", "automatic", "note"]]
+    for error, detail, automatic, note in columns.itertuples(index=False):
+        name = f"{error}: {detail}" if detail else error
+        who = "by a rule" if automatic else "by a person"
+        labels.append(f"{name} ({who}). {note}".removesuffix(". "))
+    return labels
 
 
 class Table(pd.DataFrame):
@@ -276,9 +279,10 @@ class _Right(NamedTuple):
 
 def _rights(part: Run | pd.DataFrame) -> dict[str, _Right]:
     frame = part.questions if isinstance(part, Run) else part
-    means = frame.groupby("question_id", sort=False).agg({"db_id": "first", "correct": "mean"})
-    rows = zip(means.index, means["db_id"], means["correct"], strict=True)
-    return {id_: _Right(db_id, float(share)) for id_, db_id, share in rows}
+    rights = {}
+    for id_, candidates in frame.groupby("question_id", sort=False):
+        rights[str(id_)] = _Right(candidates["db_id"].iloc[0], float(candidates["correct"].mean()))
+    return rights
 
 
 def metric_cells(run: Run) -> dict[str, float]:

@@ -9,10 +9,12 @@ import fcntl
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cache, partial
+from itertools import groupby
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
@@ -255,25 +257,47 @@ def _order(name: str) -> tuple[Any, ...]:
 
 
 def _page(folder: Path, index: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the lines about an experiment: its notebooks, then each piece under its paper."""
-    if any(record["stamp"].startswith("embedded/") for record in index.values()):
-        yield from ("Machinery check: a parser answered, no language model.", "")
-    notebooks = sorted(folder.glob("*.ipynb"))
-    links = ", ".join(f"[{path.stem}]({folder.name}/{path.name})" for path in notebooks)
-    yield f"Executed notebooks: {links or 'none'}. `index.json` names the runs behind each piece."
+    """Yield the lines about an experiment: what was run, the contents, then each piece under its paper."""
+    stamps = Counter(record["stamp"] for record in index.values())
+    if any(stamp.startswith("embedded/") for stamp in stamps):
+        yield "Machinery check: a parser answered, no language model. No claim of a paper is judged by it."
+        yield ""
+    yield f"Most pieces: {markdown(stamps.most_common(1)[0][0].replace(_PARSER, ''))}."
+    yield "Each piece leads to its data and its notebook; `index.json` names the runs behind it."
+    yield ""
+    names = sorted(index, key=_order)
+    for word, pieces in groupby(names, key=lambda name: name.split("_")[0]):
+        links = [f"[{_label(name)}](#{_anchor(folder, name)})" for name in pieces]
+        yield f"- {_PAPERS.get(word, word)}: {', '.join(links)}"
+
+    notebooks = {}
+    for path in sorted(folder.glob("*.ipynb")):
+        for name in SAVED.findall(path.read_text("utf-8")):
+            notebooks[name] = path.name
     paper = ""
-    for name in sorted(index, key=_order):
+    for name in names:
         word = name.split("_")[0]
         if word != paper:
             paper = word
             yield from ("", f"### {_PAPERS.get(word, word)}")
-        yield from _piece(folder.name, name, index[name])
+        yield from ("", f'<a id="{_anchor(folder, name)}"></a>')
+        yield from _piece(folder.name, name, index[name], notebooks.get(name, ""))
 
 
-def _piece(folder: str, name: str, record: Mapping[str, Any]) -> Iterator[str]:
+def _anchor(folder: Path, name: str) -> str:
+    return re.sub(r"\W", "-", f"{folder.name}-{name}", flags=re.ASCII)
+
+
+def _label(name: str) -> str:
+    """Return what a piece is called under its paper: `Table 1` of chase_table_1."""
+    _, *words = name.split("_")
+    return (" ".join(words) or name).capitalize()
+
+
+def _piece(folder: str, name: str, record: Mapping[str, Any], notebook: str) -> Iterator[str]:
     """Yield the lines about a figure or table: heading, itself, stamp and the paper's claims."""
     first, *words = name.split("_")
-    label = (" ".join(words) or name).capitalize()
+    label = _label(name)
     source = (_PAPERS.get(first, first), " ".join(words[:2]))
     title = record["title"] or _published_titles().get(source, "")
     heading = f"{label}: {title}" if title else label
@@ -292,6 +316,8 @@ def _piece(folder: str, name: str, record: Mapping[str, Any]) -> Iterator[str]:
     stamp = record["stamp"].replace(_PARSER, "")
     if "Here: " in record["table"]:  # the table says it
         stamp = ""
+    if notebook:
+        link += f", [notebook]({folder}/{notebook})"
     yield from ("", f"{markdown(stamp)} ({link})".strip())
 
     for claim in record["claims"]:
