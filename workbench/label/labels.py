@@ -89,9 +89,16 @@ def _labels(
 
 
 def systems(study: Study, taxonomy: str) -> dict[str, System]:
-    """The systems whose answers the taxonomy's paper sorts, as the study's experiment has them."""
-    made = [getattr(study, name)() for name in open_taxonomy(taxonomy).systems]
-    return {system.name: system for system in made}
+    """The systems whose answers the taxonomy's paper sorts, as the study's experiment has them.
+
+    The zero-shot call asks the model of `rest`, so that engine and system are not mixed up.
+    """
+    systems = {}
+    for name in open_taxonomy(taxonomy).systems:
+        asked = {"model": study.models["rest"]} if name == "zero_shot" else {}
+        system = getattr(study, name)(**asked)
+        systems[system.name] = system
+    return systems
 
 
 def save(
