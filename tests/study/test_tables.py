@@ -149,7 +149,7 @@ def test_a_claim_may_ask_for_a_least_difference(paid, runs):
 
 def test_a_lead_is_paired_and_that_of_candidates_is_over_their_shares(runs):
     table = runs.accuracy(against="direct").set_index("system")
-    lead = runs.lead("CHASE-SQL", over=["direct"]).loc["direct"]
+    lead = runs.lead("CHASE-SQL", over=["direct"]).loc["over direct"]
     change = table.loc["CHASE-SQL", ["change", "change low", "change high"]]
     assert lead.tolist() == pytest.approx(change.tolist())
     trials = runs["CHASE-SQL"].trials

@@ -204,10 +204,10 @@ class Runs(dict[str, Run]):
 
     def lead(self, name: str, over: Iterable[str] = ()) -> pd.DataFrame:
         """Return how far a run is ahead of others, by default of all; no rows if it was not made."""
-        others = list(over) or [other for other in self if other != name]
         if name not in self:
             return leads(pd.DataFrame(), {})
-        return leads(self[name], {other: self[other] for other in others if other in self})
+        others = list(over) or [other for other in self if other != name]
+        return leads(self[name], {f"over {other}": self[other] for other in others if other in self})
 
     def differences(self, against: str | None = None) -> Picture:
         """The paired differences against a run, by default the first, as a figure."""
