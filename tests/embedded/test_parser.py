@@ -108,12 +108,19 @@ RUNS = [
 ]
 COLUMN = "Column: ship.sname\nType: TEXT\nExamples: 'Alma'"
 READERS = {
-    replies.sql: ("direct", "zero_shot", "divide_and_conquer", "query_plan", "synthetic_examples"),
+    replies.sql: (
+        "direct",
+        "zero_shot",
+        "divide_and_conquer",
+        "query_plan",
+        "synthetic_examples",
+    ),
     replies.examples: ("examples_by_feature", "examples_by_column"),
     replies.sql_object: ("chess_candidate",),
     replies.last_sql: ("decomposer", "decomposer_spider"),
 }
 FORMS = {f"generate/{name}": (read, {}) for read, names in READERS.items() for name in names} | {
+    "generate/agent": (replies.sql, {"last": False}),
     "retrieve/keywords": (replies.strings, {}),
     "prune/filter_column": (replies.relevant, {"column": COLUMN}),
     "prune/filter_column_group": (

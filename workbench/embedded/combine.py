@@ -112,7 +112,7 @@ def _joined(reading: Reading, tables: frozenset[int]) -> tuple[Tree, Features, i
     features: Features = {
         "tree.used": len(tables) - 1.0,
         "tree.between": float(len(tree.tables) - len(tables)),
-        "tree.key_said": sum(min(1.0, found[0].strength) for found in keys if found),
+        "tree.key_said": round(sum(min(1.0, found[0].strength) for found in keys if found), 6),
     }
     mentions = (m for t in tree.tables for m in reading.tables.get(t, ()) if m.strength >= 0.4)
     return tree, features, union(m.mask for m in mentions)
@@ -202,14 +202,18 @@ def shares(scores: Iterable[float]) -> list[float]:
     """The softmax of the scores: what part of the probability each has."""
     scores = [*scores]
     best = max(scores, default=0.0)  # subtracted, since exp() of a large score would overflow
-    weights = [math.exp(score - best) for score in scores]
-    return [weight / sum(weights) for weight in weights]
+    # The last digit of exp() and log() differs between processors, and that of sum() between Pythons.
+    weights = [round(math.exp(score - best), 9) for score in scores]
+    total = math.fsum(weights)
+    return [round(weight / total, 9) for weight in weights]
 
 
 def noisy(scores: Iterable[float], temperature: float, seed: str) -> list[float]:
     """The scores with noise (Gumbel's): the highest of them is a draw by the scores' shares at the temperature."""
+    scores = [*scores]
     chance = random.Random(seed)  # noqa: S311  no secret
-    return [s - temperature * math.log(chance.expovariate(1.0) or 1e-300) for s in scores]
+    noise = [math.log(chance.expovariate(1.0) or 1e-300) for _ in scores]
+    return [round(s - temperature * n, 6) for s, n in zip(scores, noise, strict=True)]
 
 
 def draw(scores: Iterable[float], temperature: float, seed: str) -> int:

@@ -98,7 +98,8 @@ def link(question: str, made: Index) -> tuple[Mentions, Mentions]:
                 for _, number, how in group:
                     best[number] = max(best.get(number, 0.0), how)
                 total = sum(made.words[word] for word in words) or 1.0
-                name = sum(made.words[words[number]] * how for number, how in best.items()) / total
+                likeness = sum(made.words[words[number]] * how for number, how in best.items())
+                name = round(likeness / total, 6)
                 whole = len(best) == len(words) and min(best.values()) == 1.0
                 found.append(Mention(union(1 << i for i, _, _ in group), name, whole))
         kept: list[Mention] = []
@@ -192,7 +193,7 @@ class Reading:
     def score(self, features: Features) -> float:
         """The features' values times their weights, added up."""
         get = self.weights.get
-        return sum(get(name, 0.0) * value for name, value in features.items() if value)
+        return round(sum(get(name, 0.0) * value for name, value in features.items() if value), 6)
 
     def all_cues(self, *kinds: str) -> list[Cue]:
         """The cues of these kinds."""

@@ -344,7 +344,7 @@ class Tests:
     def __init__(self, parts: tuple[Part, ...]) -> None:
         self.parts = parts
         self.mask, self.hints = union(p.mask for p in parts), union(p.hints for p in parts)
-        self.worth = sum(part.score for part in parts)
+        self.worth = round(sum(part.score for part in parts), 6)
         self.fields = {i for part in parts for i in part.fields}
         self.tables = frozenset[int]().union(*(part.tables for part in parts))
         self.columns = [part.column for part in parts if part.column >= 0]
@@ -367,7 +367,7 @@ def sets(parts: list[Part], gain: Mapping[int, float]) -> list[Tests]:
     """
     beam: list[tuple[float, tuple[Part, ...], int, int]] = [(0.0, (), 0, 0)]
     for part in parts:
-        gained = part.score + sum(w for i, w in gain.items() if part.mask >> i & 1)
+        gained = round(part.score + sum(w for i, w in gain.items() if part.mask >> i & 1), 6)
         beam += [
             (worth + gained, (*held, part), mask | part.mask, hints | part.hints)
             for worth, held, mask, hints in beam

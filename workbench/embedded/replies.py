@@ -165,6 +165,7 @@ def _plausible(asked: Asked) -> list[float]:
         share = {e: min(max(likely.get(e, 0), _UNSEEN), 1 - _UNSEEN) for e in does | likely.keys()}
         # The sum is the same in any order of the set, which differs between processes.
         score = math.fsum(math.log(s if e in does else 1 - s) for e, s in share.items())
+        score = round(score, 6)
         failed = (3.0 if result.startswith("No rows") else 8.0) * bool(_FAILED.match(result))
         scores.append(score - failed - 2.0 * bool(_ALL_NULL.fullmatch(result)))
     return scores

@@ -135,7 +135,8 @@ def said(phrase: Sequence[Token], text: Sequence[Token]) -> tuple[int, float, fl
                 fit += weight * how
                 literal += weight * (how == 1.0 and (at < 0 or i == at + 1))
                 at = i
-        best = max(best, (fit / sum(weights), literal / sum(weights), mask))
+        total = sum(weights)
+        best = max(best, (round(fit / total, 6), round(literal / total, 6), mask))
     return best[2], best[0], best[1]
 
 
@@ -297,7 +298,8 @@ class Index:
         )
         seen.update(word for column in self.fields for word in column.about - {*column.words})
         total = math.log(1 + len(self.fields)) or 1.0
-        return {word: math.log(1 + len(self.fields) / n) / total for word, n in seen.items()}
+        count = len(self.fields)
+        return {word: round(math.log(1 + count / n) / total, 6) for word, n in seen.items()}
 
     @cached_property
     def mention(self) -> re.Pattern[str]:
