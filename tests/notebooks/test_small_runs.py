@@ -12,7 +12,7 @@ import papermill
 import pytest
 
 from workbench.store import Store
-from workbench.study.experiment import load_experiment
+from workbench.study.experiment import Session, load_experiment
 from workbench.study.reproduce import plan, run
 from workbench.study.saved import read_index
 from workbench.study.trace import trace
@@ -42,7 +42,7 @@ def jobs(tmp_path_factory):
         notebooks[name] = parameters | {key: value for key, value in SMALL.items() if key in known}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_HOME", str(folder / "home"))
-        small = replace(EMBEDDED, notebooks=notebooks, figures=folder / "figures")
+        small = Session(replace(EMBEDDED, notebooks=notebooks), folder / "figures")
         ready = plan(small, limit=LIMIT)
         run(ready, at_once=2)
     return {job.name: job for job in ready}, folder / "figures"

@@ -206,8 +206,11 @@ class Runs(dict[str, Run]):
         """Return how far a run is ahead of others, by default of all; no rows if it was not made."""
         if name not in self:
             return leads(pd.DataFrame(), {})
-        others = list(over) or [other for other in self if other != name]
-        return leads(self[name], {f"over {other}": self[other] for other in others if other in self})
+        others = list(over)
+        if not others:
+            others = [other for other in self if other != name]
+        parts = {f"over {other}": self[other] for other in others if other in self}
+        return leads(self[name], parts)
 
     def differences(self, against: str | None = None) -> Picture:
         """The paired differences against a run, by default the first, as a figure."""
