@@ -1,4 +1,4 @@
-"""Cases as the papers' figures show them: a question, a part of the way to its answer, and gold beside the prediction.
+"""Cases as the papers' figures show them: a question, how it was answered, gold and prediction.
 
 The figures are 9 to 12, 14 to 21 of CHASE-SQL, 6 and 15 of CHESS, and 7 of MAC-SQL.
 """
@@ -41,7 +41,7 @@ class Case:
         return trial.candidate.sql if trial else ""
 
     def calls(self) -> dict[str, list[tuple[Request, str]]]:
-        """Return the calls of the system for the question with their replies, by prompt, from the cache."""
+        """Return the cached calls for the question with their replies, by prompt."""
         client = copy.copy(self.lab.client)
         client.offline, client.refresh = True, False
         client.ledger = Ledger()  # looking at cached calls is not counted as their use

@@ -1,4 +1,4 @@
-"""`wb.measures`: what notebooks draw of runs: VES, a judge's duels, pools of candidates, turns, wrong golds."""
+"""`wb.measures`: what notebooks draw of runs: VES, duels, pools, turns, wrong golds."""
 
 import math
 import os
@@ -183,7 +183,7 @@ def notes_on(runs: Mapping[str, Run]) -> str:
 
 
 def turns(study: Study, run: Run) -> Table:
-    """Return EX of an agent's candidates by the turns that they used, and how many ended without a query."""
+    """Return EX by the turns that an agent used, and how many ended without a query."""
     used = []
     for selection in run.selections:
         for trial in selection.trials:

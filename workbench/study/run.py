@@ -76,7 +76,7 @@ class Run:
         return self.questions.assign(correct=self.questions["adversary"], counted="all")
 
     def cases(self, questions: Iterable[str] | pd.DataFrame, show: Sequence[str] = ()) -> Cases:
-        """Return cases as the papers' figures show them: gold beside the prediction, with their results.
+        """Return cases as the papers' figures show them, gold beside the prediction.
 
         `questions` are ids, or a frame with the column `question_id`, such as labels of errors.
         `show` names parts of the way to the answer: reply, generators, repairs, plan, calls.
@@ -203,7 +203,7 @@ class Runs(dict[str, Run]):
         return self._compared(table_of(self, self._stamp, costs), against)
 
     def lead(self, name: str, over: Iterable[str] = ()) -> pd.DataFrame:
-        """Return how far a run is ahead of others, by default of all; no rows if it was not made."""
+        """Return how far a run is ahead of others, by default all; no rows if it was not made."""
         if name not in self:
             return leads(pd.DataFrame(), {})
         others = list(over)
@@ -247,7 +247,7 @@ def table_of(
 
 
 def leads(ahead: Run | pd.DataFrame, others: Mapping[str, Run | pd.DataFrame]) -> pd.DataFrame:
-    """Return how far EX is ahead of each other's on the same questions: points, with their interval.
+    """Return how far EX is ahead of each other's on the same questions, with its interval.
 
     A frame of trials counts a question by the share of its candidates that are right.
 

@@ -257,10 +257,10 @@ def _order(name: str) -> tuple[Any, ...]:
 
 
 def _page(folder: Path, index: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the lines about an experiment: what was run, the contents, then each piece under its paper."""
+    """Yield the lines about an experiment: what was run, the contents, then each piece."""
     stamps = Counter(record["stamp"] for record in index.values())
     if any(stamp.startswith("embedded/") for stamp in stamps):
-        yield "Machinery check: a parser answered, no language model. No claim of a paper is judged by it."
+        yield "Machinery check: a parser answered, no language model, so no claim is judged."
         yield ""
     yield f"Most pieces: {markdown(stamps.most_common(1)[0][0].replace(_PARSER, ''))}."
     yield "Each piece leads to its data and its notebook; `index.json` names the runs behind it."
