@@ -47,6 +47,7 @@ from workbench.study import measures as measures
 from workbench.study.run import Run as Run
 from workbench.study.run import accuracy as accuracy
 from workbench.study.run import across as across
+from workbench.study.run import leads as leads
 from workbench.study.study import Study as Study
 from workbench.study.study import open_study as open_study
 from workbench.systems.agent import Agent as Agent
@@ -65,6 +66,7 @@ from workbench.systems.chase_sql import Synthetic as Synthetic
 from workbench.systems.chase_sql import chase_sql as chase_sql
 from workbench.systems.cheaper import cheaper as cheaper
 from workbench.systems.chess import InformationRetriever as InformationRetriever
+from workbench.systems.chess import RandomExample as RandomExample
 from workbench.systems.chess import SelectColumns as SelectColumns
 from workbench.systems.chess import SelectTables as SelectTables
 from workbench.systems.chess import UnitTester as UnitTester

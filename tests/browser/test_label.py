@@ -167,7 +167,8 @@ def test_cells_filter_and_disputes_are_settled(page, tmp_path, expect, theme, wi
 
 def test_twenty_labels_by_keyboard_alone_in_jupyterlab(desk, expect):
     """Two annotators, agreement, a settled dispute, a page loaded anew, and a kernel that is gone."""
-    direct = {"wb.chase_sql(study.model)": "wb.direct(study.model)"}  # one call a question
+    systems = "wb.labels.systems(study, taxonomy)"
+    direct = {systems: "{'direct': wb.direct(study.model)}"}  # one call a question
     given = {"limit": 30, "annotator": "ann", "taxonomy": "CHESS"}
     notebook = desk.small("notebooks/label_errors.ipynb", direct, **given)
     desk.open(notebook)

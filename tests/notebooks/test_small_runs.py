@@ -12,7 +12,7 @@ import papermill
 import pytest
 
 from workbench.store import Store
-from workbench.study.experiment import load_experiment
+from workbench.study.experiment import Session, load_experiment
 from workbench.study.reproduce import plan, run
 from workbench.study.saved import read_index
 from workbench.study.trace import trace
@@ -42,7 +42,7 @@ def jobs(tmp_path_factory):
         notebooks[name] = parameters | {key: value for key, value in SMALL.items() if key in known}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_HOME", str(folder / "home"))
-        small = replace(EMBEDDED, notebooks=notebooks, figures=folder / "figures")
+        small = Session(replace(EMBEDDED, notebooks=notebooks), folder / "figures")
         ready = plan(small, limit=LIMIT)
         run(ready, at_once=2)
     return {job.name: job for job in ready}, folder / "figures"
@@ -69,6 +69,13 @@ def test_a_notebook_runs_and_leaves_what_it_saved(name, jobs):
 def test_each_accuracy_and_efficiency_of_ours_has_its_interval(name, cells, jobs):
     body = read_index(jobs[1])[name]["table"]
     assert len(re.findall(r" \d+\.\d \(\d+\.\d to \d+\.\d\) \|", body)) == cells
+
+
+def test_both_figures_of_a_pools_bounds_agree_at_every_k(jobs):
+    figures = [pd.read_csv(jobs[1] / f"pool_bounds{by}.csv") for by in ("", "_by_difficulty")]
+    whole = figures[1][figures[1]["difficulty"] == "all together"]
+    for bound in ("k", "lower", "upper"):
+        assert figures[0][bound].tolist() == pytest.approx(whole[bound].tolist())
 
 
 def test_every_row_of_ours_leads_to_the_questions_that_it_counts(jobs):

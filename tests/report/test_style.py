@@ -32,7 +32,7 @@ def drawn(label, stamp="a stamp"):
     figure, (axes,) = style.panels(1.0)
     axes.set_title(style.text(label, 30))
     axes.bar([0], [1], color=style.looks(["a"])["a"].colour)
-    return style.finish(figure, pd.DataFrame(), stamp)
+    return style.finish(figure, pd.DataFrame(), stamp, label)
 
 
 @pytest.mark.parametrize("label", HOSTILE, ids=range(len(HOSTILE)))

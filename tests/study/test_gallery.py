@@ -36,13 +36,28 @@ def test_papers_come_in_order_each_with_its_numbered_pieces_first(page):
 
 
 def test_a_claim_is_printed_only_where_a_language_model_answered(page):
-    claims = [{"text": "a < b", "holds": None, "detail": ""}]
+    claims = [{"text": "a < b", "verdict": "not judged", "detail": ""}]
     parsed = page(chase_table_1=record(stamp=PARSER, claims=claims))
-    assert parsed.count("Machinery check: a parser answered, no language model.") == 1
+    assert parsed.count("Machinery check: a parser answered, no language model") == 1
     assert "a \\< b" not in parsed
-    judged = page(chase_table_1=record(claims=[claims[0] | {"holds": True, "detail": "1_2"}]))
+    judged = page(chase_table_1=record(claims=[claims[0] | {"verdict": "holds", "detail": "1_2"}]))
     assert "- **holds here**: a \\< b 1\\_2" in judged
     assert "parser" not in judged
+
+
+def test_the_contents_lead_to_each_piece_and_a_piece_to_its_notebook(page, tmp_path):
+    (tmp_path / "figures" / "mine").mkdir(parents=True)
+    cell = 'saved = study.save(\\"chase_table_1\\", table)'
+    (tmp_path / "figures" / "mine" / "chase_sql-a.ipynb").write_text(cell)
+    text = page(chase_table_1=record(), mac_table_3=record())
+    assert "- CHASE-SQL: [Table 1](#mine-chase_table_1)\n- MAC-SQL: [Table 3]" in text
+    assert text.count('<a id="mine-chase_table_1"></a>') == 1
+    assert text.count("[notebook](mine/chase_sql-a.ipynb)") == 1
+
+
+def test_a_claim_that_is_not_decided_says_so(page):
+    claims = [{"text": "a is better", "verdict": "not decided", "detail": "+1.0 (-1.0 to +3.0)"}]
+    assert "- **is not decided here**: a is better" in page(chase_table_1=record(claims=claims))
 
 
 def test_figures_are_pictures_and_long_lists_are_links(page):

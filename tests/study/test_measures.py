@@ -11,14 +11,18 @@ from workbench.study.experiment import Experiment
 from workbench.study.measures import (
     best_first,
     duels,
+    flaws,
+    flaws_from,
     judged,
     lost,
     merged,
     pooled,
+    turns,
     ves,
 )
 from workbench.study.run import costs
 from workbench.study.study import open_study
+from workbench.systems.agent import agent
 from workbench.systems.baselines import replayed
 from workbench.systems.chase_sql import Pairwise, chase_sql
 from workbench.systems.select import Majority
@@ -122,3 +126,34 @@ def test_gold_has_a_ves_of_100(tiny, tmp_path):
         gold = study.run(replayed("gold", gold_candidates(study.benchmark), Majority()))
         (row,) = ves(study, {"gold": gold}).to_dict("records")
         assert row["VES, opcodes low"] < row["VES, opcodes"] == pytest.approx(100)
+
+
+def test_a_gold_that_a_revision_answers_otherwise_is_a_wrong_one(opened, tmp_path, monkeypatch):
+    asked = opened.benchmark.questions[:3]
+    golds = [opened.benchmark.golds[question.id].sql for question in asked]
+    queries = [golds[0], f"SELECT * FROM ({golds[1]})", "SELECT 'another answer'"]
+    items = [
+        {"question_id": question.id, "SQL": sql}
+        for question, sql in zip(asked, queries, strict=True)
+    ]
+    (tmp_path / "revised.json").write_text(json.dumps(items))
+    before = {flaw.question_id for flaw in flaws(opened)}
+    monkeypatch.setenv("WORKBENCH_GOLDS", str(tmp_path / "revised.json"))
+    found = [flaw for flaw in flaws(opened) if "revised.json" in flaw.note]
+    assert [(flaw.question_id, flaw.kind) for flaw in found] == [(asked[2].id, "wrong gold")]
+    assert before <= {flaw.question_id for flaw in flaws(opened)}
+    assert flaws_from(opened) == "wrong golds are those that revised.json corrects"
+
+
+def test_a_caption_says_where_wrong_golds_were_not_looked_for(opened):
+    other = replace(opened, benchmark=replace(opened.benchmark, name="mine"))
+    assert flaws_from(other) == "wrong golds were not looked for"
+
+
+def test_an_agent_that_answers_at_once_used_one_turn(opened):
+    run = opened.run(agent())
+    rows = turns(opened, run)
+    assert rows["turns"].tolist() == ["1"]
+    assert rows["n"].tolist() == [10]
+    assert rows["EX"].tolist() == pytest.approx([100 * run.questions["correct"].mean()])
+    assert rows["without an answer"].tolist() == [(run.trials["sql"] == "").sum()]

@@ -41,5 +41,5 @@ def test_the_three_systems_are_compared_within_the_budget(folder, tmp_path, monk
     run(jobs)
     assert [(job.state, job.error) for job in jobs] == [("done", "")]
     table = pd.read_csv(tmp_path / "figures/minidev/beyond_three_systems.csv")
-    assert table["system"].tolist() == ["CHASE-SQL", "CHESS (IR, CG, UT)", "MAC-SQL"]
+    assert table["system"].tolist() == ["CHASE-SQL", "CHESS (IR, CG, UT)", "MAC-SQL", "agent"]
     assert set(table["n"]) == {12}

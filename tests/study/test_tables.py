@@ -95,7 +95,7 @@ def test_a_claim_about_a_column_holds_if_every_row_does_and_says_its_numbers(pai
     saved = paid.save("a_table", table)
     change = table["change"]
     claim = saved.claim("Each is better.", change > 0)
-    assert claim.holds == bool((change > 0).all())
+    assert claim.verdict == ("holds" if (change > 0).all() else "fails")
     assert claim.detail == ", ".join(f"{name} {value:,.1f}" for name, value in change.items())
     assert read_index(paid.saved.folder)["a_table"]["claims"][0]["detail"] == claim.detail
     figure = paid.save("a_figure", runs.differences("direct"))
@@ -106,19 +106,61 @@ def test_a_claim_about_a_column_holds_if_every_row_does_and_says_its_numbers(pai
 @pytest.mark.parametrize(
     ("holds", "of", "expected"),
     [
-        (True, {"a": 1.0, "b_c": 0.046, "n": 12}, (True, "a 1.0, b_c 0.046, n 12")),
-        (False, "1 < 2", (False, "1 < 2")),
-        (pd.Series([True, False], ["a", "b"]), None, (False, "")),
-        (pd.Series([], dtype=bool), None, (None, "")),  # nothing was asked
+        (True, {"a": 1.0, "b_c": 0.046, "n": 12}, ("holds", "a 1.0, b_c 0.046, n 12")),
+        (False, "1 < 2", ("fails", "1 < 2")),
+        (pd.Series([True, False], ["a", "b"]), None, ("fails", "")),
+        (pd.Series([], dtype=bool), None, ("not judged", "")),  # nothing was asked
     ],
 )
 def test_a_claim_takes_numbers_by_label_or_a_sentence(paid, runs, holds, of, expected):
     saved = paid.save("a_table", runs.accuracy().alone("A table"))
     claim = saved.claim("So it is.", holds, of)
-    assert (claim.holds, claim.detail) == expected
+    assert (claim.verdict, claim.detail) == expected
+
+
+def difference(low, high):
+    return pd.DataFrame({"difference": [(low + high) / 2], "low": [low], "high": [high]}, ["other"])
+
+
+@pytest.mark.parametrize(
+    ("holds", "verdict", "detail"),
+    [
+        (difference(1.0, 3.0), "holds", "other +2.0 (+1.0 to +3.0)"),
+        (difference(-3.0, -1.0), "fails", "other -2.0 (-3.0 to -1.0)"),
+        (difference(-1.9, 4.1), "not decided", "other +1.1 (-1.9 to +4.1)"),
+        (pd.concat([difference(1, 3), difference(-1, 3)]), "not decided", None),
+        (pd.concat([difference(-3, -1), difference(-1, 3)]), "fails", None),
+        (difference(1.0, 3.0).head(0), "not judged", ""),  # nothing was asked
+    ],
+)
+def test_a_claim_about_differences_holds_fails_or_is_not_decided(
+    paid, runs, holds, verdict, detail
+):
+    saved = paid.save("a_table", runs.accuracy().alone("A table"))
+    claim = saved.claim("It is better.", holds)
+    assert claim.verdict == verdict
+    assert detail in {claim.detail, None}
+
+
+def test_a_claim_may_ask_for_a_least_difference(paid, runs):
+    saved = paid.save("a_table", runs.accuracy().alone("A table"))
+    assert saved.claim("Far better.", difference(1.0, 3.0), least=5).verdict == "fails"
+
+
+def test_a_lead_is_paired_and_that_of_candidates_is_over_their_shares(runs):
+    table = runs.accuracy(against="direct").set_index("system")
+    lead = runs.lead("CHASE-SQL", over=["direct"]).loc["over direct"]
+    change = table.loc["CHASE-SQL", ["change", "change low", "change high"]]
+    assert lead.tolist() == pytest.approx(change.tolist())
+    trials = runs["CHASE-SQL"].trials
+    fixed = wb.leads(trials, {"unfixed": trials.assign(correct=trials["correct_first"])})
+    means = trials.groupby("question_id")[["correct", "correct_first"]].mean().mean()
+    expected = 100 * (means["correct"] - means["correct_first"])
+    assert fixed.loc["unfixed", "difference"] == pytest.approx(expected)
+    assert runs.lead("not run").empty
 
 
 def test_a_parser_judges_no_claim(study, runs):
     saved = study.save("a_table", runs.accuracy().alone("A table"))
-    assert saved.claim("So it is.", holds=True).holds is None
-    assert saved.claim("So it is.", pd.Series([True, True], ["a", "b"])).holds is None
+    assert saved.claim("So it is.", holds=True).verdict == "not judged"
+    assert saved.claim("So it is.", pd.Series([True, True], ["a", "b"])).verdict == "not judged"

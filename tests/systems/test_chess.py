@@ -74,6 +74,18 @@ def answered(zoo, *queries):
     zoo.model.replies["generate/chess_candidate"] = [json.dumps({"SQL": sql}) for sql in queries]
 
 
+def test_without_retrieval_a_column_shows_one_example_and_its_description(zoo):
+    whole = zoo.lab.schema(QUESTION.db_id)
+    schema = wb.RandomExample()(zoo.lab, QUESTION, whole).schema
+    assert any(len(column.examples) > 1 for table in whole.tables for column in table.columns)
+    for before, after in zip(whole.tables, schema.tables, strict=True):
+        for kept, column in zip(before.columns, after.columns, strict=True):
+            assert len(column.examples) == min(1, len(kept.examples))
+            assert set(column.examples) <= set(kept.examples)
+            assert column.description == kept.description
+    assert wb.RandomExample()(zoo.lab, QUESTION, whole).schema == schema
+
+
 def test_the_high_budget_revises_faulty_queries_alone(zoo):
     answered(zoo, ALL, EMPTY, BROKEN)
     zoo.run(wb.chess_ir_cg_ut("m/x", candidates=3))

@@ -80,7 +80,7 @@ class Taxonomy(BaseModel, extra="forbid", frozen=True):
         tuple[Annotated[Category, _LONG], ...], Field(min_length=1), AfterValidator(_different)
     ]
     source: str = ""  # the figure or section of the paper
-    systems: tuple[str, ...] = ()  # whose answers the paper sorts: names of a study's methods
+    systems: tuple[str, ...] = ("chase_sql",)  # whose answers it sorts: names of a study's methods
     cases: Literal["wrong", "no correct candidate", "selection failed"] = "wrong"  # that it sorts
     several: Annotated[bool, Field(strict=True)] = False  # whether a case may have several labels
     share: Annotated[Fraction, BeforeValidator(str), Field(gt=0, le=1)] = Fraction(1)  # to label

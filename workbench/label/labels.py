@@ -21,6 +21,7 @@ from workbench.label.store import ADJUDICATOR, BOTH_RIGHT, CORRECTED, GOLD, Labe
 from workbench.label.store import LabelStore as LabelStore  # noqa: PLC0414
 from workbench.report.style import question_ids
 from workbench.sql.reading import normal_form
+from workbench.study import measures
 from workbench.study.run import Run, Table
 from workbench.study.saved import Piece
 from workbench.study.study import Study
@@ -49,7 +50,7 @@ def errors(study: Study, runs: Mapping[str, Run], taxonomy: str) -> pd.DataFrame
     """
     kinds = open_taxonomy(taxonomy)
     by_hand = final(LabelStore.named(study.benchmark.name).labels(kinds.name))
-    flaws = {flaw.question_id: flaw for flaw in known_flaws(study.benchmark)}
+    flaws = {flaw.question_id: flaw for flaw in measures.flaws(study)}
     apart = {category.name for category in kinds.categories if category.apart}
     rows = []
     for system, run in runs.items():
@@ -88,9 +89,16 @@ def _labels(
 
 
 def systems(study: Study, taxonomy: str) -> dict[str, System]:
-    """The systems whose answers the taxonomy's paper sorts, as the study's experiment has them."""
-    made = [getattr(study, name)() for name in open_taxonomy(taxonomy).systems]
-    return {system.name: system for system in made}
+    """The systems whose answers the taxonomy's paper sorts, as the study's experiment has them.
+
+    The zero-shot call asks the model of `rest`, so that engine and system are not mixed up.
+    """
+    systems = {}
+    for name in open_taxonomy(taxonomy).systems:
+        asked = {"model": study.models["rest"]} if name == "zero_shot" else {}
+        system = getattr(study, name)(**asked)
+        systems[system.name] = system
+    return systems
 
 
 def save(
@@ -98,7 +106,7 @@ def save(
 ) -> Piece:
     """Draw and save the labels that are not set `apart`; the stamp counts the automatic ones."""
     drawn = labels[~labels["apart"].astype(bool)]
-    stamp = f"{study.stamp.of(labels)}; {by_rule(drawn)}"
+    stamp = f"{study.stamp.of(labels)}; {by_rule(drawn)}; {measures.flaws_from(study)}"
     if drawn.empty:
         nothing = study.table(drawn).alone("There is no error to sort")
         return study.save(name, nothing, labels, stamp)

@@ -36,39 +36,39 @@ class Html(Markup):
 
 # The classes keep MathJax 3 and 2 away, so that a `$` stays a dollar.
 view = Html('<section class="mathjax_ignore tex2jax_ignore">{}</section>').format
-_line = Html("<p>{}</p>").format
-_pre = Html('<pre style="white-space: pre-wrap">{}</pre>').format
-_join = Html("").join
+line = Html("<p>{}</p>").format
+pre = Html('<pre style="white-space: pre-wrap">{}</pre>').format
+join = Html("").join
 
 
 def execution_html(execution: Execution) -> Html:
     """The status, time and first rows of an execution."""
-    return view(_line(f"{execution.status}, {execution.seconds:.3f} s") + _result(execution))
+    return view(line(f"{execution.status}, {execution.seconds:.3f} s") + result_html(execution))
 
 
 def trial_html(trial: Trial) -> Html:
     """A query, its result, and the earlier queries that it was repaired from."""
     made = trial.candidate
-    reply = [_details("The model's reply", _pre(made.reasoning))] if made.reasoning else []
+    reply = [details("The model's reply", pre(made.reasoning))] if made.reasoning else []
     title = f"Candidate of {made.generator}, sample {made.sample}"
-    return view(_join([_line(title), *_history(trial), *reply]))
+    return view(join([line(title), *_history(trial), *reply]))
 
 
 def schema_html(schema: Schema) -> Html:
     """The tables of a schema with keys, descriptions and examples as prompts show them, each to unfold."""
-    parts = [_line(f"Schema of {schema.db_id}")]
+    parts = [line(f"Schema of {schema.db_id}")]
     for one in schema.tables:
         text = create_table_text(replace(schema, tables=(one,)))
-        parts.append(_details(f"{one.name}: {len(one.columns)} columns", _pre(text)))
-    return view(_join([*parts, *(_line(f"Not read: {reason}") for reason in schema.skipped)]))
+        parts.append(details(f"{one.name}: {len(one.columns)} columns", pre(text)))
+    return view(join([*parts, *(line(f"Not read: {reason}") for reason in schema.skipped)]))
 
 
 def context_html(context: Context) -> Html:
     """Everything that a prompt may see of a question, as it sees it."""
     data = context_data(context) | {"examples": examples_text(context.examples)}
-    texts = [_details(name, _pre(data[name])) for name in ("values", "descriptions", "examples")]
+    texts = [details(name, pre(data[name])) for name in ("values", "descriptions", "examples")]
     asked = context.question.text, f"Hint: {context.question.evidence or 'none'}"
-    return view(_join([*map(_line, asked), *texts, schema_html(context.schema)]))
+    return view(join([*map(line, asked), *texts, schema_html(context.schema)]))
 
 
 def pool_html(selection: Selection) -> Html:
@@ -80,15 +80,15 @@ def pool_html(selection: Selection) -> Html:
     named: dict[int | None, str] = {None: "none", **dict(enumerate(names))}
     groups = group_numbers([t.execution.fingerprint if t.execution else "" for t in trials])
     found = f"Candidates: {len(trials)}; results: {len({*groups} - {-1})}."
-    parts = [_line(f"Question {selection.question_id}. {found}")]
-    parts.append(_line(f"{selection.selector} chose {named[selection.chosen]}."))
+    parts = [line(f"Question {selection.question_id}. {found}")]
+    parts.append(line(f"{selection.selector} chose {named[selection.chosen]}."))
     # The group -1, without a complete result, comes last.
     for index in sorted(range(len(trials)), key=lambda index: groups[index] % (len(groups) + 1)):
         result = f"Result {groups[index] + 1}" if groups[index] >= 0 else "No complete result"
         star = " ★ chosen" * (index == selection.chosen)
-        parts.append(_details(f"{result}. {names[index]}{star}", *_history(trials[index])))
+        parts.append(details(f"{result}. {names[index]}{star}", *_history(trials[index])))
     rows = [[named[n] for n in (c.first, c.second, c.winner)] for c in selection.comparisons]
-    return view(_join(parts) + (_table(("first", "second", "winner"), rows) if rows else ""))
+    return view(join(parts) + (table_html(("first", "second", "winner"), rows) if rows else ""))
 
 
 DISPLAYS: Mapping[type, Callable[[Any], str]] = {
@@ -111,32 +111,32 @@ def _history(trial: Trial) -> Iterable[Html]:
     """The query and the queries that it was repaired from, each with its result or error."""
     for number, attempt in enumerate(trial.history):
         if trial.repaired_from:
-            yield _line("As proposed" if number == 0 else f"After fix {number}")
-        yield _pre(attempt.candidate.sql or "no SQL")
-        yield _result(attempt.execution) if attempt.execution else _line("not run")
+            yield line("As proposed" if number == 0 else f"After fix {number}")
+        yield pre(attempt.candidate.sql or "no SQL")
+        yield result_html(attempt.execution) if attempt.execution else line("not run")
 
 
-def _result(execution: Execution) -> Html:
+def result_html(execution: Execution) -> Html:
     """The first rows of a result as SQL literals, so that '1' and 1 look different; or its error."""
     if not execution.is_complete:
-        return _line(result_text(execution))
+        return line(result_text(execution))
     heads = [one_line(name, 40) for name in execution.columns[:_COLUMNS]]
     rows = [[literal(cell, 80) for cell in row[:_COLUMNS]] for row in execution.rows[:_ROWS]]
     left = len(execution.columns) - _COLUMNS
     said = [f"rows: {execution.row_count:,}" + f", {_ROWS} shown" * (execution.row_count > _ROWS)]
     said += [f"{left} more columns are not shown"] * (left > 0)
     said += ["cut short at the limit"] * execution.truncated
-    return _table(heads, rows) + _line("; ".join(said))
+    return table_html(heads, rows) + line("; ".join(said))
 
 
-def _details(summary: str, *parts: Html) -> Html:
+def details(summary: str, *parts: Html) -> Html:
     form = Html("<details><summary>{}</summary>{}</details>")
-    return form.format(summary, _join(parts))
+    return form.format(summary, join(parts))
 
 
-def _table(heads: Sequence[object], rows: Iterable[Sequence[object]]) -> Html:
+def table_html(heads: Sequence[object], rows: Iterable[Sequence[object]]) -> Html:
     def row(cell: str, cells: Sequence[object]) -> Html:
-        return Html("<tr>{}</tr>").format(_join(map(Html(cell).format, cells)))
+        return Html("<tr>{}</tr>").format(join(map(Html(cell).format, cells)))
 
     page = Html("<table><thead>{}</thead><tbody>{}</tbody></table>")
-    return page.format(row("<th>{}</th>", heads), _join(row("<td>{}</td>", r) for r in rows))
+    return page.format(row("<th>{}</th>", heads), join(row("<td>{}</td>", r) for r in rows))

@@ -40,7 +40,7 @@ def columns_left(stages: DataFrame, *, paper: Published | None = None, stamp: ob
     each = stages.groupby(["db_id", "stage"], sort=False)["columns"]
     data = each.agg(columns="mean", n="size").reset_index().assign(run=runs(stages))
     rows, parts = list(dict.fromkeys(data["db_id"])), series(data, "stage")
-    figure, (axes,) = style.panels(0.4 + 0.2 * len(rows))
+    figure, (axes,) = style.panels(0.6 + 0.24 * len(rows))
     ends = data.groupby("db_id", sort=False)["columns"].agg(["min", "max"])
     axes.hlines(range(len(rows)), ends["min"], ends["max"], color=style.PALE, linewidth=1, zorder=0)
     for place, (name, part) in enumerate(parts.items(), 1):
@@ -233,6 +233,7 @@ def error_bars(
     data = data.query("count > 0")
     percent = 100 * data["count"] / data.groupby(by)["count"].transform("sum")
     data = data.assign(percent=percent, run=runs(labels)).reset_index(drop=True)
+    data.insert(0, by, data.pop(by))
 
     causes = {}
     for error, detail in counts.index:

@@ -368,7 +368,7 @@ def name_lines(
         return
     low, high = axes.get_ylim()
     figure: Any = axes.figure
-    gap = (high - low) / (6.5 * figure.get_figheight())
+    gap = (high - low) / (4.6 * figure.get_figheight())
     ends = sorted((part.sort_values(x)[y].iloc[-1], name) for name, part in parts.items())
     places: list[float] = []
     for end, _ in ends:

@@ -1,20 +1,24 @@
-"""`wb.measures`: what notebooks draw of runs: VES, a judge's duels, pools of candidates."""
+"""`wb.measures`: what notebooks draw of runs: VES, duels, pools, turns, wrong golds."""
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 
-from workbench.benchmarks.benchmark import open_benchmark
+from workbench.benchmarks.benchmark import Flaw, known_flaws, open_benchmark
+from workbench.benchmarks.golds import with_golds
 from workbench.benchmarks.predictions import candidates, read_predictions
-from workbench.evaluate.ex import efficiency
+from workbench.evaluate.ex import efficiency, ex_verdicts
 from workbench.evaluate.stats import mean_interval
 from workbench.report.style import question_ids
 from workbench.report.style import runs as runs_of
 from workbench.study.run import Run, Table, accuracy, cells
 from workbench.study.study import Study
+from workbench.systems.agent import conversation
 from workbench.types import Candidate, Schema
 
 Candidates = dict[str, tuple[Candidate, ...]]
@@ -176,3 +180,46 @@ def notes_on(runs: Mapping[str, Run]) -> str:
             f" ({', '.join(failed[:5])}{more}): no answer to them is right."
         )
     return " ".join(notes)
+
+
+def turns(study: Study, run: Run) -> Table:
+    """Return EX by the turns that an agent used, and how many ended without a query."""
+    used = []
+    for selection in run.selections:
+        for trial in selection.trials:
+            keys = trial.history[0].candidate.call_keys
+            messages = conversation(study.lab.client.cache, keys)
+            used.append(sum(message["role"] == "assistant" for message in messages))
+    rows = []
+    for number, part in run.trials.assign(turns=used).groupby("turns"):
+        row = accuracy(part, str(number)) | {"without an answer": int((part["sql"] == "").sum())}
+        rows.append(row | {"question_ids": question_ids(part)})
+    return study.table(pd.DataFrame(rows).rename(columns={"system": "turns"}))
+
+
+def flaws(study: Study) -> list[Flaw]:
+    """Return the questions that are known to be flawed, wrong golds among them.
+
+    Those are the flaws of a bundled benchmark, and the golds that the revision in the file
+    `WORKBENCH_GOLDS` corrects: those whose result is wrong by the revised gold.
+    """
+    found = [*known_flaws(study.benchmark)]
+    if file := os.environ.get("WORKBENCH_GOLDS"):
+        revised = with_golds(study.benchmark, file)
+        pairs = [(id_, study.benchmark.golds[id_].sql) for id_ in revised.golds]
+        for (id_, _), right in zip(
+            pairs, ex_verdicts(revised, pairs, study.lab.executor), strict=True
+        ):
+            if not right:
+                note = f"{Path(file).name} corrects it"
+                found.append(Flaw(id_, "wrong gold", note, revised.golds[id_].sql))
+    return found
+
+
+def flaws_from(study: Study) -> str:
+    """Return where wrong golds are from, as the caption of a figure says it."""
+    if file := os.environ.get("WORKBENCH_GOLDS"):
+        return f"wrong golds are those that {Path(file).name} corrects"
+    if known_flaws(study.benchmark):
+        return "wrong golds are the benchmark's known flaws"
+    return "wrong golds were not looked for"

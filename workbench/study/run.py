@@ -2,9 +2,9 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import pandas as pd
 
@@ -13,9 +13,10 @@ from workbench.benchmarks.predictions import COLUMNS
 from workbench.errors import BadInputError
 from workbench.evaluate.ex import ex_verdicts
 from workbench.evaluate.judge import difficulty
-from workbench.evaluate.stats import mean_interval
+from workbench.evaluate.stats import compare, mean_interval, number_interval
 from workbench.llm.money import Tally
 from workbench.report import tables
+from workbench.report.cases import Case, Cases
 from workbench.report.display import group_numbers
 from workbench.report.published import published
 from workbench.report.style import Picture, Stamp, joined, ordered
@@ -47,6 +48,7 @@ class Run:
     trials: pd.DataFrame = field(repr=False)
     questions: pd.DataFrame = field(repr=False)
     selection: Callable[[str], Selection] = field(repr=False)
+    case: Callable[[str], Case] = field(repr=False)
     stamp: Stamp = field(repr=False)
     metrics: tuple[str, ...] = field(default=(), repr=False)
     paid: Tally = field(default_factory=Tally, repr=False)
@@ -73,6 +75,24 @@ class Run:
         """The questions, right only where all candidates are: the lower bound of selection."""
         return self.questions.assign(correct=self.questions["adversary"], counted="all")
 
+    def cases(self, questions: Iterable[str] | pd.DataFrame, show: Sequence[str] = ()) -> Cases:
+        """Return cases as the papers' figures show them, gold beside the prediction.
+
+        `questions` are ids, or a frame with the column `question_id`, such as labels of errors.
+        `show` names parts of the way to the answer: reply, generators, repairs, plan, calls.
+
+        >>> study = wb.open_study("bundled-dev", limit=4)
+        >>> study.run(study.direct()).cases(["13"], show=["reply"]).cases[0].question.db_id
+        'cinema'
+        """
+        rows = questions
+        if not isinstance(rows, pd.DataFrame):
+            rows = pd.DataFrame({"question_id": list(rows)})
+        if "run" in rows:
+            rows = rows[rows["run"] == self.id]
+        asked = zip(rows["question_id"], _error_labels(rows), strict=True)
+        return Cases([replace(self.case(id_), label=label) for id_, label in asked], tuple(show))
+
     def accuracy(self) -> "Table":
         """Return one row: EX with its interval."""
         return table_of({self.name: self}, self.stamp, accuracy)
@@ -80,6 +100,19 @@ class Run:
     def costs(self) -> "Table":
         """Return one row: EX with its interval, and a question's mean calls, tokens and dollars."""
         return table_of({self.name: self}, self.stamp, costs)
+
+
+def _error_labels(rows: pd.DataFrame) -> list[str]:
+    """Return the label of each row's error, with who gave it and why; "" where there is none."""
+    if "error" not in rows:
+        return [""] * len(rows)
+    labels = []
+    columns = rows[["error", "detail", "automatic", "note"]]
+    for error, detail, automatic, note in columns.itertuples(index=False):
+        name = f"{error}: {detail}" if detail else error
+        who = "by a rule" if automatic else "by a person"
+        labels.append(f"{name} ({who}). {note}".removesuffix(". "))
+    return labels
 
 
 class Table(pd.DataFrame):
@@ -169,16 +202,26 @@ class Runs(dict[str, Run]):
         """Return EX of each run, and a question's calls, tokens and dollars, paid now or cached."""
         return self._compared(table_of(self, self._stamp, costs), against)
 
+    def lead(self, name: str, over: Iterable[str] = ()) -> pd.DataFrame:
+        """Return how far a run is ahead of others, by default all; no rows if it was not made."""
+        if name not in self:
+            return leads(pd.DataFrame(), {})
+        others = list(over)
+        if not others:
+            others = [other for other in self if other != name]
+        parts = {f"over {other}": self[other] for other in others if other in self}
+        return leads(self[name], parts)
+
     def differences(self, against: str | None = None) -> "Picture | tables.ResultTable":
         """The paired differences against a run, by default the first, as a figure."""
-        from workbench.report.figures import paired_differences  # noqa: PLC0415  draws
+        from workbench.report.accuracy import paired_differences  # noqa: PLC0415  draws
 
         return paired_differences(self.questions, against, stamp=self._stamp)
 
     def _compared(self, rows: Table, against: str) -> Table:
         if not against:
             return rows
-        from workbench.report.figures import differences  # noqa: PLC0415
+        from workbench.report.accuracy import differences  # noqa: PLC0415
 
         paired = differences(self.questions, against).set_index("system").reindex(rows.index)
         rows.insert(5, "change", paired["difference"])
@@ -201,6 +244,48 @@ def table_of(
             rows.append(row(part, name))
     none = dict.fromkeys(("system", "n", "EX", "low", "high", "run"), ())
     return Table.of(pd.DataFrame(rows or none).astype({"system": str}), stamp)
+
+
+def leads(ahead: Run | pd.DataFrame, others: Mapping[str, Run | pd.DataFrame]) -> pd.DataFrame:
+    """Return how far EX is ahead of each other's on the same questions, with its interval.
+
+    A frame of trials counts a question by the share of its candidates that are right.
+
+    >>> study = wb.open_study("bundled-dev", limit=4)
+    >>> run = study.run(study.direct())
+    >>> wb.leads(run, {"itself": run})["difference"].tolist()
+    [0.0]
+    """
+    rows = {}
+    for name, other in others.items():
+        first, second = _rights(ahead), _rights(other)
+        ids = [id_ for id_ in first if id_ in second]
+        clusters = {id_: first[id_].db_id for id_ in ids}
+        a = {id_: first[id_].share for id_ in ids}
+        b = {id_: second[id_].share for id_ in ids}
+        if {*a.values(), *b.values()} <= {0.0, 1.0}:
+            paired = compare(a, b, clusters)
+            points = (paired.difference, paired.low, paired.high)
+        else:
+            found = number_interval([a[id_] - b[id_] for id_ in ids], [*clusters.values()])
+            points = (found.mean, found.low, found.high)
+        rows[name] = [100 * point for point in points]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["difference", "low", "high"])
+
+
+class _Right(NamedTuple):
+    """How many of a question's candidates are right."""
+
+    db_id: str
+    share: float
+
+
+def _rights(part: Run | pd.DataFrame) -> dict[str, _Right]:
+    frame = part.questions if isinstance(part, Run) else part
+    rights = {}
+    for id_, candidates in frame.groupby("question_id", sort=False):
+        rights[str(id_)] = _Right(candidates["db_id"].iloc[0], float(candidates["correct"].mean()))
+    return rights
 
 
 def metric_cells(run: Run) -> dict[str, float]:

@@ -9,13 +9,15 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from functools import cache
+from functools import cache, partial
+from itertools import groupby
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 import pandas as pd
@@ -23,13 +25,20 @@ from matplotlib.figure import Figure
 
 from workbench.canonical import indented, plain
 from workbench.errors import BadInputError, naming
+from workbench.evaluate.stats import Decision, decide
 from workbench.report import style
 from workbench.report.display import Html
 from workbench.report.published import all_published
 from workbench.report.style import runs, stamped
 from workbench.report.tables import ResultTable, markdown
 
-VERDICTS = {True: "holds here", False: "does not hold here", None: "not judged: a parser answered"}
+Verdict = Decision | Literal["not judged"]
+VERDICTS: dict[Verdict, str] = {
+    "holds": "holds here",
+    "fails": "does not hold here",
+    "not decided": "is not decided here",
+    "not judged": "not judged: a parser answered",
+}
 _PAPERS = {
     "chase": "CHASE-SQL",
     "chess": "CHESS",
@@ -37,6 +46,7 @@ _PAPERS = {
     "pool": "Any pool of candidates",
     "beyond": "Beyond the papers",
 }
+_POINTS = ["difference", "low", "high"]
 _MOST_ROWS = 20  # of a table on the page; a list of cases is a link
 _PARSER = " (a small statistical parser, no language model)"
 # The name of what a notebook saves, in a cell or in its JSON, where quotes are escaped.
@@ -45,15 +55,15 @@ SAVED = re.compile(r"""\.save\((?:\\n|[\s",])*(?:study, )?\\?["'](\w+)""")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement of a paper; `holds` is None where a parser answered; `detail` has our numbers."""
+    """A statement of a paper, whether it holds, and in `detail` our numbers."""
 
     text: str
-    holds: bool | None
+    verdict: Verdict
     detail: str = ""
 
     def _repr_html_(self) -> str:
         form = Html('<p class="mathjax_ignore tex2jax_ignore"><b>{}</b>: {} <i>{}</i></p>')
-        return form.format(VERDICTS[self.holds], self.text, self.detail)
+        return form.format(VERDICTS[self.verdict], self.text, self.detail)
 
 
 def read_index(folder: Path) -> dict[str, dict[str, Any]]:
@@ -72,24 +82,35 @@ class Piece:
     saved: "Saved" = field(repr=False)
     judged: bool = True  # a parser's answers judge no claim
 
-    def claim(self, text: str, holds: "bool | pd.Series[Any]", of: object = None) -> Claim:
+    def claim(
+        self,
+        text: str,
+        holds: "bool | pd.Series[Any] | pd.DataFrame",
+        of: object = None,
+        least: float = 0.0,
+    ) -> Claim:
         """Store whether a claim of the paper holds, in place of an earlier verdict on it.
 
-        `holds` may have a verdict for each row: the claim holds if all do. `of` are the numbers
-        that the claim is about, by their labels, or a sentence; by default those of the saved
-        column that the verdicts are named after.
+        `holds` may have a verdict for each row: the claim holds if all do. A frame of differences,
+        with `low` and `high` as `wb.leads` returns it, holds where the interval is above `least`,
+        fails where it is below, and is not decided where it holds both. `of` are the numbers that
+        the claim is about, by their labels, or a sentence; by default the differences, or those of
+        the saved column that the verdicts are named after.
         """
-        judged = self.judged
-        if isinstance(holds, pd.Series):
+        if isinstance(holds, pd.DataFrame):
+            if of is None:
+                of = ", ".join(map(_difference, holds.index, *holds[_POINTS].to_numpy().T))
+            verdict = _together(map(partial(decide, least=least), holds["low"], holds["high"]))
+        elif isinstance(holds, pd.Series):
             if of is None and holds.name in self.data:
                 labels = self.data.columns[0]
                 of = self.data.set_index(labels)[str(holds.name)].reindex(holds.index)
-            judged = judged and len(holds) > 0
-            holds = bool(holds.all())
+            verdict = _together("holds" if row else "fails" for row in holds)
+        else:
+            verdict = "holds" if holds else "fails"
         if isinstance(of, pd.Series | Mapping):
             of = ", ".join(f"{style.shown(label)} {_number(x)}" for label, x in of.items())
-        verdict = bool(holds) if judged else None
-        claim = Claim(text, verdict, "" if of is None else str(of))
+        claim = Claim(text, verdict if self.judged else "not judged", "" if of is None else str(of))
         self.saved.add_claim(self.name, claim)
         return claim
 
@@ -162,6 +183,19 @@ class Saved:
         draft.replace(self.folder / file)
 
 
+def _together(verdicts: Iterable[Verdict]) -> Verdict:
+    """Return the verdict on a claim about several rows; without rows there is none."""
+    found = set(verdicts)
+    for verdict in ("fails", "not decided", "holds"):
+        if verdict in found:
+            return verdict
+    return "not judged"
+
+
+def _difference(label: object, difference: float, low: float, high: float) -> str:
+    return f"{style.shown(label)} {difference:+.1f} ({low:+.1f} to {high:+.1f})"
+
+
 def _number(value: Any) -> str:
     if isinstance(value, str | Integral):
         return str(value)
@@ -223,25 +257,47 @@ def _order(name: str) -> tuple[Any, ...]:
 
 
 def _page(folder: Path, index: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the lines about an experiment: its notebooks, then each piece under its paper."""
-    if any(record["stamp"].startswith("embedded/") for record in index.values()):
-        yield from ("Machinery check: a parser answered, no language model.", "")
-    notebooks = sorted(folder.glob("*.ipynb"))
-    links = ", ".join(f"[{path.stem}]({folder.name}/{path.name})" for path in notebooks)
-    yield f"Executed notebooks: {links or 'none'}. `index.json` names the runs behind each piece."
+    """Yield the lines about an experiment: what was run, the contents, then each piece."""
+    stamps = Counter(record["stamp"] for record in index.values())
+    if any(stamp.startswith("embedded/") for stamp in stamps):
+        yield "Machinery check: a parser answered, no language model, so no claim is judged."
+        yield ""
+    yield f"Most pieces: {markdown(stamps.most_common(1)[0][0].replace(_PARSER, ''))}."
+    yield "Each piece leads to its data and its notebook; `index.json` names the runs behind it."
+    yield ""
+    names = sorted(index, key=_order)
+    for word, pieces in groupby(names, key=lambda name: name.split("_")[0]):
+        links = [f"[{_label(name)}](#{_anchor(folder, name)})" for name in pieces]
+        yield f"- {_PAPERS.get(word, word)}: {', '.join(links)}"
+
+    notebooks = {}
+    for path in sorted(folder.glob("*.ipynb")):
+        for name in SAVED.findall(path.read_text("utf-8")):
+            notebooks[name] = path.name
     paper = ""
-    for name in sorted(index, key=_order):
+    for name in names:
         word = name.split("_")[0]
         if word != paper:
             paper = word
             yield from ("", f"### {_PAPERS.get(word, word)}")
-        yield from _piece(folder.name, name, index[name])
+        yield from ("", f'<a id="{_anchor(folder, name)}"></a>')
+        yield from _piece(folder.name, name, index[name], notebooks.get(name, ""))
 
 
-def _piece(folder: str, name: str, record: Mapping[str, Any]) -> Iterator[str]:
+def _anchor(folder: Path, name: str) -> str:
+    return re.sub(r"\W", "-", f"{folder.name}-{name}", flags=re.ASCII)
+
+
+def _label(name: str) -> str:
+    """Return what a piece is called under its paper: `Table 1` of chase_table_1."""
+    _, *words = name.split("_")
+    return (" ".join(words) or name).capitalize()
+
+
+def _piece(folder: str, name: str, record: Mapping[str, Any], notebook: str) -> Iterator[str]:
     """Yield the lines about a figure or table: heading, itself, stamp and the paper's claims."""
     first, *words = name.split("_")
-    label = (" ".join(words) or name).capitalize()
+    label = _label(name)
     source = (_PAPERS.get(first, first), " ".join(words[:2]))
     title = record["title"] or _published_titles().get(source, "")
     heading = f"{label}: {title}" if title else label
@@ -260,12 +316,14 @@ def _piece(folder: str, name: str, record: Mapping[str, Any]) -> Iterator[str]:
     stamp = record["stamp"].replace(_PARSER, "")
     if "Here: " in record["table"]:  # the table says it
         stamp = ""
+    if notebook:
+        link += f", [notebook]({folder}/{notebook})"
     yield from ("", f"{markdown(stamp)} ({link})".strip())
 
     for claim in record["claims"]:
-        if claim["holds"] is not None:
+        if claim.get("verdict", "not judged") != "not judged":  # an older index has none
             text = markdown(f"{claim['text']} {claim['detail']}")
-            yield from ("", f"- **{VERDICTS[claim['holds']]}**: {text}")
+            yield from ("", f"- **{VERDICTS[claim['verdict']]}**: {text}")
 
 
 @cache

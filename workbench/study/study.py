@@ -21,6 +21,7 @@ from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.llm.money import Budget, cautious
 from workbench.prompts import Prompt, check_folder
+from workbench.report.cases import Case
 from workbench.report.style import Stamp
 from workbench.report.tables import ResultTable
 from workbench.retrieve.retrieval import by_letters, with_retrieval
@@ -38,7 +39,7 @@ from workbench.systems.cheaper import cheaper
 from workbench.systems.generate import Generate
 from workbench.systems.select import Majority
 from workbench.systems.system import System, rebuilt, with_suspect
-from workbench.types import Context, Limits, Question, Request
+from workbench.types import Context, Limits, Question, Request, Selection
 
 if TYPE_CHECKING:
     import distributed
@@ -294,13 +295,22 @@ class Study:
         by_id = {question.id: question for question in self.benchmark.questions}
         models = sorted(solve.model_names(system), key=lambda model: (model != self.model, model))
         similarity = "letters" if by_letters(system) else ""
+
+        def selection(id_: str) -> Selection:
+            return solve.selection_of(records[id_], by_id[id_], lab)
+
+        def case(id_: str) -> Case:
+            gold = self.benchmark.golds[id_]
+            return Case(by_id[id_], gold, selection(id_), system, self.lab)
+
         run = Run(
             run_id,
             name,
             system,
             trials,
             questions,
-            selection=lambda id_: solve.selection_of(records[id_], by_id[id_], lab),
+            selection=selection,
+            case=case,
             stamp=self._stamp({run_id: tuple(models)}, {run_id: similarity}),
             metrics=tuple(metrics),
             paid=lab.client.ledger.total(),

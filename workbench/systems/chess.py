@@ -23,6 +23,7 @@ What departs from the paper, and where it is of two minds:
 - A revision stops at a query that comes back unchanged: the same prompt would get the same reply.
 """
 
+import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,7 +42,7 @@ from workbench.systems.prune import FilterColumns, by_table, keep
 from workbench.systems.repair import Repair, shown_result
 from workbench.systems.select import Majority, choose, drawn, result_of, shown
 from workbench.systems.system import System
-from workbench.types import Context, Question, Schema, Selection, Trial, ValueMatch
+from workbench.types import Column, Context, Question, Schema, Selection, Trial, ValueMatch
 
 Shown = Sequence[Mapping[str, Any]]  # candidates as the judge sees them
 Judged = tuple[
@@ -115,6 +116,27 @@ class InformationRetriever:
         descriptions = found.descriptions if self.retrieval.descriptions else None
         schema = with_retrieved(schema, found.values, descriptions)
         return Context(question, schema, found.values)
+
+
+@dataclass(frozen=True)
+class RandomExample:
+    """The context of table 4 without retrieval: a random example in each column, and all descriptions.
+
+    It is drawn for each question anew, from the column's most frequent values.
+    """
+
+    def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
+        del lab
+        rng = random.Random(f"{question.text} random example")  # noqa: S311  no secret
+
+        def drawn(column: Column) -> Column:
+            return replace(column, examples=tuple(rng.sample(column.examples, 1)))
+
+        tables = []
+        for table in schema.tables:
+            columns = (drawn(column) if column.examples else column for column in table.columns)
+            tables.append(replace(table, columns=tuple(columns)))
+        return Context(question, replace(schema, tables=tuple(tables)))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,162 @@
+"""Cases as the papers' figures show them: a question, how it was answered, gold and prediction.
+
+The figures are 9 to 12, 14 to 21 of CHASE-SQL, 6 and 15 of CHESS, and 7 of MAC-SQL.
+"""
+
+import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from workbench.errors import CacheMissError, one_of
+from workbench.lab import Lab
+from workbench.llm.money import Ledger
+from workbench.report.display import Html, details, join, line, pre, result_html, table_html, view
+from workbench.sql.facts import Part, aligned
+from workbench.sql.reading import normalise_text
+from workbench.sql.texts import plan_text
+from workbench.systems.system import System, solve
+from workbench.types import Gold, Question, Request, Selection, Trial
+
+_differing = Html("<b>{}</b>").format
+_heading = Html("<h4>{}</h4>").format
+_INDENT = "\N{NO-BREAK SPACE}"  # a page shows a row of blanks as one
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A question with its gold query, and what a system made of it."""
+
+    question: Question
+    gold: Gold
+    selection: Selection
+    system: System = field(repr=False)
+    lab: Lab = field(repr=False)
+    label: str = ""
+
+    @property
+    def predicted(self) -> str:
+        """The chosen query; "" without one."""
+        trial = self.selection.trial
+        return trial.candidate.sql if trial else ""
+
+    def calls(self) -> dict[str, list[tuple[Request, str]]]:
+        """Return the cached calls for the question with their replies, by prompt."""
+        client = copy.copy(self.lab.client)
+        client.offline, client.refresh = True, False
+        client.ledger = Ledger()  # looking at cached calls is not counted as their use
+        requests: list[Request] = []
+        lab = replace(self.lab, client=client, watch=lambda request, _: requests.append(request))
+        with suppress(CacheMissError):
+            solve(self.system, self.question, lab)
+        calls: dict[str, list[tuple[Request, str]]] = {}
+        for request in requests:
+            if reply := client.cached(request):
+                calls.setdefault(request.prompt, []).append((request, reply.text))
+        return calls
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """A few cases, each with the parts of the way to its answer that `show` names."""
+
+    cases: Sequence[Case]
+    show: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        for name in self.show:
+            one_of(PARTS, show=name)
+
+    def _repr_html_(self) -> str:
+        if not self.cases:
+            return str(view(line("There is no such case.")))
+        return "".join(str(view(join(self._shown(case)))) for case in self.cases)
+
+    def _shown(self, case: Case) -> Iterator[Html]:
+        yield _heading(f"Question {case.question.id}, database {case.question.db_id}")
+        yield line(case.question.text)
+        if case.question.evidence:
+            yield line(f"Hint: {case.question.evidence}")
+        if case.label:
+            yield line(case.label)
+        for name in self.show:
+            yield from PARTS[name](case)
+        yield from _side_by_side(case)
+
+
+def _side_by_side(case: Case) -> Iterator[Html]:
+    """Yield both queries part by part, those in bold that differ, then both results."""
+    schema = case.lab.schema(case.question.db_id)
+    rows = []
+    for gold, predicted, same in aligned(case.gold.sql, case.predicted, schema):
+        rows.append([_part(gold, same=same), _part(predicted, same=same)])
+    if not rows:  # one of them cannot be read
+        rows = [[pre(case.gold.sql), pre(case.predicted or "no SQL")]]
+    # The verdicts ran the queries in this form, so that their results are cached.
+    queries = [normalise_text(sql) for sql in (case.gold.sql, case.predicted)]
+    results = [result_html(ran) for ran in case.lab.run_many(case.question, queries)]
+    yield table_html(("gold", "prediction"), [*rows, results])
+
+
+def _part(part: Part | None, *, same: bool) -> Html:
+    if part is None:
+        return Html()
+    text = _INDENT * (part.indent + 2 * part.depth) + part.text
+    return Html("<code>{}</code>").format(text if same else _differing(text))
+
+
+def _reply(case: Case) -> Iterator[Html]:
+    """Yield what the model wrote before the chosen query."""
+    trial = case.selection.trial
+    if trial:
+        yield line(f"The reply of {trial.candidate.generator}")
+        yield pre(trial.history[0].candidate.reasoning or "nothing but the query")
+
+
+def _generators(case: Case) -> Iterator[Html]:
+    """Yield the first candidate of each generator, with the reasoning that led to it."""
+    first: dict[str, Trial] = {}
+    for trial in case.selection.trials:
+        first.setdefault(trial.candidate.generator, trial)
+    for generator, trial in first.items():
+        candidate = trial.history[0].candidate
+        yield line(f"{generator}, its first candidate")
+        yield pre(candidate.reasoning or candidate.sql or candidate.problem)
+
+
+def _repairs(case: Case) -> Iterator[Html]:
+    """Yield the chosen query as it was proposed and after each repair, with their results."""
+    trial = case.selection.trial
+    history = trial.history if trial else ()
+    for number, attempt in enumerate(history[:-1]):
+        yield line(f"After repair {number}" if number else "As proposed")
+        yield pre(attempt.candidate.sql or "no SQL")
+        if attempt.execution:
+            yield result_html(attempt.execution)
+
+
+def _plan(case: Case) -> Iterator[Html]:
+    """Yield SQLite's own plan of the gold query."""
+    query = f"EXPLAIN QUERY PLAN {normalise_text(case.gold.sql)}"
+    yield line("EXPLAIN QUERY PLAN of gold")
+    yield pre(plan_text(case.lab.run(case.question, query)))
+
+
+def _calls(case: Case) -> Iterator[Html]:
+    """Yield the first call of each prompt, its messages folded."""
+    for prompt, calls in case.calls().items():
+        request, reply = calls[0]
+        number = f"the first of {len(calls)} calls" if len(calls) > 1 else "one call"
+        messages = [pre(str(message["content"])) for message in request.messages]
+        yield line(f"{prompt}, {number}")
+        yield details("what is asked", *messages)
+        yield details("the reply", pre(reply))
+
+
+PARTS: Mapping[str, Callable[[Case], Iterable[Html]]] = {
+    "reply": _reply,
+    "generators": _generators,
+    "repairs": _repairs,
+    "plan": _plan,
+    "calls": _calls,
+}
