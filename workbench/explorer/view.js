@@ -560,7 +560,7 @@ function render({ model, el }) {
   }
   /** The calls of the same prompt as the one that is shown. */
   const samples = () =>
-    detail.calls.map((one, n) => n).filter((n) => detail.calls[n][0] === call().prompt);
+    [...detail.calls.keys()].filter((n) => detail.calls[n][0] === call().prompt);
   function drawTabs() {
     if (!call()) return fill(box.tabs, span("dim", "No call is made for this question."));
     const of = samples(),
@@ -608,7 +608,7 @@ function render({ model, el }) {
     );
   }
   /** The comment that opens a template, which is folded until somebody opens it. */
-  const comment = () => call().source.match(/^\s*\{#[^]*?#\}\s*\n/)?.[0] ?? "";
+  const comment = () => call().source.match(/^\s*\{#[\s\S]*?#\}\s*\n/)?.[0] ?? "";
   /** What is folded of the text. */
   const folded = () => (state.folded && source().startsWith(comment()) ? comment() : "");
   const breaks = (text) => text.split("\n").length - 1;
@@ -705,8 +705,11 @@ function render({ model, el }) {
     const found = state.rendered,
       models = [...new Set([...model.get("setup").models, edit().model ?? call().model])],
       heat = edit().temperature ?? call().temperature;
-    const pick = (to) =>
-      to === "another model…" ? (pop("model"), drawFoot()) : change("model", to, call().model);
+    const pick = (to) => {
+      if (to !== "another model…") return change("model", to, call().model);
+      pop("model");
+      drawFoot();
+    };
     fill(
       box.foot,
       state.fault &&

@@ -147,7 +147,7 @@ function render({ model, el }) {
     const lacking = state.order
       .slice(state.at, state.at + AHEAD + 1)
       .filter((one) => !cache.has(one) && !asked.has(one));
-    lacking.forEach((one) => asked.add(one));
+    for (const one of lacking) asked.add(one);
     if (lacking.length)
       ask({ do: "need", keys: lacking })
         .then((found) => {
@@ -155,7 +155,9 @@ function render({ model, el }) {
           if (lacking.includes(key())) drawCase();
         })
         .catch((error) => say(error.message))
-        .finally(() => lacking.forEach((one) => asked.delete(one)));
+        .finally(() => {
+          for (const one of lacking) asked.delete(one);
+        });
     setTimeout(() => {
       for (const one of state.order.slice(state.at, state.at + 2)) if (cache.has(one)) node(one);
     }, 20);
@@ -254,8 +256,8 @@ function render({ model, el }) {
       return drawTiles();
     }
     if (!taxonomy.several) return label([one.whole]);
-    if (!state.picked.size) own(key()).is.forEach((each) => state.picked.add(each));
-    state.picked.delete(one.whole) || state.picked.add(one.whole);
+    if (!state.picked.size) for (const each of own(key()).is) state.picked.add(each);
+    if (!state.picked.delete(one.whole)) state.picked.add(one.whole);
     drawTiles();
     drawFoot();
   }
@@ -335,7 +337,11 @@ function render({ model, el }) {
         : select(
             names,
             me,
-            (to) => (to === NEW ? (pop("annotator"), drawTop()) : annotator(to)),
+            (to) => {
+              if (to !== NEW) return annotator(to);
+              pop("annotator");
+              drawTop();
+            },
             "annotator",
             120,
           ),
