@@ -24,7 +24,7 @@ def cases(count):
 def labeller(folder, shown, taxonomy="CHASE-SQL", annotator="ann"):
     study = SimpleNamespace(benchmark=SimpleNamespace(name="page"), lab=None)
     store = LabelStore(folder / "labels.sqlite")
-    return Labeller(study, None, shown, open_taxonomy(taxonomy), store, annotator)
+    return Labeller(study, shown, open_taxonomy(taxonomy), store, annotator)
 
 
 def test_a_key_is_answered_in_thirty_milliseconds(page, tmp_path):
@@ -167,7 +167,9 @@ def test_cells_filter_and_disputes_are_settled(page, tmp_path, expect, theme, wi
 
 def test_twenty_labels_by_keyboard_alone_in_jupyterlab(desk, expect):
     """Two annotators, agreement, a settled dispute, a page loaded anew, and a kernel that is gone."""
-    direct = {"wb.chase_sql(study.model)": "wb.direct(study.model)"}  # one call a question
+    direct = {
+        "wb.labels.systems(study, taxonomy)": "{'direct': wb.direct(study.model)}"
+    }  # one call each
     given = {"limit": 30, "annotator": "ann", "taxonomy": "CHESS"}
     notebook = desk.small("notebooks/label_errors.ipynb", direct, **given)
     desk.open(notebook)

@@ -12,21 +12,32 @@ from workbench.explorer.compare import (
     Comparison,
     Grid,
     answer,
-    asked_prompts,
+    missing_calls,
     prompt_changes,
     sent_changes,
     summary,
     unused,
     with_prompts,
 )
-from workbench.explorer.recording import Call, Edit, cost, edited, record, sql_in, template
+from workbench.explorer.recording import (
+    Call,
+    Edit,
+    asked_prompts,
+    cost,
+    edited,
+    record,
+    sql_in,
+    template,
+)
 from workbench.explorer.variants import Column, Edits, Variant, VariantStore, write_folder
 from workbench.llm.calls import runs_here
-from workbench.prompts import BadTemplateError, Prompt
+from workbench.prompts import BadTemplateError, Prompt, sections
+from workbench.replies import answer as without_thought
 from workbench.report.display import group_numbers
 from workbench.study.run import Run, run_tables
 from workbench.study.solve import cached_records, keys_of, model_names
 from workbench.study.study import Study
+from workbench.systems.agent import conversation
 from workbench.systems.system import System
 from workbench.types import Completion, Trial
 from workbench.widgets import differing, many, pair, result, shown
@@ -144,7 +155,7 @@ class Explorer(Grid):
                 changed_calls.append(changed_call)
             elif changed_calls:
                 changed_calls.append(each)
-        count = min(COUNTS[0], len(self._questions))
+        count = self._first_count()
         parts = []
         for role, title, body in changed_call.parts:
             parts.append([role, shown(title), shown(body, _LONG), round(len(body) * call.rate)])
@@ -236,22 +247,39 @@ class Explorer(Grid):
 
     def do_compare(self, count: int = COUNTS[0], add: str = "") -> None:
         """Run the columns on `count` questions, evenly spread; `add` a system, at first all."""
+        self._columns = self._next_columns()
         if add:
             self._columns[add] = Column(self._systems[add])
-        elif not self._columns:
-            self._columns = {name: Column(system) for name, system in self._systems.items()}
         few = self.study.sample(min(count, len(self._questions)))
         runs = {}
         for name, (system, prompts) in self._columns.items():
             runs[name] = with_prompts(few, prompts).run(system, name)
         self._show(Comparison(few, runs, self._folders()))
 
-    def do_save(self, name: str) -> str:
-        """Save each variant in the home: a folder of prompts, and an experiment beside it."""
-        variants = {variant: self._columns[variant] for variant in self._kept}
-        notes = {variant: summary(self._changes(variant)) for variant in variants}
-        folder = write_folder(name, variants, notes, self.study)
-        return f"{folder}: {', '.join(variants)}, each a folder of prompts with an experiment"
+    def do_price(self) -> str:
+        """The price of the first comparison: at least that of the calls that are known."""
+        study = self.study.sample(self._first_count())
+        calls: list[Call] = []
+        for system, prompts in self._next_columns().values():
+            for missing in missing_calls(with_prompts(study, prompts), system):
+                calls += missing
+        price = cost(study.lab.client, calls)
+        return f"from {price}" if price.startswith("$") else price
+
+    def do_save(self, name: str, variant: str = "") -> str:
+        """Save one variant or all in the home, each as an experiment with its folder of prompts."""
+        saved = [variant] if variant else [*self._kept]
+        variants = [self._kept[each] for each in saved]
+        notes = {each: summary(self._changes(each)) for each in saved}
+        folder = write_folder(name, variants, self._columns, notes, self.study)
+        return f"{folder}: {', '.join(saved)}"
+
+    def _first_count(self) -> int:
+        return min(COUNTS[0], len(self._questions))
+
+    def _next_columns(self) -> dict[str, Column]:
+        """The columns of the next comparison: at first all systems."""
+        return self._columns or {name: Column(each) for name, each in self._systems.items()}
 
     def _check_free(self, name: str) -> None:
         if name in self._columns or name in self._systems:
@@ -281,7 +309,7 @@ class Explorer(Grid):
         return bool(self.grid["rows"]) and name in self.found.runs
 
     def _without_runs(self) -> dict[str, Any]:
-        return {"rows": [], "kept": self._kept_notes()}
+        return {"rows": [], "kept": self._kept_notes(), "more": self._first_count()}
 
     def _kept_notes(self) -> list[list[str]]:
         """Name, system and changes of each variant that is kept."""
@@ -329,7 +357,31 @@ class Explorer(Grid):
             "rate": call.rate,
             "source": prompt.source,
             "data": variables,
+            "turns": self._turns(call),
         }
+
+    def _turns(self, call: Call) -> list[dict[str, Any]]:
+        """The conversation of which a call is a turn: what each reply says, and what it is shown."""
+        numbers, keys = {}, []
+        for n in self._recorded.conversation(call):
+            if reply := self._recorded.calls[n].reply:
+                numbers[without_thought(reply.text)] = n
+                keys.append(reply.key)
+        messages = conversation(self.study.lab.client.cache, keys)[len(call.opening) :]
+        turns: list[dict[str, Any]] = []
+        for message in messages if len(messages) > 1 else ():
+            text = str(message["content"])
+            if message["role"] == "assistant":
+                turn = {
+                    "n": numbers.get(without_thought(text)),
+                    "said": shown(text.partition("```")[0].strip(), 4_000),
+                    "sql": shown(sql_in(text), 20_000),
+                    "seen": "",
+                }
+                turns.append(turn)
+            else:
+                turns[-1]["seen"] = shown(dict(sections(text)).get("Result", text), _LONG)
+        return turns
 
     def _template(self, call: Call) -> Prompt:
         return template(self.system, call.request.prompt, self.study.lab)

@@ -28,6 +28,7 @@ from workbench.sql.facts import comparisons, functions, parts
 from workbench.sql.reading import normal_form, normalise_text, resolved
 from workbench.study.run import Run
 from workbench.study.study import Study
+from workbench.systems.system import System
 from workbench.types import Execution, Question, Schema, lower_name
 
 PUBLISHED = {file.stem: file for file in Path(__file__).with_name("taxonomies").glob("*.yaml")}
@@ -80,7 +81,8 @@ class Taxonomy(BaseModel, extra="forbid", frozen=True):
         tuple[Annotated[Category, _LONG], ...], Field(min_length=1), AfterValidator(_different)
     ]
     source: str = ""  # the figure or section of the paper
-    systems: tuple[str, ...] = ()  # whose answers the paper sorts: names of a study's methods
+    # Whose answers are sorted: methods of a study, each with the role of its `model`.
+    systems: Mapping[str, str] = {"chase_sql": "model"}
     cases: Literal["wrong", "no correct candidate", "selection failed"] = "wrong"  # that it sorts
     several: Annotated[bool, Field(strict=True)] = False  # whether a case may have several labels
     share: Annotated[Fraction, BeforeValidator(str), Field(gt=0, le=1)] = Fraction(1)  # to label
@@ -130,6 +132,7 @@ class Case:
     difficulty: str
     gold: str  # SQL
     predicted: str  # SQL
+    system: System
     generator: str
     gold_execution: Execution
     execution: Execution
@@ -190,6 +193,7 @@ def cases(study: Study, run: Run, taxonomy: Taxonomy) -> tuple[Case, ...]:
             row["difficulty"],
             gold,
             row["sql"],
+            run.system,
             row["generator"],
             gold_execution,
             execution,

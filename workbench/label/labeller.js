@@ -469,13 +469,6 @@ function render({ model, el }) {
     const columns = missing
       ? `, ${many(Math.abs(missing), "column")} ${missing > 0 ? "missing" : "too many"}`
       : "";
-    const cut = (r) =>
-      r.total > r.rows.length &&
-      h(
-        "div",
-        { class: "dim", style: "padding:4px 10px" },
-        `first ${r.rows.length} of ${count(r)}`,
-      );
     const head = (title, more) =>
       div(
         "hd",
@@ -500,8 +493,8 @@ function render({ model, el }) {
         "pair",
         head("Result of gold", count(q.goldResult)),
         head("Result of the prediction", `${count(q.result)}${columns}`),
-        div("wide", table(q.goldResult, q.only[0], "g"), cut(q.goldResult)),
-        div("wide", table(q.result, q.only[1], "p"), cut(q.result)),
+        div("wide", table(q.goldResult, q.only[0], "g")),
+        div("wide", table(q.result, q.only[1], "p")),
       ),
       part("counterexample", "Counterexample", "c"),
       part("values", "Values found"),

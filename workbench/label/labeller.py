@@ -19,15 +19,23 @@ from workbench.systems.system import prepare
 from workbench.widgets import Desk, differing, many, pair, result, script, shown
 
 
-def label(study: Study, run: Run, taxonomy: str = "CHASE-SQL", annotator: str = "me") -> "Labeller":
-    """A widget in which an annotator sorts the wrong answers of a run that the taxonomy is about.
+def label(
+    study: Study,
+    runs: Run | Mapping[str, Run],
+    taxonomy: str = "CHASE-SQL",
+    annotator: str = "me",
+) -> "Labeller":
+    """A widget in which an annotator sorts the wrong answers of a run, or of several by name.
 
     The taxonomy is a paper's or a YAML file of one's own. Labels lie in the workbench's home,
     under the benchmark's name.
     """
     kinds = open_taxonomy(taxonomy)
     labels = store.LabelStore.named(study.benchmark.name)
-    return Labeller(study, run, cases(study, run, kinds), kinds, labels, annotator)
+    shown_cases: list[Case] = []
+    for run in runs.values() if isinstance(runs, Mapping) else [runs]:
+        shown_cases += cases(study, run, kinds)
+    return Labeller(study, shown_cases, kinds, labels, annotator)
 
 
 class Labeller(Desk):
@@ -43,13 +51,12 @@ class Labeller(Desk):
     def __init__(
         self,
         study: Study,
-        run: Run,
         shown_cases: Sequence[Case],
         taxonomy: Taxonomy,
         labels: store.LabelStore,
         annotator: str,
     ) -> None:
-        self.study, self.run, self.kinds, self.store = study, run, taxonomy, labels
+        self.study, self.kinds, self.store = study, taxonomy, labels
         self.cases = {case.key: case for case in shown_cases}
         super().__init__(
             taxonomy=taxonomy.model_dump(include={"name", "several", "categories"}, mode="json"),
@@ -119,7 +126,7 @@ class Labeller(Desk):
             return {"text": shown(create_table_text(case.schema), 50_000)}
         if name == "values":
             texts = []
-            for match in prepare(self.run.system, case.question, lab).values:
+            for match in prepare(case.system, case.question, lab).values:
                 text = f"{match.keyword} → {match.table}.{match.column} = {match.value}"
                 texts.append(shown(text, 900))
             return {"values": texts}

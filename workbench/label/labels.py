@@ -89,8 +89,11 @@ def _labels(
 
 def systems(study: Study, taxonomy: str) -> dict[str, System]:
     """The systems whose answers the taxonomy's paper sorts, as the study's experiment has them."""
-    made = [getattr(study, name)() for name in open_taxonomy(taxonomy).systems]
-    return {system.name: system for system in made}
+    by_name = {}
+    for function, role in open_taxonomy(taxonomy).systems.items():
+        system = getattr(study, function)(model=study.models[role])
+        by_name[system.name] = system
+    return by_name
 
 
 def save(

@@ -235,7 +235,11 @@ const desk = (() => {
     );
   }
   const many = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
-  const count = (r) => (r.error ? "error" : many(r.total, "row"));
+  const count = (r) => {
+    if (r.error) return "error";
+    const first = r.rows.length < r.total ? `first ${r.rows.length} of ` : "";
+    return first + many(r.total, "row");
+  };
 
   /** Keys of a widget, kept from JupyterLab; while typing only those with a modifier and Escape count. */
   function keys(root, map) {
@@ -292,6 +296,10 @@ const desk = (() => {
       for (const one of heard) model.off(...one);
     };
     on("msg:custom", listen);
+    on("comm_live_update", () => {
+      for (const [, fail] of waiting.values()) fail(new Error("the kernel is gone"));
+      waiting.clear();
+    });
     return { ask, on, stop };
   }
   const seg = (options, chosen, pick, label) =>
