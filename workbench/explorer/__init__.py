@@ -170,25 +170,30 @@ class Explorer(Grid):
 
     def do_run(self, key: str, n: int, edit: Edit) -> dict[str, Any]:
         """Ask an edited call: its reply, query, result and verdict, and the verdict before."""
-        call, question, lab = self._call(key, n), self._recorded.question, self.study.lab
+        call, client = self._call(key, n), self.study.lab.client
         before = self._replied(call)
         changed_call = edited(call, self._template(call), edit)
-        reply = lab.client.complete(changed_call.request)
+        reply = client.complete(changed_call.request)
         if reply.fault:
             raise BadInputError(f"{changed_call.request.model} did not answer: {reply.error}")
-        proposes = call.verb in {"generate", "fix"} and (before["sql"] or not before["cached"])
-        sql = sql_in(reply.text) if proposes else ""
+        is_expected = bool(before["sql"]) or not before["cached"]
+        has_query = is_expected and call.verb in {"generate", "fix"}
+        sql = sql_in(reply.text) if has_query else ""
         self._judge([sql] if sql else [])
         now = self._replied(replace(changed_call, reply=reply), sql)
-        now |= {"was": before["status"], "pairBefore": [], "differingBefore": None}
         if before["sql"] and not sql:
             now["status"] = "wrong"
-        if before["sql"] and sql:
-            now["pairBefore"] = pair(before["sql"], sql, lab.schema(question.db_id))
-            results = lab.run_many(question, [sql, before["sql"]])
-            now["differingBefore"] = differing(*results)
-        now["paid"] = _paid(changed_call.request.model, reply)
-        return now
+        now |= self._beside(before["sql"], sql)
+        return now | {"was": before["status"], "paid": _paid(changed_call.request.model, reply)}
+
+    def _beside(self, before: str, sql: str) -> dict[str, Any]:
+        """The query of an edited call part by part beside the one before the edit."""
+        if not before or not sql:
+            return {"pairBefore": [], "differingBefore": None}
+        question, lab = self._recorded.question, self.study.lab
+        rows = pair(before, sql, lab.schema(question.db_id))
+        results = lab.run_many(question, [sql, before])
+        return {"pairBefore": rows, "differingBefore": differing(*results)}
 
     def do_draft(self, edits: Edits) -> None:
         """Keep the page's edits, so that they are there after a restart of the kernel."""
@@ -449,11 +454,15 @@ class Explorer(Grid):
         contexts = self._recorded.contexts
         if not contexts:
             return {"values": [], "kept": []}
-        values = [shown(f"{v.table}.{v.column}: {v.value}") for v in contexts[0].values]
-        tables = []
+        matches = contexts[0].values
+        values = [shown(f"{match.table}.{match.column}: {match.value}") for match in matches]
+        if len(contexts) == 1:
+            return {"values": values, "kept": []}
         kept_columns = set(contexts[-1].schema.columns())
-        for table in contexts[0].schema.tables if len(contexts) > 1 else ():
-            columns = [[shown(c.name), (table.name, c.name) in kept_columns] for c in table.columns]
+        tables = []
+        for table in contexts[0].schema.tables:
+            names = [column.name for column in table.columns]
+            columns = [[shown(name), (table.name, name) in kept_columns] for name in names]
             tables.append([shown(table.name), columns])
         return {"values": values, "kept": tables}
 

@@ -44,15 +44,15 @@ class Comparison:
     @property
     def table(self) -> ResultTable:
         """A row for each variant: EX, the paired difference, calls and dollars."""
-        runs, base = Runs(self.runs, self.study.stamp), next(iter(self.runs))
+        runs = Runs(self.runs, self.study.stamp)
+        base = next(iter(runs))
+        rows = runs.costs(against=base) if len(runs) > 1 else runs.costs()
         if len(runs) > 1:
-            rows = runs.costs(against=base)
             paired = differences(runs.questions).set_index("system").reindex(rows.index)
+            paired = paired.astype({"won": "Int64", "lost": "Int64"})  # the base has neither
             rows.insert(8, "p", paired["p_value"])
-            rows.insert(9, "won", paired["won"].astype("Int64"))  # the base has neither
-            rows.insert(10, "lost", paired["lost"].astype("Int64"))
-        else:
-            rows = runs.costs()
+            rows.insert(9, "won", paired["won"])
+            rows.insert(10, "lost", paired["lost"])
         note = f"Changes are those from {base} on the same questions, in points of EX."
         return rows.alone("Variants side by side", f"{note} {notes_on(self.runs)}".rstrip())
 

@@ -196,15 +196,19 @@ def edited(call: Call, prompt: Prompt, edit: Edit) -> Call:
 
     Of a conversation the first messages are the template's, and its further turns stay as they are.
     """
-    request, data = call.request, {**call.data, **edit.get("data", {})}
+    request = call.request
+    data = {**call.data, **edit.get("data", {})}
     if "source" in edit or "data" in edit:
+        changed_prompt = Prompt(edit.get("source", prompt.source), prompt.name)
         turns = request.messages[len(call.opening) :]
-        other = Prompt(edit.get("source", prompt.source), prompt.name)
-        request = replace(request, messages=(*other.messages(**data), *turns))
+        messages = (*changed_prompt.messages(**data), *turns)
+        request = replace(request, messages=messages)
     if "temperature" in edit:
         parameters = {**request.parameters, "temperature": edit["temperature"]}
         request = replace(request, parameters=parameters)
-    return Call(replace(request, model=edit.get("model", request.model)), data)
+    if "model" in edit:
+        request = replace(request, model=edit["model"])
+    return Call(request, data)
 
 
 @lru_cache(maxsize=1000)

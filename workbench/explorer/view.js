@@ -1423,11 +1423,11 @@ function render({ model, el }) {
   }
   /** Before anything is compared: how it begins, and the variants that are there. */
   function notCompared(kept) {
-    const start =
-      "“Run on 20” runs all systems on 20 questions; under Prompt it keeps an edit as a variant.";
+    const first = model.get("grid").more;
+    const start = `“Run on ${first}” runs all systems on ${many(first, "question")}; under Prompt it keeps an edit as a variant.`;
     if (!kept.length) return `Nothing is compared yet. ${start}`;
     return [
-      h("p", {}, `“Run on 20” compares ${many(kept.length, "variant")}:`),
+      h("p", {}, `“Run on ${first}” compares ${many(kept.length, "variant")}:`),
       kept.map(([name, system, note], i) =>
         div("flex kept", columnButton(`kept${i}`, name), span("", note), span("dim", system)),
       ),

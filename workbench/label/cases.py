@@ -295,20 +295,19 @@ def _is_nothing(execution: Execution) -> bool:
     return all(cell is None for row in execution.rows for cell in row)
 
 
-Facts = Mapping[str, set[str]]  # by clause, and by kind of fact
+Facts = defaultdict[str, set[str]]  # by clause, and by kind of fact
 
 
 def _only(case: Case) -> Mapping[str, tuple[list[str], list[str]]]:
     """The facts of gold alone, and those of the prediction alone."""
     queries = (case.gold, case.predicted)
     are_read = all(resolved(sql, case.schema) for sql in queries)
-    gold = _facts(case.gold, case.schema, is_read=are_read)
-    predicted = _facts(case.predicted, case.schema, is_read=are_read)
+    gold, predicted = (_facts(sql, case.schema, is_read=are_read) for sql in queries)
     only: defaultdict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
-    for kind in {*gold, *predicted}:
-        ours = gold.get(kind, set())
-        theirs = predicted.get(kind, set())
-        only[kind] = (sorted(ours - theirs), sorted(theirs - ours))
+    for kind in gold.keys() | predicted.keys():
+        gold_alone = sorted(gold[kind] - predicted[kind])
+        predicted_alone = sorted(predicted[kind] - gold[kind])
+        only[kind] = (gold_alone, predicted_alone)
     return only
 
 

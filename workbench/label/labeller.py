@@ -246,16 +246,21 @@ class Labeller(Desk):
         self, mine: Mapping[str, tuple[str, ...]], theirs: Mapping[str, tuple[str, ...]]
     ) -> dict[str, list[str]]:
         """The cases of each cell of the confusion grid, by the numbers of its row and column."""
-        numbers = {category.name: n for n, category in enumerate(self.kinds.categories)}
         grid: defaultdict[str, list[str]] = defaultdict(list)
         for key in self.cases:
-            if key in mine and key in theirs:
-                down = sorted({numbers[_category(name)] for name in mine[key]})
-                across = sorted({numbers[_category(name)] for name in theirs[key]})
-                same = down == across
-                for i, j in zip(down, across, strict=True) if same else product(down, across):
-                    grid[f"{i} {j}"].append(key)
+            if key not in mine or key not in theirs:
+                continue
+            down, across = self._numbers(mine[key]), self._numbers(theirs[key])
+            cells = product(down, across) if down != across else zip(down, across, strict=True)
+            for row, column in cells:
+                grid[f"{row} {column}"].append(key)
         return grid
+
+    def _numbers(self, names: Iterable[str]) -> list[int]:
+        """The numbers of the categories of a case's labels."""
+        categories = {_category(name) for name in names}
+        known = [category.name for category in self.kinds.categories]
+        return sorted(known.index(name) for name in categories)
 
 
 def _category(name: str) -> str:

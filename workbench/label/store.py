@@ -249,10 +249,13 @@ def _coefficient(given: Any) -> Any:
     counts = given.sum(-2)
     annotators = counts.sum(-1, keepdims=True)  # of each case
     total = counts.sum((-2, -1))
-    agreed = (counts * (counts - 1) / (annotators - 1)).sum((-2, -1)) / total
+    share_of_pairs = counts * (counts - 1) / (annotators - 1)
+    agreed = share_of_pairs.sum((-2, -1)) / total
     if given.shape[-2] == 2:
-        chance = given.mean(-3).prod(-2).sum(-1)  # by each annotator's own shares
+        own_shares = given.mean(-3)  # of each annotator
+        chance = own_shares.prod(-2).sum(-1)
     else:
         uses = counts.sum(-2)  # two labels are drawn, and the first is not put back
-        chance = (uses * (uses - 1)).sum(-1) / (total * (total - 1))
+        same_twice = (uses * (uses - 1)).sum(-1)
+        chance = same_twice / (total * (total - 1))
     return np.where(chance < 1 - 1e-9, (agreed - chance) / (1 - chance), math.nan)
