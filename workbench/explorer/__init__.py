@@ -2,9 +2,9 @@
 
 import sys
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from workbench.errors import BadInputError
 from workbench.evaluate.ex import ex_verdicts
@@ -42,6 +42,7 @@ from workbench.systems.system import System
 from workbench.types import Completion, Trial
 from workbench.widgets import differing, many, pair, result, shown
 
+T = TypeVar("T")
 COUNTS = (20, 50, 200)  # questions on which variants run, one press after another
 _LONG = 200_000  # characters of a part of a prompt that are sent
 
@@ -218,9 +219,9 @@ class Explorer(Grid):
         self.store.rename(name, to)
         variant = self._kept.pop(name)
         self._kept[to] = replace(variant, name=to)
-        self._columns = {to if n == name else n: column for n, column in self._columns.items()}
+        self._columns = _renamed(self._columns, name, to)
         if self._has_runs(name):
-            runs = {to if n == name else n: run for n, run in self.found.runs.items()}
+            runs = _renamed(self.found.runs, name, to)
             self._show(replace(self.found, runs=runs, prompts=self._folders()))
         else:
             self.grid = self._without_runs()
@@ -366,7 +367,7 @@ class Explorer(Grid):
         }
 
     def _turns(self, call: Call) -> list[dict[str, Any]]:
-        """The conversation of which a call is a turn: what each reply says, and what it is shown."""
+        """The conversation of which a call is a turn: each reply, its query, and what was shown."""
         numbers, keys = {}, []
         for n in self._recorded.conversation(call):
             if reply := self._recorded.calls[n].reply:
@@ -374,7 +375,9 @@ class Explorer(Grid):
                 keys.append(reply.key)
         messages = conversation(self.study.lab.client.cache, keys)[len(call.opening) :]
         turns: list[dict[str, Any]] = []
-        for message in messages if len(messages) > 1 else ():
+        if len(messages) < 2:  # a single call
+            return turns
+        for message in messages:
             text = str(message["content"])
             if message["role"] == "assistant":
                 turn = {
@@ -505,6 +508,11 @@ class Explorer(Grid):
         return outcomes
 
 
+def _renamed(columns: Mapping[str, T], name: str, to: str) -> dict[str, T]:
+    """The columns in their order, one under another name."""
+    return {to if key == name else key: column for key, column in columns.items()}
+
+
 def _paid(model: str, reply: Completion) -> str:
     if runs_here(model):
         return ""
@@ -515,12 +523,14 @@ def _paid(model: str, reply: Completion) -> str:
 
 def _labels(calls: Sequence[Call]) -> list[str]:
     """A name for each call of one prompt: a first line that differs in all, else its number."""
-    are_samples = any(call.request.sample for call in calls[1:])
-    for name in calls[0].data if not are_samples else ():
+    numbers = [str(number) for number in range(1, len(calls) + 1)]
+    if len(calls) == 1 or any(call.request.sample for call in calls):
+        return numbers
+    for name in calls[0].data:
         texts = []
         for call in calls:
             first_line = str(call.data.get(name)).partition("\n")[0]
             texts.append(first_line.rpartition(": ")[2])
-        if len(set(texts)) == len(calls) > 1:
+        if len(set(texts)) == len(calls):
             return texts
-    return [str(number) for number in range(1, len(calls) + 1)]
+    return numbers

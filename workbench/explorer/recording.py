@@ -72,8 +72,9 @@ class Call:
     @property
     def rate(self) -> float:
         """Tokens for a character of the prompt, by the provider's count if there is one."""
-        counted = self.reply.input_tokens if self.reply else 0
-        return counted / max(1, len(self.text)) or 1 / LETTERS
+        if self.reply and self.reply.input_tokens and self.text:
+            return self.reply.input_tokens / len(self.text)
+        return 1 / LETTERS
 
 
 @dataclass(frozen=True, slots=True)

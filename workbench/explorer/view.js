@@ -200,7 +200,7 @@ function render({ model, el }) {
   function compare(n, add = "") {
     const grid = model.get("grid"),
       to = n || (n === 0 && grid.rows?.length) || grid.more;
-    if (!alone)
+    if (!alone && to)
       work("compare", { do: "compare", count: to, add }, () => {
         state.opened = {};
         state.open = null;

@@ -142,7 +142,8 @@ def write_golds(study: Study) -> str:
     items, corrected, both, left = [], 0, 0, []
     for question in study.benchmark.questions:
         counting = _that_count(verdicts[question.db_id, question.text])
-        both += any(BOTH_RIGHT in verdict.categories for verdict in counting)
+        if any(BOTH_RIGHT in verdict.categories for verdict in counting):
+            both += 1
         queries: dict[str, str] = {}  # by their normal form, in the words of the first
         for verdict in counting:
             if CORRECTED in verdict.categories:

@@ -200,8 +200,11 @@ def final(labels: Iterable[Label]) -> dict[str, Label | None]:
     count: dict[str, Label | None] = {}
     for label in sorted(labels, key=lambda label: label.annotator == ADJUDICATOR):
         before = count.get(label.key, label)
-        agrees = before and {*before.categories} == {*label.categories}
-        count[label.key] = label if agrees or label.annotator == ADJUDICATOR else None
+        is_disputed = before is None or {*before.categories} != {*label.categories}
+        if is_disputed and label.annotator != ADJUDICATOR:
+            count[label.key] = None
+        else:
+            count[label.key] = label
     return count
 
 
