@@ -34,7 +34,7 @@ def case(text):
     right = Execution("ok", (text, text), ((text, 1), (text.encode(), None)), 2, "f")
     failed = Execution("error", error=text)
     question = Question(text, "zoo", text, text)
-    return Case(question, text, text, text, text, right, failed, schema)
+    return Case(question, text, text, text, wb.direct(), text, right, failed, schema)
 
 
 def explorer(text, folder, patch):

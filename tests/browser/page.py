@@ -29,7 +29,7 @@ const model = {
   get: name => traits[name],
   on: (name, does) => (heard[name] ??= []).push(does),
   off: (name, does) => { heard[name] = heard[name].filter(one => one !== does); },
-  send: message => { if (window.dead) throw new Error("closed"); toKernel(JSON.stringify(message)).then(take); },
+  send: message => { if (window.dead) throw new Error("closed"); if (!window.silent) toKernel(JSON.stringify(message)).then(take); },
 };
 """
 

@@ -10,6 +10,7 @@ import workbench as wb
 from tests.browser.hostile import HOSTILE, case, explorer
 from tests.browser.page import SCREENS, SIDEWAYS, mount, part, picture
 from tests.browser.test_label import labeller
+from tests.explore.conftest import RIGHT, WRONG, zoo  # noqa: F401
 from workbench.label.store import Label, LabelStore
 from workbench.store import home
 
@@ -171,6 +172,40 @@ def test_a_comparison_in_which_nothing_differs_is_one_line(page, widget, expect)
     expect(page.locator("tr.line")).to_have_count(20)
 
 
+def test_a_kernel_that_is_gone_is_told_and_ends_the_waiting(page, widget, expect):
+    mount(page, widget)
+    page.get_by_label("template").fill("# User\n{{ question }}")
+    expect(part(page, "run")).to_contain_text("free")
+    page.evaluate("window.silent = true")
+    part(page, "run").click()
+    expect(part(page, "run")).to_have_text("Running…")
+    page.evaluate("fire('comm_live_update')")
+    expect(page.get_by_role("alert")).to_contain_text("the kernel is gone")
+    expect(part(page, "run")).to_be_enabled()
+    page.evaluate("window.dead = true")
+    page.locator(".list").press("r")
+    expect(page.get_by_role("alert")).to_contain_text("the kernel is gone")
+    picture(page, "explorer_kernel_gone")
+
+
+@pytest.mark.parametrize(("theme", "wide", "high"), SCREENS)
+def test_an_agents_turns_are_read_as_a_conversation(zoo, page, expect, theme, wide, high):  # noqa: F811
+    page.set_viewport_size({"width": wide, "height": high})
+    zoo.replies[:] = ["I look at the legs first.\n" + WRONG, "**Final SQL**\n" + RIGHT]
+    widget = wb.explore(zoo.study, wb.agent(zoo.study.model))
+    widget.do_choose("0", pay=True)
+    mount(page, widget, theme)
+    turns = part(page, "turn")
+    expect(turns).to_have_count(2)
+    expect(turns.first).to_contain_text("I look at the legs first.SELECT legsFROM animal4 rows:")
+    expect(turns.first).to_have_attribute("aria-current", "step")
+    turns.last.get_by_role("button").click()
+    expect(turns.last).to_have_attribute("aria-current", "step")
+    expect(part(page, "verdict")).to_contain_text("RIGHT")
+    picture(page, f"explorer_{theme}_conversation")
+    assert page.evaluate(SIDEWAYS) == 0
+
+
 def test_another_model_has_no_price_before_it_is_known(page, widget, expect):
     mount(page, widget)
     expect(part(page, "run")).to_contain_text("cached")
@@ -242,10 +277,10 @@ def test_questions_and_comparisons_come_at_once(page, study, widget):
     big = wb.explore(study, chase)
     last, took = study.sample(2).benchmark.questions[-1].id, []
     for _ in range(5):
-        began = time.monotonic()
+        began = time.thread_time()
         big.do_choose(last)
-        took.append(time.monotonic() - began)
-    assert sorted(took)[2] < 0.4  # on a busy machine
+        took.append(time.thread_time() - began)
+    assert min(took) < 0.3
     rows = widget.rows
     widget.rows = [{**rows[n % len(rows)], "id": str(n)} for n in range(32_000)]
     mount(page, widget)

@@ -24,7 +24,7 @@ def cases(count):
 def labeller(folder, shown, taxonomy="CHASE-SQL", annotator="ann"):
     study = SimpleNamespace(benchmark=SimpleNamespace(name="page"), lab=None)
     store = LabelStore(folder / "labels.sqlite")
-    return Labeller(study, None, shown, open_taxonomy(taxonomy), store, annotator)
+    return Labeller(study, shown, open_taxonomy(taxonomy), store, annotator)
 
 
 def test_a_key_is_answered_in_thirty_milliseconds(page, tmp_path):

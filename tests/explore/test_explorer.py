@@ -7,6 +7,7 @@ import sqlite3
 import pytest
 
 import workbench as wb
+from tests.explore.conftest import RIGHT, WRONG
 from workbench.errors import BadInputError
 from workbench.store import home
 from workbench.types import Execution
@@ -66,6 +67,54 @@ def test_a_variant_is_compared_and_saved_outside_the_notebooks(zoo, explorer):
     with wb.open_study(str(folder / "v1.yaml"), limit=4) as study:
         assert study.run(study.with_settings(zoo.system)).questions["correct"].sum() == 0
     assert len(zoo.asked) == calls
+
+
+def test_a_variant_is_saved_alone_with_its_model_and_temperature(zoo, explorer):
+    edit = {"model": "openai/gpt-4o", "temperature": 0.5}
+    ask(explorer, "keep", edits={"generate/direct": edit})
+    ask(explorer, "keep", edits={"generate/direct": BRIEF})
+    assert ask(explorer, "save", name="warm", variant="v1")["answer"].endswith("warm: v1")
+    folder = home() / "variants" / "warm"
+    assert [path.name for path in folder.iterdir()] == ["v1.yaml"]  # no prompt is edited
+    with wb.open_study(str(folder / "v1.yaml"), limit=1) as study:
+        study.run(study.direct())
+    (request,) = zoo.asked
+    assert (request.model, request.parameters["temperature"]) == ("openai/gpt-4o", 0.5)
+
+
+def test_what_no_experiment_can_say_is_not_saved(zoo):
+    explorer = wb.explore(zoo.study, wb.mac_sql(zoo.study.model))
+    ask(explorer, "keep", edits={"fix/refiner": {"temperature": 0.5}})
+    assert "no experiment can say" in ask(explorer, "save", name="mine")["error"]
+    assert not (home() / "variants" / "mine").exists()
+
+
+def test_the_first_comparison_has_a_price(zoo, explorer):
+    assert explorer.grid["more"] == 12
+    assert ask(explorer, "price")["answer"].startswith("from $0.0")
+    assert zoo.asked == []
+    ask(explorer, "compare", count=12)
+    assert ask(explorer, "price")["answer"] == "cached"
+    with wb.open_study("embedded", limit=3) as study:
+        assert ask(wb.explore(study, study.direct()), "price")["answer"] == "free"
+
+
+def test_an_agents_turns_are_a_conversation_and_each_query_is_its_own(zoo):
+    zoo.replies[:] = ["<think>Hm.</think>I look.\n" + WRONG, "**Final SQL**\n" + RIGHT]
+    explorer = wb.explore(zoo.study, wb.agent(zoo.study.model))
+    ask(explorer, "choose", key="0", pay=True)
+    first, last = explorer.detail["call"], ask(explorer, "call", key="0", n=1)["answer"]
+    assert first["turns"] == last["turns"]
+    assert [turn["n"] for turn in first["turns"]] == [0, 1]
+    assert [turn["said"] for turn in first["turns"]] == ["I look.", "**Final SQL**"]
+    look, end = (turn["sql"] for turn in first["turns"])
+    assert (look, end) == ("SELECT legs FROM animal", "SELECT count(*) FROM animal")
+    assert first["turns"][0]["seen"].startswith("4 rows:\nlegs")
+    assert (first["sql"], last["sql"], last["status"]) == ("", end, "right")
+    assert dict(row[:2] for row in last["data"])["question"] == "zoo, question 0?"
+    found = ask(explorer, "render", key="0", n=1, edit=BRIEF)["answer"]
+    assert [role for role, *_ in found["parts"]][:2] == ["User", "Assistant"]
+    assert wb.explore(zoo.study, zoo.system).detail["call"]["turns"] == []
 
 
 def test_the_temperature_of_a_step_is_kept_and_that_of_another_refused(zoo, explorer):

@@ -37,7 +37,7 @@ def case(
     number="7", gold_ran=TWO, ran=ULVA,
 ):  # fmt: skip
     question = Question(number, "harbour", text, hint)
-    return Case(question, "simple", gold, predicted, "direct", gold_ran, ran, HARBOUR)
+    return Case(question, "simple", gold, predicted, direct(), "direct", gold_ran, ran, HARBOUR)
 
 
 @pytest.fixture

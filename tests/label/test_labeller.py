@@ -1,6 +1,7 @@
 """The labeller's side in the kernel: messages, and what they change on disk and in the traits."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -95,3 +96,12 @@ def test_parts_are_made_when_they_are_opened(widget):
     assert widget.do_part(keys[2], "counterexample") == {}  # its query does not run
     assert widget.do_part(keys[0], "values") == {"values": []}
     assert widget.do_part(keys[0], "schema")["text"].startswith("CREATE TABLE animal")
+
+
+def test_the_cases_of_several_runs_are_labelled_together(opened, store):
+    study, run = opened
+    other = SimpleNamespace(**vars(run))
+    other.trials = run.trials.replace({"SELECT legs FROM animal": "SELECT id FROM animal"})
+    both = label(study, {"one": run, "other": other}, "MAC-SQL", "ann")
+    alone = label(study, run, "MAC-SQL", "ann")
+    assert len(both.rows) == len(alone.rows) + 1

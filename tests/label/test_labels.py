@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+import workbench as wb
 from tests.label.conftest import case
 from workbench.benchmarks.golds import with_golds
 from workbench.errors import BadInputError
@@ -235,3 +236,16 @@ def test_corrected_golds_are_a_revision_of_the_benchmark(opened, store):
     own = study.benchmark.golds
     found = {key: gold.sql for key, gold in revised.golds.items() if gold != own[key]}
     assert found == {"1": right, "4": "SELECT 9"}
+
+
+def test_a_taxonomys_systems_are_the_experiments(tmp_path, tiny, monkeypatch):
+    """CHESS's zero-shot call asks the model that answers for most of CHESS."""
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
+    models = {"rest": "m/rest", "generation": "m/fine"}
+    root = tiny.write_bird(tmp_path / "bird")
+    with wb.open_study("bird-dev", root=root, model="m/x", models=models) as study:
+        chess = wb.labels.systems(study, "CHESS")
+        assert list(chess) == ["CHESS (IR, SS, CG)", "zero-shot, chain of thought"]
+        assert chess["zero-shot, chain of thought"] == wb.zero_shot("m/rest")
+        assert chess["CHESS (IR, SS, CG)"] == study.chess_ir_ss_cg()
+        assert wb.labels.systems(study, "MAC-SQL") == {"MAC-SQL": study.mac_sql()}

@@ -2,9 +2,9 @@
 
 import sys
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from workbench.errors import BadInputError
 from workbench.evaluate.ex import ex_verdicts
@@ -12,25 +12,37 @@ from workbench.explorer.compare import (
     Comparison,
     Grid,
     answer,
-    asked_prompts,
+    missing_calls,
     prompt_changes,
     sent_changes,
     summary,
     unused,
     with_prompts,
 )
-from workbench.explorer.recording import Call, Edit, cost, edited, record, sql_in, template
+from workbench.explorer.recording import (
+    Call,
+    Edit,
+    asked_prompts,
+    cost,
+    edited,
+    record,
+    sql_in,
+    template,
+)
 from workbench.explorer.variants import Column, Edits, Variant, VariantStore, write_folder
 from workbench.llm.calls import runs_here
-from workbench.prompts import BadTemplateError, Prompt
+from workbench.prompts import BadTemplateError, Prompt, sections
+from workbench.replies import answer as without_thought
 from workbench.report.display import group_numbers
 from workbench.study.run import Run, run_tables
 from workbench.study.solve import cached_records, keys_of, model_names
 from workbench.study.study import Study
+from workbench.systems.agent import conversation
 from workbench.systems.system import System
 from workbench.types import Completion, Trial
 from workbench.widgets import differing, many, pair, result, shown
 
+T = TypeVar("T")
 COUNTS = (20, 50, 200)  # questions on which variants run, one press after another
 _LONG = 200_000  # characters of a part of a prompt that are sent
 
@@ -144,7 +156,7 @@ class Explorer(Grid):
                 changed_calls.append(changed_call)
             elif changed_calls:
                 changed_calls.append(each)
-        count = min(COUNTS[0], len(self._questions))
+        count = self._first_count()
         parts = []
         for role, title, body in changed_call.parts:
             parts.append([role, shown(title), shown(body, _LONG), round(len(body) * call.rate)])
@@ -159,25 +171,30 @@ class Explorer(Grid):
 
     def do_run(self, key: str, n: int, edit: Edit) -> dict[str, Any]:
         """Ask an edited call: its reply, query, result and verdict, and the verdict before."""
-        call, question, lab = self._call(key, n), self._recorded.question, self.study.lab
+        call, client = self._call(key, n), self.study.lab.client
         before = self._replied(call)
         changed_call = edited(call, self._template(call), edit)
-        reply = lab.client.complete(changed_call.request)
+        reply = client.complete(changed_call.request)
         if reply.fault:
             raise BadInputError(f"{changed_call.request.model} did not answer: {reply.error}")
-        proposes = call.verb in {"generate", "fix"} and (before["sql"] or not before["cached"])
-        sql = sql_in(reply.text) if proposes else ""
+        is_expected = bool(before["sql"]) or not before["cached"]
+        has_query = is_expected and call.verb in {"generate", "fix"}
+        sql = sql_in(reply.text) if has_query else ""
         self._judge([sql] if sql else [])
         now = self._replied(replace(changed_call, reply=reply), sql)
-        now |= {"was": before["status"], "pairBefore": [], "differingBefore": None}
         if before["sql"] and not sql:
             now["status"] = "wrong"
-        if before["sql"] and sql:
-            now["pairBefore"] = pair(before["sql"], sql, lab.schema(question.db_id))
-            results = lab.run_many(question, [sql, before["sql"]])
-            now["differingBefore"] = differing(*results)
-        now["paid"] = _paid(changed_call.request.model, reply)
-        return now
+        now |= self._beside(before["sql"], sql)
+        return now | {"was": before["status"], "paid": _paid(changed_call.request.model, reply)}
+
+    def _beside(self, before: str, sql: str) -> dict[str, Any]:
+        """The query of an edited call part by part beside the one before the edit."""
+        if not before or not sql:
+            return {"pairBefore": [], "differingBefore": None}
+        question, lab = self._recorded.question, self.study.lab
+        rows = pair(before, sql, lab.schema(question.db_id))
+        results = lab.run_many(question, [sql, before])
+        return {"pairBefore": rows, "differingBefore": differing(*results)}
 
     def do_draft(self, edits: Edits) -> None:
         """Keep the page's edits, so that they are there after a restart of the kernel."""
@@ -202,9 +219,9 @@ class Explorer(Grid):
         self.store.rename(name, to)
         variant = self._kept.pop(name)
         self._kept[to] = replace(variant, name=to)
-        self._columns = {to if n == name else n: column for n, column in self._columns.items()}
+        self._columns = _renamed(self._columns, name, to)
         if self._has_runs(name):
-            runs = {to if n == name else n: run for n, run in self.found.runs.items()}
+            runs = _renamed(self.found.runs, name, to)
             self._show(replace(self.found, runs=runs, prompts=self._folders()))
         else:
             self.grid = self._without_runs()
@@ -236,22 +253,39 @@ class Explorer(Grid):
 
     def do_compare(self, count: int = COUNTS[0], add: str = "") -> None:
         """Run the columns on `count` questions, evenly spread; `add` a system, at first all."""
+        self._columns = self._next_columns()
         if add:
             self._columns[add] = Column(self._systems[add])
-        elif not self._columns:
-            self._columns = {name: Column(system) for name, system in self._systems.items()}
         few = self.study.sample(min(count, len(self._questions)))
         runs = {}
         for name, (system, prompts) in self._columns.items():
             runs[name] = with_prompts(few, prompts).run(system, name)
         self._show(Comparison(few, runs, self._folders()))
 
-    def do_save(self, name: str) -> str:
-        """Save each variant in the home: a folder of prompts, and an experiment beside it."""
-        variants = {variant: self._columns[variant] for variant in self._kept}
-        notes = {variant: summary(self._changes(variant)) for variant in variants}
-        folder = write_folder(name, variants, notes, self.study)
-        return f"{folder}: {', '.join(variants)}, each a folder of prompts with an experiment"
+    def do_price(self) -> str:
+        """The price of the first comparison: at least that of the calls that are known."""
+        study = self.study.sample(self._first_count())
+        calls: list[Call] = []
+        for system, prompts in self._next_columns().values():
+            for missing in missing_calls(with_prompts(study, prompts), system):
+                calls += missing
+        price = cost(study.lab.client, calls)
+        return f"from {price}" if price.startswith("$") else price
+
+    def do_save(self, name: str, variant: str = "") -> str:
+        """Save one variant or all in the home, each as an experiment with its folder of prompts."""
+        saved = [variant] if variant else [*self._kept]
+        variants = [self._kept[each] for each in saved]
+        notes = {each: summary(self._changes(each)) for each in saved}
+        folder = write_folder(name, variants, self._columns, notes, self.study)
+        return f"{folder}: {', '.join(saved)}"
+
+    def _first_count(self) -> int:
+        return min(COUNTS[0], len(self._questions))
+
+    def _next_columns(self) -> dict[str, Column]:
+        """The columns of the next comparison: at first all systems."""
+        return self._columns or {name: Column(each) for name, each in self._systems.items()}
 
     def _check_free(self, name: str) -> None:
         if name in self._columns or name in self._systems:
@@ -281,7 +315,7 @@ class Explorer(Grid):
         return bool(self.grid["rows"]) and name in self.found.runs
 
     def _without_runs(self) -> dict[str, Any]:
-        return {"rows": [], "kept": self._kept_notes()}
+        return {"rows": [], "kept": self._kept_notes(), "more": self._first_count()}
 
     def _kept_notes(self) -> list[list[str]]:
         """Name, system and changes of each variant that is kept."""
@@ -329,7 +363,33 @@ class Explorer(Grid):
             "rate": call.rate,
             "source": prompt.source,
             "data": variables,
+            "turns": self._turns(call),
         }
+
+    def _turns(self, call: Call) -> list[dict[str, Any]]:
+        """The conversation of which a call is a turn: each reply, its query, and what was shown."""
+        numbers, keys = {}, []
+        for n in self._recorded.conversation(call):
+            if reply := self._recorded.calls[n].reply:
+                numbers[without_thought(reply.text)] = n
+                keys.append(reply.key)
+        messages = conversation(self.study.lab.client.cache, keys)[len(call.opening) :]
+        turns: list[dict[str, Any]] = []
+        if len(messages) < 2:  # a single call
+            return turns
+        for message in messages:
+            text = str(message["content"])
+            if message["role"] == "assistant":
+                turn = {
+                    "n": numbers.get(without_thought(text)),
+                    "said": shown(text.partition("```")[0].strip(), 4_000),
+                    "sql": shown(sql_in(text), 20_000),
+                    "seen": "",
+                }
+                turns.append(turn)
+            else:
+                turns[-1]["seen"] = shown(dict(sections(text)).get("Result", text), _LONG)
+        return turns
 
     def _template(self, call: Call) -> Prompt:
         return template(self.system, call.request.prompt, self.study.lab)
@@ -397,11 +457,15 @@ class Explorer(Grid):
         contexts = self._recorded.contexts
         if not contexts:
             return {"values": [], "kept": []}
-        values = [shown(f"{v.table}.{v.column}: {v.value}") for v in contexts[0].values]
-        tables = []
+        matches = contexts[0].values
+        values = [shown(f"{match.table}.{match.column}: {match.value}") for match in matches]
+        if len(contexts) == 1:
+            return {"values": values, "kept": []}
         kept_columns = set(contexts[-1].schema.columns())
-        for table in contexts[0].schema.tables if len(contexts) > 1 else ():
-            columns = [[shown(c.name), (table.name, c.name) in kept_columns] for c in table.columns]
+        tables = []
+        for table in contexts[0].schema.tables:
+            names = [column.name for column in table.columns]
+            columns = [[shown(name), (table.name, name) in kept_columns] for name in names]
             tables.append([shown(table.name), columns])
         return {"values": values, "kept": tables}
 
@@ -444,6 +508,11 @@ class Explorer(Grid):
         return outcomes
 
 
+def _renamed(columns: Mapping[str, T], name: str, to: str) -> dict[str, T]:
+    """The columns in their order, one under another name."""
+    return {to if key == name else key: column for key, column in columns.items()}
+
+
 def _paid(model: str, reply: Completion) -> str:
     if runs_here(model):
         return ""
@@ -454,12 +523,14 @@ def _paid(model: str, reply: Completion) -> str:
 
 def _labels(calls: Sequence[Call]) -> list[str]:
     """A name for each call of one prompt: a first line that differs in all, else its number."""
-    are_samples = any(call.request.sample for call in calls[1:])
-    for name in calls[0].data if not are_samples else ():
+    numbers = [str(number) for number in range(1, len(calls) + 1)]
+    if len(calls) == 1 or any(call.request.sample for call in calls):
+        return numbers
+    for name in calls[0].data:
         texts = []
         for call in calls:
             first_line = str(call.data.get(name)).partition("\n")[0]
             texts.append(first_line.rpartition(": ")[2])
-        if len(set(texts)) == len(calls) > 1:
+        if len(set(texts)) == len(calls):
             return texts
-    return [str(number) for number in range(1, len(calls) + 1)]
+    return numbers

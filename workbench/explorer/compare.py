@@ -4,6 +4,7 @@ import difflib
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pandas as pd
 import traitlets
 
 from workbench.errors import BadInputError
-from workbench.explorer.recording import amount, changed, cost, record
+from workbench.explorer.recording import Call, amount, asked_prompts, changed, cost, record
 from workbench.lab import Lab
 from workbench.llm.calls import check_model, runs_here
 from workbench.prompts import Prompt, check_folder, load, names
@@ -19,11 +20,11 @@ from workbench.report.figures import differences
 from workbench.report.tables import ResultTable, alone
 from workbench.study.measures import notes_on
 from workbench.study.run import Run, Runs
-from workbench.study.solve import model_names
+from workbench.study.solve import cached_records, keys_of, model_names
 from workbench.study.study import Study, open_study
 from workbench.systems.baselines import direct
 from workbench.systems.generate import Generate
-from workbench.systems.system import System, rebuilt, with_model
+from workbench.systems.system import System, with_model
 from workbench.types import Execution, Question
 from workbench.widgets import Desk, differing, many, pair, result, script, shown
 
@@ -43,15 +44,15 @@ class Comparison:
     @property
     def table(self) -> ResultTable:
         """A row for each variant: EX, the paired difference, calls and dollars."""
-        runs, base = Runs(self.runs, self.study.stamp), next(iter(self.runs))
+        runs = Runs(self.runs, self.study.stamp)
+        base = next(iter(runs))
+        rows = runs.costs(against=base) if len(runs) > 1 else runs.costs()
         if len(runs) > 1:
-            rows = runs.costs(against=base)
             paired = differences(runs.questions).set_index("system").reindex(rows.index)
+            paired = paired.astype({"won": "Int64", "lost": "Int64"})  # the base has neither
             rows.insert(8, "p", paired["p_value"])
-            rows.insert(9, "won", paired["won"].astype("Int64"))  # the base has neither
-            rows.insert(10, "lost", paired["lost"].astype("Int64"))
-        else:
-            rows = runs.costs()
+            rows.insert(9, "won", paired["won"])
+            rows.insert(10, "lost", paired["lost"])
         note = f"Changes are those from {base} on the same questions, in points of EX."
         return rows.alone("Variants side by side", f"{note} {notes_on(self.runs)}".rstrip())
 
@@ -189,23 +190,6 @@ class Grid(Desk):
 def sent_changes(changes: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
     """The changes as the page gets them."""
     return [{key: shown(text, 200_000) for key, text in change.items()} for change in changes]
-
-
-def asked_prompts(system: System, folder: Path | None) -> dict[str, dict[str, Any]]:
-    """The prompts that the steps of a system ask: source, model and temperature, by name."""
-    asked: dict[str, dict[str, Any]] = {}
-
-    def note(step: Any) -> Any:
-        if isinstance(prompt := getattr(step, "prompt", None), str | Prompt):
-            source = load(prompt, folder)
-            model, temperature = getattr(step, "model", ""), getattr(step, "temperature", None)
-            asked[source.name] = {"source": source.source, "model": model, "T": temperature}
-        return step
-
-    rebuilt(system, note)
-    for name in names(folder) if folder else ():
-        asked.setdefault(name, {"source": load(name, folder).source})
-    return asked
 
 
 def prompt_changes(
@@ -369,13 +353,19 @@ def unused(name: str, taken: Mapping[str, object]) -> str:
 
 def asked_anew(study: Study, system: System) -> str:
     """How many questions need new calls, and the price of the calls that are known."""
-    system = study.with_settings(system)
-    waiting, first = 0, []
-    for question in study.benchmark.questions:
-        missing = record(system, question, study.lab).missing
-        waiting += bool(missing)
-        first += missing
-    text = f"{waiting:,} of {many(len(study.benchmark.questions), 'question')} need new calls"
+    missing = missing_calls(study, system)
+    first = list(chain.from_iterable(missing))
+    asked = many(len(study.benchmark.questions), "question")
+    text = f"{len(missing):,} of {asked} need new calls"
     if not first:
         return text
     return f"{text}; the first {len(first):,} cost {cost(study.lab.client, first)}"
+
+
+def missing_calls(study: Study, system: System) -> list[list[Call]]:
+    """The calls that each question needs next, of the questions that are not solved yet."""
+    system, questions = study.with_settings(system), study.benchmark.questions
+    solved = cached_records(study.lab.client.cache, keys_of(system, questions, study.lab))
+    unsolved = [question for question in questions if question.id not in solved]
+    missing = [record(system, question, study.lab).missing for question in unsolved]
+    return list(filter(None, missing))

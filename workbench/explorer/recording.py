@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 from workbench import replies
@@ -18,9 +20,9 @@ from workbench.lab import Lab
 from workbench.llm.calls import runs_here
 from workbench.llm.client import Client
 from workbench.llm.money import LETTERS, Ledger, estimate
-from workbench.prompts import Prompt, load, sections
+from workbench.prompts import Prompt, load, names, sections
 from workbench.systems.system import System, rebuilt, select, stages, trials_of
-from workbench.types import Completion, Context, Question, Request, Selection
+from workbench.types import Completion, Context, Message, Question, Request, Selection
 
 Edit = Mapping[str, Any]  # what is changed: source, model, temperature, data
 
@@ -37,6 +39,12 @@ class Call:
     def verb(self) -> str:
         """The part of the system that makes the call: its prompt's folder."""
         return self.request.prompt.partition("/")[0]
+
+    @property
+    def opening(self) -> tuple[Message, ...]:
+        """The messages before the first reply, which are those of the template."""
+        messages = self.request.messages
+        return tuple(takewhile(lambda message: message["role"] != "assistant", messages))
 
     @property
     def messages(self) -> list[tuple[str, str]]:
@@ -64,8 +72,9 @@ class Call:
     @property
     def rate(self) -> float:
         """Tokens for a character of the prompt, by the provider's count if there is one."""
-        counted = self.reply.input_tokens if self.reply else 0
-        return counted / max(1, len(self.text)) or 1 / LETTERS
+        if self.reply and self.reply.input_tokens and self.text:
+            return self.reply.input_tokens / len(self.text)
+        return 1 / LETTERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +101,19 @@ class Recording:
             return {reply.key: sql_in(reply.text) for reply in replies}
         queries: dict[str, str] = {}
         for last in self.selection.trials:
-            for trial in reversed(last.history):  # a repair names the calls before it, too
-                queries |= dict.fromkeys(trial.candidate.call_keys, trial.candidate.sql)
+            for trial in last.history:
+                for key in trial.candidate.call_keys[-1:]:  # the calls before it led there
+                    queries.setdefault(key, trial.candidate.sql)
         return queries
+
+    def conversation(self, call: Call) -> list[int]:
+        """The numbers of the calls that are turns of the conversation of a call."""
+        numbers = []
+        for number, other in enumerate(self.calls):
+            is_same_sample = other.request.sample == call.request.sample
+            if is_same_sample and other.opening == call.opening:
+                numbers.append(number)
+        return numbers
 
 
 def record(system: System, question: Question, lab: Lab, *, pay: bool = False) -> Recording:
@@ -111,7 +130,14 @@ def record(system: System, question: Question, lab: Lab, *, pay: bool = False) -
         for context in stages(system, question, watched):
             contexts.append(context)  # noqa: PERF402  contexts before a miss are kept
         selection = select(system, context, watched, trials_of(system, context, watched))
-    calls = [_call(request, data, watched) for request, data in seen]
+    calls: list[Call] = []
+    for request, data in seen:
+        call = _call(request, data, watched)
+        for earlier in calls:  # a turn shows the data of its conversation's first call
+            if len(call.opening) < len(request.messages) and earlier.opening == call.opening:
+                call = replace(call, data=earlier.data)
+                break
+        calls.append(call)
     return Recording(question, tuple(calls), tuple(contexts), selection)
 
 
@@ -149,20 +175,41 @@ def changed(system: System, prompt: str, fields: Mapping[str, Any]) -> System:
     return rebuilt(system, change)
 
 
+def asked_prompts(system: System, folder: Path | None) -> dict[str, dict[str, Any]]:
+    """The prompts that the steps of a system ask: source, model and temperature, by name."""
+    asked: dict[str, dict[str, Any]] = {}
+
+    def note(step: Any) -> Any:
+        if isinstance(prompt := getattr(step, "prompt", None), str | Prompt):
+            source = load(prompt, folder)
+            model, temperature = getattr(step, "model", ""), getattr(step, "temperature", None)
+            asked[source.name] = {"source": source.source, "model": model, "T": temperature}
+        return step
+
+    rebuilt(system, note)
+    for name in names(folder) if folder else ():
+        asked.setdefault(name, {"source": load(name, folder).source})
+    return asked
+
+
 def edited(call: Call, prompt: Prompt, edit: Edit) -> Call:
     """The call with another source, model or temperature, or with other texts in its data.
 
     Of a conversation the first messages are the template's, and its further turns stay as they are.
     """
-    request, data = call.request, {**call.data, **edit.get("data", {})}
+    request = call.request
+    data = {**call.data, **edit.get("data", {})}
     if "source" in edit or "data" in edit:
-        turns = request.messages[len(prompt.messages(**call.data)) :]
-        other = Prompt(edit.get("source", prompt.source), prompt.name)
-        request = replace(request, messages=(*other.messages(**data), *turns))
+        changed_prompt = Prompt(edit.get("source", prompt.source), prompt.name)
+        turns = request.messages[len(call.opening) :]
+        messages = (*changed_prompt.messages(**data), *turns)
+        request = replace(request, messages=messages)
     if "temperature" in edit:
         parameters = {**request.parameters, "temperature": edit["temperature"]}
         request = replace(request, parameters=parameters)
-    return Call(replace(request, model=edit.get("model", request.model)), data)
+    if "model" in edit:
+        request = replace(request, model=edit["model"])
+    return Call(request, data)
 
 
 @lru_cache(maxsize=1000)

@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +14,11 @@ from sqlite_utils import Database
 
 from workbench.canonical import content_hash
 from workbench.errors import BadInputError
-from workbench.explorer.recording import Edit, changed, own_prompt
+from workbench.explorer.recording import Edit, asked_prompts, changed, own_prompt
 from workbench.lab import Lab
-from workbench.prompts import Prompt
+from workbench.prompts import Prompt, names
 from workbench.store import home
+from workbench.study.solve import model_names
 from workbench.study.study import Study
 from workbench.systems.system import System
 from workbench.widgets import desk_file
@@ -144,22 +145,52 @@ def _json(edits: Edits) -> str:
 
 
 def write_folder(
-    name: str, variants: Mapping[str, Column], notes: Mapping[str, str], study: Study
+    name: str,
+    variants: Sequence[Variant],
+    columns: Mapping[str, Column],
+    notes: Mapping[str, str],
+    study: Study,
 ) -> Path:
     """Write a folder in the home with each variant's prompts and an experiment for them."""
     folder = home() / "variants" / name
     if not re.fullmatch(_NAME, name) or folder.exists():
         raise BadInputError(f"{name!r} is taken or no name: give letters, digits, _ and -")
-    for variant, (system, prompts) in variants.items():
-        shutil.copytree(str(prompts), folder / variant)
+    experiments = {}  # before anything is written, since one may be refused
+    for variant in variants:
+        system, prompts = columns[variant.name]
         settings: dict[str, Any] = {
-            "about": f"{system.name}, {variant}: {notes[variant]}",
-            "prompts": variant,
+            "about": f"{system.name}, {variant.name}: {notes[variant.name]}",
             "benchmark": study.experiment.benchmark,
             "model": study.model,
         }
         if study.experiment.root:
             settings["root"] = str(study.experiment.root)
+        if prompts and names(prompts):
+            settings["prompts"] = variant.name
+        experiments[variant.name] = settings | _model_settings(variant, system)
+    folder.mkdir(parents=True)
+    for variant_name, settings in experiments.items():
+        if "prompts" in settings:
+            shutil.copytree(str(columns[variant_name].prompts), folder / variant_name)
         text = yaml.safe_dump(settings, sort_keys=False)
-        (folder / f"{variant}.yaml").write_text(text, encoding="utf-8")
+        (folder / f"{variant_name}.yaml").write_text(text, encoding="utf-8")
     return folder
+
+
+def _model_settings(variant: Variant, system: System) -> dict[str, Any]:
+    """The settings for the edited model and temperature of a system that asks one prompt."""
+    edits: dict[str, Any] = {}
+    for edit in variant.edits.values():
+        edits |= {part: edit[part] for part in ("model", "temperature") if part in edit}
+    if not edits:
+        return {}
+    if len(asked_prompts(system, None)) > 1:
+        raise BadInputError(
+            f"{variant.name} edits the {' and '.join(edits)} of one of several prompts, which no"
+            " experiment can say: save it without, and use dataclasses.replace in a cell"
+        )
+    (model,) = model_names(system)
+    settings: dict[str, Any] = {"model": model}
+    if "temperature" in edits:
+        settings["parameters"] = {model: {"temperature": edits["temperature"]}}
+    return settings

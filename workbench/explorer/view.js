@@ -80,6 +80,7 @@ function render({ model, el }) {
     opened: {},
     changes: {}, // of the columns of the comparison, by name
     disputed: false,
+    firstPrice: "", // of the first comparison, once Compare is opened
     equal: false, // whether rows are shown where nothing differs
     most: GROW,
     said: "",
@@ -198,8 +199,8 @@ function render({ model, el }) {
   }
   function compare(n, add = "") {
     const grid = model.get("grid"),
-      to = n || (n === 0 ? grid.rows?.length || 20 : grid.more || 20);
-    if (!alone)
+      to = n || (n === 0 && grid.rows?.length) || grid.more;
+    if (!alone && to)
       work("compare", { do: "compare", count: to, add }, () => {
         state.opened = {};
         state.open = null;
@@ -212,12 +213,14 @@ function render({ model, el }) {
     ask({ do: "draft", edits: state.edits }).catch(fail);
     work("list", { do: "list", system }, () => {});
   };
-  const reopen = (name) =>
+  const reopen = (name) => {
+    clearTimeout(drafting);
     work("list", { do: "reopen", name }, (edits) => {
       state.edits = edits;
       view("prompt");
       later(0);
     });
+  };
   /** Rename or remove a variant. */
   function alter(message) {
     ask(message)
@@ -260,8 +263,8 @@ function render({ model, el }) {
           drawCompare();
         });
   }
-  function save(name) {
-    ask({ do: "save", name })
+  function save(name, variant = "") {
+    ask({ do: "save", name, variant })
       .then((said) => {
         state.pop = null;
         state.said = `Saved in ${said}.`;
@@ -560,7 +563,7 @@ function render({ model, el }) {
   }
   /** The calls of the same prompt as the one that is shown. */
   const samples = () =>
-    detail.calls.map((one, n) => n).filter((n) => detail.calls[n][0] === call().prompt);
+    [...detail.calls.keys()].filter((n) => detail.calls[n][0] === call().prompt);
   function drawTabs() {
     if (!call()) return fill(box.tabs, span("dim", "No call is made for this question."));
     const of = samples(),
@@ -608,7 +611,7 @@ function render({ model, el }) {
     );
   }
   /** The comment that opens a template, which is folded until somebody opens it. */
-  const comment = () => call().source.match(/^\s*\{#[^]*?#\}\s*\n/)?.[0] ?? "";
+  const comment = () => call().source.match(/^\s*\{#[\s\S]*?#\}\s*\n/)?.[0] ?? "";
   /** What is folded of the text. */
   const folded = () => (state.folded && source().startsWith(comment()) ? comment() : "");
   const breaks = (text) => text.split("\n").length - 1;
@@ -705,8 +708,11 @@ function render({ model, el }) {
     const found = state.rendered,
       models = [...new Set([...model.get("setup").models, edit().model ?? call().model])],
       heat = edit().temperature ?? call().temperature;
-    const pick = (to) =>
-      to === "another model…" ? (pop("model"), drawFoot()) : change("model", to, call().model);
+    const pick = (to) => {
+      if (to !== "another model…") return change("model", to, call().model);
+      pop("model");
+      drawFoot();
+    };
     fill(
       box.foot,
       state.fault &&
@@ -800,6 +806,23 @@ function render({ model, el }) {
   }
 
   // ---- the reply, its query, and both results
+  /** A turn of a conversation: what the model says, its query, and what it is shown of the result. */
+  const turnOf = ({ n, said, sql: query, seen }, i) =>
+    h(
+      "section",
+      { class: "turn", "data-part": "turn", "aria-current": n === call().n ? "step" : null },
+      div(
+        "flex",
+        h(
+          "button",
+          { class: "link", disabled: n == null, title: "Open this call", onclick: () => show(n) },
+          `Turn ${i + 1}`,
+        ),
+        h("span", { class: "dim one grow", title: said }, said),
+      ),
+      query ? sql(query) : h("p", { class: "dim" }, "no query"),
+      seen && h("pre", { class: "code seen" }, seen),
+    );
   function drawResult() {
     const now = state.ran ?? (call()?.sql ? call() : detail.answer),
       own = state.ran || call()?.sql,
@@ -884,6 +907,13 @@ function render({ model, el }) {
       !now.sql && sql(detail.gold),
       div("wide", table(base.result, same || !now.sql ? null : onlyBase, "g", `only ${other}`)),
     );
+    const turns =
+      call()?.turns.length > 1 &&
+      div(
+        "block",
+        h3("", `Conversation, ${many(call().turns.length, "turn")}`),
+        call().turns.map(turnOf),
+      );
     const said = state.ran ?? call(),
       shown = state.reply || silent;
     const lines =
@@ -918,7 +948,7 @@ function render({ model, el }) {
         said.cached ? toggle() : h("p", { class: "dim" }, "This call is not in the cache."),
         shown && said.cached && h("pre", { class: "code said" }, text),
       );
-    fill(box.result, silent && reply, pair, results, gold, !silent && reply);
+    fill(box.result, turns, silent && reply, pair, results, gold, !silent && reply);
     fill(
       box.told,
       state.error &&
@@ -1175,6 +1205,7 @@ function render({ model, el }) {
         div(
           "popped acts",
           act("Edit again", () => reopen(name)),
+          act("Save", () => save(name, name)),
           act("Remove", () => alter({ do: "remove", name })),
         ),
       place,
@@ -1217,6 +1248,15 @@ function render({ model, el }) {
       .sort((a, b) => split(b) - split(a))
       .filter((row) => !state.disputed || split(row));
     const nothing = !n && !state.equal && grid.heads?.length > 1; // differs
+    if (!alone && !rows.length && !state.firstPrice && !state.busy) {
+      state.firstPrice = "…";
+      ask({ do: "price" })
+        .then((found) => {
+          state.firstPrice = found;
+          drawCompare();
+        })
+        .catch(fail);
+    }
     box.compare.classList.toggle("busy", !!state.busy);
     const told = state.error || state.said,
       only = (to) => {
@@ -1258,7 +1298,7 @@ function render({ model, el }) {
           "Save variants",
         ),
       !alone &&
-        (!rows.length || grid.more > 0) &&
+        grid.more > 0 &&
         h(
           "button",
           {
@@ -1270,8 +1310,8 @@ function render({ model, el }) {
           state.busy === "compare"
             ? "Running…"
             : [
-                `Run on ${rows.length ? number(grid.more) : 20}`,
-                h("span", { style: "font-weight:400" }, grid.price),
+                `Run on ${number(grid.more)}`,
+                h("span", { style: "font-weight:400" }, grid.price ?? state.firstPrice),
               ],
         ),
     );
@@ -1383,11 +1423,11 @@ function render({ model, el }) {
   }
   /** Before anything is compared: how it begins, and the variants that are there. */
   function notCompared(kept) {
-    const start =
-      "“Run on 20” runs all systems on 20 questions; under Prompt it keeps an edit as a variant.";
+    const first = model.get("grid").more;
+    const start = `“Run on ${first}” runs all systems on ${many(first, "question")}; under Prompt it keeps an edit as a variant.`;
     if (!kept.length) return `Nothing is compared yet. ${start}`;
     return [
-      h("p", {}, `“Run on 20” compares ${many(kept.length, "variant")}:`),
+      h("p", {}, `“Run on ${first}” compares ${many(kept.length, "variant")}:`),
       kept.map(([name, system, note], i) =>
         div("flex kept", columnButton(`kept${i}`, name), span("", note), span("dim", system)),
       ),
@@ -1531,7 +1571,7 @@ function render({ model, el }) {
   };
   const gridded = () => {
     state.opened = {};
-    Object.assign(state, { open: null, changes: {}, equal: false, most: GROW });
+    Object.assign(state, { open: null, changes: {}, equal: false, most: GROW, firstPrice: "" });
     drawCompare();
   };
   const settled = () => {

@@ -28,6 +28,7 @@ from workbench.sql.facts import comparisons, functions, parts
 from workbench.sql.reading import normal_form, normalise_text, resolved
 from workbench.study.run import Run
 from workbench.study.study import Study
+from workbench.systems.system import System
 from workbench.types import Execution, Question, Schema, lower_name
 
 PUBLISHED = {file.stem: file for file in Path(__file__).with_name("taxonomies").glob("*.yaml")}
@@ -80,7 +81,8 @@ class Taxonomy(BaseModel, extra="forbid", frozen=True):
         tuple[Annotated[Category, _LONG], ...], Field(min_length=1), AfterValidator(_different)
     ]
     source: str = ""  # the figure or section of the paper
-    systems: tuple[str, ...] = ("chase_sql",)  # whose answers it sorts: names of a study's methods
+    # Whose answers are sorted: methods of a study, each with the role of its `model`.
+    systems: Mapping[str, str] = {"chase_sql": "model"}
     cases: Literal["wrong", "no correct candidate", "selection failed"] = "wrong"  # that it sorts
     several: Annotated[bool, Field(strict=True)] = False  # whether a case may have several labels
     share: Annotated[Fraction, BeforeValidator(str), Field(gt=0, le=1)] = Fraction(1)  # to label
@@ -130,6 +132,7 @@ class Case:
     difficulty: str
     gold: str  # SQL
     predicted: str  # SQL
+    system: System
     generator: str
     gold_execution: Execution
     execution: Execution
@@ -190,6 +193,7 @@ def cases(study: Study, run: Run, taxonomy: Taxonomy) -> tuple[Case, ...]:
             row["difficulty"],
             gold,
             row["sql"],
+            run.system,
             row["generator"],
             gold_execution,
             execution,
@@ -291,20 +295,19 @@ def _is_nothing(execution: Execution) -> bool:
     return all(cell is None for row in execution.rows for cell in row)
 
 
-Facts = Mapping[str, set[str]]  # by clause, and by kind of fact
+Facts = defaultdict[str, set[str]]  # by clause, and by kind of fact
 
 
 def _only(case: Case) -> Mapping[str, tuple[list[str], list[str]]]:
     """The facts of gold alone, and those of the prediction alone."""
     queries = (case.gold, case.predicted)
     are_read = all(resolved(sql, case.schema) for sql in queries)
-    gold = _facts(case.gold, case.schema, is_read=are_read)
-    predicted = _facts(case.predicted, case.schema, is_read=are_read)
+    gold, predicted = (_facts(sql, case.schema, is_read=are_read) for sql in queries)
     only: defaultdict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
-    for kind in {*gold, *predicted}:
-        ours = gold.get(kind, set())
-        theirs = predicted.get(kind, set())
-        only[kind] = (sorted(ours - theirs), sorted(theirs - ours))
+    for kind in gold.keys() | predicted.keys():
+        gold_alone = sorted(gold[kind] - predicted[kind])
+        predicted_alone = sorted(predicted[kind] - gold[kind])
+        only[kind] = (gold_alone, predicted_alone)
     return only
 
 

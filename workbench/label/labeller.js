@@ -147,7 +147,7 @@ function render({ model, el }) {
     const lacking = state.order
       .slice(state.at, state.at + AHEAD + 1)
       .filter((one) => !cache.has(one) && !asked.has(one));
-    lacking.forEach((one) => asked.add(one));
+    for (const one of lacking) asked.add(one);
     if (lacking.length)
       ask({ do: "need", keys: lacking })
         .then((found) => {
@@ -155,7 +155,9 @@ function render({ model, el }) {
           if (lacking.includes(key())) drawCase();
         })
         .catch((error) => say(error.message))
-        .finally(() => lacking.forEach((one) => asked.delete(one)));
+        .finally(() => {
+          for (const one of lacking) asked.delete(one);
+        });
     setTimeout(() => {
       for (const one of state.order.slice(state.at, state.at + 2)) if (cache.has(one)) node(one);
     }, 20);
@@ -254,8 +256,8 @@ function render({ model, el }) {
       return drawTiles();
     }
     if (!taxonomy.several) return label([one.whole]);
-    if (!state.picked.size) own(key()).is.forEach((each) => state.picked.add(each));
-    state.picked.delete(one.whole) || state.picked.add(one.whole);
+    if (!state.picked.size) for (const each of own(key()).is) state.picked.add(each);
+    if (!state.picked.delete(one.whole)) state.picked.add(one.whole);
     drawTiles();
     drawFoot();
   }
@@ -335,7 +337,11 @@ function render({ model, el }) {
         : select(
             names,
             me,
-            (to) => (to === NEW ? (pop("annotator"), drawTop()) : annotator(to)),
+            (to) => {
+              if (to !== NEW) return annotator(to);
+              pop("annotator");
+              drawTop();
+            },
             "annotator",
             120,
           ),
@@ -463,13 +469,6 @@ function render({ model, el }) {
     const columns = missing
       ? `, ${many(Math.abs(missing), "column")} ${missing > 0 ? "missing" : "too many"}`
       : "";
-    const cut = (r) =>
-      r.total > r.rows.length &&
-      h(
-        "div",
-        { class: "dim", style: "padding:4px 10px" },
-        `first ${r.rows.length} of ${count(r)}`,
-      );
     const head = (title, more) =>
       div(
         "hd",
@@ -494,8 +493,8 @@ function render({ model, el }) {
         "pair",
         head("Result of gold", count(q.goldResult)),
         head("Result of the prediction", `${count(q.result)}${columns}`),
-        div("wide", table(q.goldResult, q.only[0], "g"), cut(q.goldResult)),
-        div("wide", table(q.result, q.only[1], "p"), cut(q.result)),
+        div("wide", table(q.goldResult, q.only[0], "g")),
+        div("wide", table(q.result, q.only[1], "p")),
       ),
       part("counterexample", "Counterexample", "c"),
       part("values", "Values found"),

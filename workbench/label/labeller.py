@@ -19,15 +19,23 @@ from workbench.systems.system import prepare
 from workbench.widgets import Desk, differing, many, pair, result, script, shown
 
 
-def label(study: Study, run: Run, taxonomy: str = "CHASE-SQL", annotator: str = "me") -> "Labeller":
-    """A widget in which an annotator sorts the wrong answers of a run that the taxonomy is about.
+def label(
+    study: Study,
+    runs: Run | Mapping[str, Run],
+    taxonomy: str = "CHASE-SQL",
+    annotator: str = "me",
+) -> "Labeller":
+    """A widget in which an annotator sorts the wrong answers of a run, or of several by name.
 
     The taxonomy is a paper's or a YAML file of one's own. Labels lie in the workbench's home,
     under the benchmark's name.
     """
     kinds = open_taxonomy(taxonomy)
     labels = store.LabelStore.named(study.benchmark.name)
-    return Labeller(study, run, cases(study, run, kinds), kinds, labels, annotator)
+    shown_cases: list[Case] = []
+    for run in runs.values() if isinstance(runs, Mapping) else [runs]:
+        shown_cases += cases(study, run, kinds)
+    return Labeller(study, shown_cases, kinds, labels, annotator)
 
 
 class Labeller(Desk):
@@ -43,13 +51,12 @@ class Labeller(Desk):
     def __init__(
         self,
         study: Study,
-        run: Run,
         shown_cases: Sequence[Case],
         taxonomy: Taxonomy,
         labels: store.LabelStore,
         annotator: str,
     ) -> None:
-        self.study, self.run, self.kinds, self.store = study, run, taxonomy, labels
+        self.study, self.kinds, self.store = study, taxonomy, labels
         self.cases = {case.key: case for case in shown_cases}
         super().__init__(
             taxonomy=taxonomy.model_dump(include={"name", "several", "categories"}, mode="json"),
@@ -119,7 +126,7 @@ class Labeller(Desk):
             return {"text": shown(create_table_text(case.schema), 50_000)}
         if name == "values":
             texts = []
-            for match in prepare(self.run.system, case.question, lab).values:
+            for match in prepare(case.system, case.question, lab).values:
                 text = f"{match.keyword} → {match.table}.{match.column} = {match.value}"
                 texts.append(shown(text, 900))
             return {"values": texts}
@@ -239,16 +246,21 @@ class Labeller(Desk):
         self, mine: Mapping[str, tuple[str, ...]], theirs: Mapping[str, tuple[str, ...]]
     ) -> dict[str, list[str]]:
         """The cases of each cell of the confusion grid, by the numbers of its row and column."""
-        numbers = {category.name: n for n, category in enumerate(self.kinds.categories)}
         grid: defaultdict[str, list[str]] = defaultdict(list)
         for key in self.cases:
-            if key in mine and key in theirs:
-                down = sorted({numbers[_category(name)] for name in mine[key]})
-                across = sorted({numbers[_category(name)] for name in theirs[key]})
-                same = down == across
-                for i, j in zip(down, across, strict=True) if same else product(down, across):
-                    grid[f"{i} {j}"].append(key)
+            if key not in mine or key not in theirs:
+                continue
+            down, across = self._numbers(mine[key]), self._numbers(theirs[key])
+            cells = product(down, across) if down != across else zip(down, across, strict=True)
+            for row, column in cells:
+                grid[f"{row} {column}"].append(key)
         return grid
+
+    def _numbers(self, names: Iterable[str]) -> list[int]:
+        """The numbers of the categories of a case's labels."""
+        categories = {_category(name) for name in names}
+        known = [category.name for category in self.kinds.categories]
+        return sorted(known.index(name) for name in categories)
 
 
 def _category(name: str) -> str:

@@ -89,16 +89,12 @@ def _labels(
 
 
 def systems(study: Study, taxonomy: str) -> dict[str, System]:
-    """The systems whose answers the taxonomy's paper sorts, as the study's experiment has them.
-
-    The zero-shot call asks the model of `rest`, so that engine and system are not mixed up.
-    """
-    systems = {}
-    for name in open_taxonomy(taxonomy).systems:
-        asked = {"model": study.models["rest"]} if name == "zero_shot" else {}
-        system = getattr(study, name)(**asked)
-        systems[system.name] = system
-    return systems
+    """The systems whose answers the taxonomy's paper sorts, as the study's experiment has them."""
+    by_name = {}
+    for function, role in open_taxonomy(taxonomy).systems.items():
+        system = getattr(study, function)(model=study.models[role])
+        by_name[system.name] = system
+    return by_name
 
 
 def save(
@@ -147,7 +143,8 @@ def write_golds(study: Study) -> str:
     items, corrected, both, left = [], 0, 0, []
     for question in study.benchmark.questions:
         counting = _that_count(verdicts[question.db_id, question.text])
-        both += any(BOTH_RIGHT in verdict.categories for verdict in counting)
+        if any(BOTH_RIGHT in verdict.categories for verdict in counting):
+            both += 1
         queries: dict[str, str] = {}  # by their normal form, in the words of the first
         for verdict in counting:
             if CORRECTED in verdict.categories:

@@ -1,12 +1,11 @@
 """How the result of a prediction differs from that of gold, decided over all rows of both."""
 
-from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Context, Decimal
 from itertools import islice, product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from workbench.types import Execution, Row, Value
-from workbench.widgets import differing, many
+from workbench.widgets import differing, many, picked
 
 FAILS = "the prediction does not run"
 _MOST_PLACES = 100  # ways to match columns of equal values that are tried
@@ -65,7 +64,7 @@ def excused(gold: Execution, ran: Execution) -> str:
         differs.append("the order of columns")
     if narrow.row_count != wide.row_count:
         differs.append("duplicates")
-    if set(narrow.rows) != set(_picked(wide.rows, places)):
+    if set(narrow.rows) != {picked(row, places) for row in wide.rows}:
         differs.append("rounding")
     return " and ".join(differs)
 
@@ -79,13 +78,10 @@ def _places(narrow: list[Row], wide: list[Row]) -> tuple[int, ...] | None:
         options.append([at for at, theirs in enumerate(wide_columns) if theirs == values])
     rows = set(narrow)
     for places in islice(product(*options), _MOST_PLACES):
-        if len({*places}) == len(places) and set(_picked(wide, places)) == rows:
+        are_distinct = len({*places}) == len(places)
+        if are_distinct and {picked(row, places) for row in wide} == rows:
             return places
     return None
-
-
-def _picked(rows: Any, places: tuple[int, ...]) -> Iterator[Row]:
-    return (tuple(row[at] for at in places) for row in rows)
 
 
 def _rounded(rows: tuple[Row, ...]) -> list[Row]:

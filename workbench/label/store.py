@@ -200,8 +200,11 @@ def final(labels: Iterable[Label]) -> dict[str, Label | None]:
     count: dict[str, Label | None] = {}
     for label in sorted(labels, key=lambda label: label.annotator == ADJUDICATOR):
         before = count.get(label.key, label)
-        agrees = before and {*before.categories} == {*label.categories}
-        count[label.key] = label if agrees or label.annotator == ADJUDICATOR else None
+        is_disputed = before is None or {*before.categories} != {*label.categories}
+        if is_disputed and label.annotator != ADJUDICATOR:
+            count[label.key] = None
+        else:
+            count[label.key] = label
     return count
 
 
@@ -249,10 +252,13 @@ def _coefficient(given: Any) -> Any:
     counts = given.sum(-2)
     annotators = counts.sum(-1, keepdims=True)  # of each case
     total = counts.sum((-2, -1))
-    agreed = (counts * (counts - 1) / (annotators - 1)).sum((-2, -1)) / total
+    share_of_pairs = counts * (counts - 1) / (annotators - 1)
+    agreed = share_of_pairs.sum((-2, -1)) / total
     if given.shape[-2] == 2:
-        chance = given.mean(-3).prod(-2).sum(-1)  # by each annotator's own shares
+        own_shares = given.mean(-3)  # of each annotator
+        chance = own_shares.prod(-2).sum(-1)
     else:
         uses = counts.sum(-2)  # two labels are drawn, and the first is not put back
-        chance = (uses * (uses - 1)).sum(-1) / (total * (total - 1))
+        same_twice = (uses * (uses - 1)).sum(-1)
+        chance = same_twice / (total * (total - 1))
     return np.where(chance < 1 - 1e-9, (agreed - chance) / (1 - chance), math.nan)

@@ -5,8 +5,9 @@ A page of plain DOM shows what the traits say, and text gets there as text only.
 
 import math
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from sqlite_utils import Database
 from workbench.errors import BadInputError, StoreError, WorkbenchError
 from workbench.sql.facts import Part, aligned
 from workbench.terminal import visible
-from workbench.types import Execution, Schema, Value
+from workbench.types import Execution, Row, Schema, Value
 
 _HERE = Path(__file__).parent
 _HELPERS = (_HERE / "desk.js").read_text(encoding="utf-8")
@@ -108,40 +109,42 @@ def differing(one: Execution, other: Execution) -> list[dict[str, list[bool]]]:
 
 def _only(one: Execution, other: Execution, shared: Mapping[int, int]) -> dict[str, list[bool]]:
     whole_rows = set(other.rows)
-    shared_parts = {tuple(row[at] for at in shared.values()) for row in other.rows}
+    parts = {picked(row, shared.values()) for row in other.rows}
     rows = []
     for row in one.rows[:ROWS]:
-        part = tuple(row[at] for at in shared)
-        is_there = row in whole_rows or (bool(shared) and part in shared_parts)
-        rows.append(not is_there)
-    return {"columns": [at not in shared for at in range(len(one.columns))], "rows": rows}
+        has_part = bool(shared) and picked(row, shared) in parts
+        rows.append(row not in whole_rows and not has_part)
+    columns = [at not in shared for at in range(len(one.columns))]
+    return {"columns": columns, "rows": rows}
+
+
+def picked(row: Row, places: Iterable[int]) -> Row:
+    """The cells of a row at these places."""
+    return tuple(row[at] for at in places)
 
 
 def shared_columns(one: Execution, other: Execution) -> dict[int, int]:
     """The columns that both results have: of the same values, or else the same name."""
-    values, other_values = _values(one), _values(other)
-    names = [name.lower() for name in one.columns]
-    other_names = [name.lower() for name in other.columns]
-    rules: tuple[Callable[[int, int], bool], ...] = (
-        lambda at, to: values[at] == other_values[to] and names[at] == other_names[to],
-        lambda at, to: values[at] == other_values[to],
-        lambda at, to: names[at] == other_names[to],
-    )
+    columns, other_columns = _columns(one), _columns(other)
     shared: dict[int, int] = {}
-    for fits in rules:
-        for at in range(len(names)):
-            free = [to for to in range(len(other_names)) if to not in shared.values()]
-            matching = [to for to in free if at not in shared and fits(at, to)]
-            if matching:
+    for traits in (itemgetter(0, 1), itemgetter(0), itemgetter(1)):
+        for at, column in enumerate(columns):
+            matching = []
+            for to, other_column in enumerate(other_columns):
+                if to not in shared.values() and traits(column) == traits(other_column):
+                    matching.append(to)
+            if matching and at not in shared:
                 shared[at] = at if at in matching else matching[0]
     return shared
 
 
-def _values(execution: Execution) -> list[frozenset[Value]]:
-    """The values of each column."""
-    if not execution.rows:
-        return [frozenset()] * len(execution.columns)
-    return [frozenset(column) for column in zip(*execution.rows, strict=True)]
+def _columns(execution: Execution) -> list[tuple[frozenset[Value], str]]:
+    """The values and the name of each column."""
+    names = [name.lower() for name in execution.columns]
+    values = [frozenset(column) for column in zip(*execution.rows, strict=True)]
+    if not values:
+        values = [frozenset()] * len(names)
+    return list(zip(values, names, strict=True))
 
 
 def pair(gold: str, predicted: str, schema: Schema) -> list[dict[str, Any]]:

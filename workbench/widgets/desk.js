@@ -73,12 +73,12 @@ const desk = (() => {
     const A = a.map(key),
       B = b.map(key),
       best = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
-    for (let i = a.length; i--;)
-      for (let j = b.length; j--;)
+    for (let i = a.length; i--; )
+      for (let j = b.length; j--; )
         best[i][j] =
           A[i] === B[j] ? best[i + 1][j + 1] + 1 : Math.max(best[i + 1][j], best[i][j + 1]);
     const ops = [];
-    for (let i = 0, j = 0; i < a.length || j < b.length;) {
+    for (let i = 0, j = 0; i < a.length || j < b.length; ) {
       if (i < a.length && j < b.length && A[i] === B[j]) ops.push(["=", a[i++], b[j++]]);
       else if (j >= b.length || (i < a.length && best[i + 1][j] >= best[i][j + 1]))
         ops.push(["-", a[i++]]);
@@ -95,28 +95,24 @@ const desk = (() => {
     let line = { words: [] },
       clause = "",
       between = false;
-    const start = (indent, name) =>
-      out.push(
-        (line = {
-          clause: name,
-          depth: opened.filter((one) => one !== null).length,
-          indent,
-          words: [],
-        }),
-      );
+    const start = (indent, name) => {
+      clause = name;
+      line = { clause, depth: opened.filter((one) => one !== null).length, indent, words: [] };
+      out.push(line);
+    };
     start(0, "");
     words.forEach((word, at) => {
       const up = word.toUpperCase(),
         next = (words[at + 1] === " " ? words[at + 2] : words[at + 1])?.toUpperCase();
       if (word === ")" && opened.length) {
         const around = opened.pop();
-        if (around !== null) start(2, (clause = around));
+        if (around !== null) start(2, around);
       } else if (opened.at(-1) !== null) {
         if (
           /^(SELECT|FROM|WHERE|HAVING|LIMIT|UNION)$/.test(up) ||
           (/^(GROUP|ORDER)$/.test(up) && next === "BY")
         )
-          start(0, (clause = up));
+          start(0, up);
         else if (
           /^(INNER|LEFT)$/.test(up) ||
           (up === "JOIN" && !/^(INNER|LEFT|OUTER)$/i.test(line.words.at(-2)))
@@ -239,7 +235,11 @@ const desk = (() => {
     );
   }
   const many = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
-  const count = (r) => (r.error ? "error" : many(r.total, "row"));
+  const count = (r) => {
+    if (r.error) return "error";
+    const first = r.rows.length < r.total ? `first ${r.rows.length} of ` : "";
+    return first + many(r.total, "row");
+  };
 
   /** Keys of a widget, kept from JupyterLab; while typing only those with a modifier and Escape count. */
   function keys(root, map) {
@@ -292,8 +292,15 @@ const desk = (() => {
         heard.push([event, does]);
         model.on(event, does);
       };
+    const stop = () => {
+      for (const one of heard) model.off(...one);
+    };
     on("msg:custom", listen);
-    return { ask, on, stop: () => heard.forEach((one) => model.off(...one)) };
+    on("comm_live_update", () => {
+      for (const [, fail] of waiting.values()) fail(new Error("the kernel is gone"));
+      waiting.clear();
+    });
+    return { ask, on, stop };
   }
   const seg = (options, chosen, pick, label) =>
     h(
