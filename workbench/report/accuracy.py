@@ -10,8 +10,10 @@ from pandas import DataFrame
 from workbench.errors import BadInputError, one_of
 from workbench.evaluate import stats
 from workbench.report import style
+from workbench.report.names import ordered, shown
 from workbench.report.published import Published
-from workbench.report.style import ONE, TWO, Picture, question_ids, runs, series, shown
+from workbench.report.stamp import question_ids, runs
+from workbench.report.style import ONE, TWO, Picture, series
 from workbench.report.tables import ResultTable, sentence
 
 _COSTS = {"calls": "model calls", "tokens": "tokens", "dollars": "US dollars"}
@@ -53,7 +55,7 @@ def accuracy_by(questions: DataFrame, by: str, label: str, *, stamp: object) -> 
     count_of = data.groupby(by)["n"].max()
     few = count_of.index[count_of < _FEWEST]
     drawn = data if len(few) == len(count_of) else data[~data[by].isin(few)]
-    rows = style.ordered(drawn[by])
+    rows = ordered(drawn[by])
     parts = series(drawn, label)
     looks = style.looks(parts)
     high = len(rows) * (0.1 + 0.1 * len(parts))

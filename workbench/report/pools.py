@@ -14,8 +14,10 @@ from pandas import DataFrame
 from workbench.errors import BadInputError, one_of
 from workbench.evaluate import stats
 from workbench.report import style
+from workbench.report.names import ordered, shown
 from workbench.report.published import Published
-from workbench.report.style import ONE, TWO, Look, Picture, question_ids, runs, series, shown
+from workbench.report.stamp import question_ids, runs
+from workbench.report.style import ONE, TWO, Look, Picture, series
 from workbench.report.tables import ResultTable, sentence
 
 TOGETHER = "all together"
@@ -40,7 +42,7 @@ def bounds(trials: DataFrame, by: str = "generator", *, first: bool = False) -> 
     if not isinstance(by, str):
         raise BadInputError("`by` is the name of a column; `bounds_by_generator` takes a stamp")
     style.need(trials, "question_id", "correct", by)
-    groups = {str(name): trials[trials[by] == name] for name in style.ordered(trials[by])}
+    groups = {str(name): trials[trials[by] == name] for name in ordered(trials[by])}
     if len(groups) > 1:
         groups[TOGETHER] = trials
     tables = []
@@ -226,7 +228,7 @@ def solved_alone(trials: DataFrame, by: str = "difficulty") -> DataFrame:
     where = trials.drop_duplicates("question_id").set_index("question_id")[by]
     lone = wide[wide.sum(axis=1) == 1]
     rows = []
-    for row, name in product(style.ordered(where), wide):
+    for row, name in product(ordered(where), wide):
         theirs = lone.index[lone[name] & (where[lone.index] == row)]
         cells = {by: row, "generator": str(name), "n": len(theirs), "run": runs(trials)}
         rows.append(cells | {"question_ids": " ".join(map(str, theirs)), "counted": "all"})
