@@ -186,7 +186,7 @@ def venn(trials: DataFrame, *, paper: Published | None = None, stamp: object) ->
     algorithm = (layout.venn3 if three else layout.venn2).DefaultLayoutAlgorithm
     even = algorithm(fixed_subset_sizes=(1,) * (len(data) - 1))
     looks = style.looks(wide)
-    figure, (axes,) = style.panels(2.1)
+    figure, (axes,) = style.panels(2.1 if paper is None else 2.7)
     solvers = [set(wide.index[right]) for _, right in wide.items()]
     names = [""] * len(solvers)
     drawn = (venn3 if three else venn2)(solvers, names, alpha=1, ax=axes, layout_algorithm=even)
@@ -199,7 +199,8 @@ def venn(trials: DataFrame, *, paper: Published | None = None, stamp: object) ->
         patch.set(facecolor=_overlap([looks[name].colour for name in members]), edgecolor="white")
         theirs = printed.get(frozenset(map(shown, members)))
         label = drawn.get_label_by_id("".join(who))
-        label.set_text(f"{count:,}" + (f"\n({theirs})" if theirs else ""))
+        label.set_text(f"{count:,}\n({theirs})" if theirs else f"{count:,}")
+        label.set_fontsize(style.SMALL if theirs else 8)
     for look in looks.values():
         axes.fill([], [], color=_overlap([look.colour]), label=look.label)
     none = data.iloc[-1]
@@ -251,8 +252,8 @@ def unique_solves(
     wide.loc[TOGETHER] = totals
     theirs = None
     if paper is not None:
-        printed = style.printed(paper, wide.columns)["questions"]
-        theirs = DataFrame([printed], index=[TOGETHER], columns=wide.columns)
+        counts = style.printed(paper, wide.columns)["questions"].to_numpy()
+        theirs = DataFrame([counts], index=[TOGETHER], columns=wide.columns)
     title = f"{totals.sum():,} questions are solved by one alone, most by {shown(totals.idxmax())}"
     title += f" ({totals.max():,})"
     looks = style.looks(wide)
