@@ -266,3 +266,20 @@ def test_what_a_folder_lacks_of_a_benchmark_is_named(tmp_path, tiny):
     (spider / "tables.json").unlink()
     assert "tables.json: No such file" in missing("spider-dev", tmp_path)[0]
     assert "no train.json with databases" in missing("bird-train", tmp_path)[0]
+
+
+def test_the_databases_beside_a_file_of_ones_own_are_found(tiny, tmp_path):
+    tiny.write_bird(tmp_path, file="mine.json", databases="dev_databases")
+    assert len(open_benchmark(str(tmp_path / "mine.json")).questions) == 12
+    (tmp_path / "dev_databases").rename(tmp_path / "elsewhere")
+    with pytest.raises(BadInputError, match=r"give --root.* there is none beside it"):
+        open_benchmark(str(tmp_path / "mine.json"))
+
+
+@pytest.mark.parametrize("keys", [{"primary_keys": [0]}, {"foreign_keys": [[1, 0]]}])
+def test_a_key_of_no_table_is_refused(tiny, tmp_path, keys):
+    root = tiny.write_spider(tmp_path)
+    first, *others = tiny.tables_json()
+    (root / "tables.json").write_text(json.dumps([first | keys, *others]))
+    with pytest.raises(BadInputError, match="which is in no table"):
+        open_benchmark("spider-dev", root)

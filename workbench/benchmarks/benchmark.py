@@ -209,7 +209,9 @@ def open_benchmark(name: str, root: str | Path | None = None) -> Benchmark:
         given = f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}"
         raise BadInputError(f"{given}, or give a JSON file of your own, NAME.json")
     release = BENCHMARKS.get(known)
-    if root is None and (not release or release.url):
+    if root is None and not release:
+        root = _databases_beside(Path(name))
+    if root is None and release and release.url:
         raise BadInputError(f"{name} is not bundled: give --root, the folder where it was unpacked")
     folder = Path(root or _DATA / known.removeprefix("bundled-"))
     if known == "spider2-lite":
@@ -220,6 +222,18 @@ def open_benchmark(name: str, root: str | Path | None = None) -> Benchmark:
     else:
         opened = _users(Path(name), folder)
     return _with_databases(opened)
+
+
+def _databases_beside(path: Path) -> Path:
+    """Return the one folder of databases that lies beside a file of one's own."""
+    names = sorted({release.databases for release in BENCHMARKS.values()} - {""})
+    beside = [path.parent / name for name in names if (path.parent / name).is_dir()]
+    if len(beside) != 1:
+        there = ", ".join(folder.name for folder in beside) or "none"
+        raise BadInputError(
+            f"{path}: give --root, the folder of its databases; of {', '.join(names)} there is {there} beside it"
+        )
+    return beside[0]
 
 
 def _with_databases(opened: Benchmark) -> Benchmark:

@@ -89,18 +89,25 @@ class _Entry(BaseModel):
         primary: list[list[str]] = [[] for _ in self.tables]
         for key in self.primary_keys:
             for number in key if isinstance(key, list) else [key]:
-                table, name = self.columns[number]
+                table, name = self._column(number)
                 primary[table].append(name)
         foreign: list[list[ForeignKey]] = [[] for _ in self.tables]
         for number, ref_number in self.foreign_keys:
-            table, name = self.columns[number]
-            ref_table, ref_name = self.columns[ref_number]
+            table, name = self._column(number)
+            ref_table, ref_name = self._column(ref_number)
             key_to = ForeignKey((name,), self.tables[ref_table], (ref_name,))
             foreign[table].append(key_to)
         parts = zip(
             self.tables, map(tuple, columns), map(tuple, primary), map(tuple, foreign), strict=True
         )
         return Schema(self.db_id, tuple(Table(*part) for part in parts))
+
+    def _column(self, number: int) -> tuple[int, str]:
+        """Return a column's table and name; a key of `*` or of a number below 0 fits no table."""
+        table, name = self.columns[number]
+        if number < 0 or table < 0:
+            raise ValueError(f"a key of column {number}, which is in no table")
+        return table, name
 
 
 def read_spider_schemas(path: Path) -> dict[str, Schema]:

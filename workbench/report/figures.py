@@ -15,13 +15,11 @@ from workbench.report.accuracy import (
     paired_differences,
     pareto,
 )
-from workbench.report.names import shown
+from workbench.report.names import SEVERAL, TOGETHER, shown
 from workbench.report.pools import (
     LOST,
     NONE,
     RIGHT,
-    SEVERAL,
-    TOGETHER,
     WRONG_GOLD,
     agreement,
     bounds,

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
+TOGETHER = "all together"
+SEVERAL = " & "  # joins the names of generators that solve a question together
 # Generators and systems as readers know them; a name's place in its line is its look.
 _NAMED = """
 divide and conquer | query plan | synthetic examples | direct | chess candidate | decomposer | all together

@@ -14,14 +14,12 @@ from pandas import DataFrame
 from workbench.errors import BadInputError, one_of
 from workbench.evaluate import stats
 from workbench.report import style
-from workbench.report.names import ordered, shown
+from workbench.report.names import SEVERAL, TOGETHER, ordered, shown
 from workbench.report.published import Published
 from workbench.report.stamp import question_ids, runs
 from workbench.report.style import ONE, TWO, Look, Picture, series
 from workbench.report.tables import ResultTable, sentence
 
-TOGETHER = "all together"
-SEVERAL = " & "  # joins the names of generators that solve a question together
 RIGHT, LOST = "right one chosen", "right one there, another chosen"
 NONE, WRONG_GOLD = "no right candidate", "gold is wrong"
 _WAYS = {

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import pandas as pd
 
@@ -22,11 +22,13 @@ from workbench.report.names import ordered
 from workbench.report.published import published
 from workbench.report.stamp import Stamp, joined
 from workbench.report.stamp import runs as ids_of
-from workbench.report.style import Picture
 from workbench.sql.executor import Executor
 from workbench.study.solve import QuestionRecords, Record
 from workbench.systems.system import System
 from workbench.types import Execution, Selection
+
+if TYPE_CHECKING:
+    from workbench.report.style import Picture
 
 Metric = Callable[[Execution, Execution], float]  # of the gold and the predicted execution
 _COST = ("calls", "input_tokens", "output_tokens", "dollars", "unpriced")

@@ -17,22 +17,23 @@ from functools import cache, partial
 from itertools import groupby
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 import pandas as pd
-from matplotlib.figure import Figure
 
 from workbench.canonical import indented, plain
 from workbench.errors import BadInputError, naming
 from workbench.evaluate.stats import Decision, decide
 from workbench.llm.calls import is_parser
-from workbench.report import style
 from workbench.report.display import Html
 from workbench.report.names import shown
 from workbench.report.published import all_published
 from workbench.report.stamp import runs, stamped
 from workbench.report.tables import ResultTable, markdown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Verdict = Decision | Literal["not judged"]
 VERDICTS: dict[Verdict, str] = {
@@ -79,7 +80,7 @@ class Piece:
     """A saved figure or table, which a cell shows, with a paper's claims about it."""
 
     name: str
-    shown: Figure | ResultTable
+    shown: "Figure | ResultTable"
     data: pd.DataFrame
     saved: "Saved" = field(repr=False)
     judged: bool = True  # a parser's answers judge no claim
@@ -131,7 +132,7 @@ class Saved:
     def save(
         self,
         name: str,
-        shown: Figure | ResultTable,
+        shown: "Figure | ResultTable",
         data: pd.DataFrame | None,
         stamp: object,
         names: Mapping[str, str] | None = None,
@@ -155,7 +156,9 @@ class Saved:
         record["runs"] = {run: named.get(run, "") for run in sorted(runs(frame).split())}
         with naming(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-            if isinstance(shown, Figure):
+            if not isinstance(shown, ResultTable):
+                from workbench.report import style  # noqa: PLC0415  draws
+
                 style.save(shown, self.folder / name)
             cells = frame.rename(columns=plain).map(plain)
             self._write(f"{name}.csv", cells.to_csv(index=False, float_format="%.6g").encode())

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from weakref import WeakSet, finalize
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from workbench.benchmarks.benchmark import Benchmark, open_benchmark, size, some
 from workbench.canonical import content_hash
@@ -45,6 +44,7 @@ from workbench.types import Context, Limits, Question, Request, Selection
 
 if TYPE_CHECKING:
     import distributed
+    from matplotlib.figure import Figure
 
 Variant = System | Prompt
 _stores: WeakSet[Cache] = WeakSet()
@@ -369,7 +369,7 @@ class Study:
     def save(
         self,
         name: str,
-        shown: Figure | ResultTable,
+        shown: "Figure | ResultTable",
         data: pd.DataFrame | None = None,
         stamp: object = "",
     ) -> Piece:

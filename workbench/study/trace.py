@@ -20,7 +20,7 @@ import pandas as pd
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.canonical import canonical
 from workbench.errors import BadInputError, naming
-from workbench.report.figures import SEVERAL, TOGETHER
+from workbench.report.names import SEVERAL, TOGETHER
 from workbench.sql.executor import Executor
 from workbench.sql.reading import normalise_text
 from workbench.store import Store
