@@ -429,3 +429,42 @@ def test_a_figure_of_so_many_systems_is_legible(number, trials, questions, fault
         figures.agreement(tried, stamp=STAMP),
     ):
         assert faults(figure) == []
+
+
+PRINTED = {
+    ("CHASE-SQL", "figure 2"): lambda t, q, **o: figures.bounds_by_generator(t, **o),
+    ("CHASE-SQL", "figure 3a"): lambda t, q, **o: figures.venn(t, **o),
+    ("CHASE-SQL", "figure 5"): lambda t, q, **o: figures.unique_solves(t, **o),
+    ("CHASE-SQL", "figure 6"): lambda t, q, **o: figures.outcome_bar(q, **o),
+    ("CHASE-SQL", "figure 7"): lambda t, q, **o: figures.exists_and_chosen(
+        q.replace("clinic", "financial"), **o
+    ),
+    ("CHASE-SQL", "figure 8"): lambda t, q, **o: figures.error_bars(labels(["wrong picking"]), **o),
+    ("CHASE-SQL", "figure 13"): lambda t, q, **o: figures.error_bars(labels(["joins"]), **o),
+    ("CHESS", "figure 3"): lambda t, q, **o: figures.accuracy_against(
+        points(USUAL), "columns", "metric", **o
+    ),
+    ("CHESS", "figure 4"): lambda t, q, **o: figures.accuracy_against(points(USUAL), "tests", **o),
+    ("CHESS", "figure 5"): lambda t, q, **o: figures.columns_left(left(["clinic"]), **o),
+    ("CHESS", "figure 16"): lambda t, q, **o: figures.funnel(figures.sizes(stages_of("a")), **o),
+    ("CHESS", "figure 18"): lambda t, q, **o: figures.error_bars(
+        labels(["CHESS (IR, SS, CG)"]).replace("gold is wrong", "Incorrectly Predicted SQL"),
+        "system",
+        **o,
+    ),
+    ("MAC-SQL", "figure 6"): lambda t, q, **o: figures.error_bars(labels(["gold error"]), **o),
+}
+
+
+@pytest.mark.parametrize(("paper", "source"), PRINTED)
+def test_a_figure_shows_the_papers_values_unless_it_is_told_not_to(
+    paper, source, trials, questions, shown_text, faults
+):
+    t, q = trials(), questions()
+    printed = published(paper, source)
+    with_them = PRINTED[paper, source](t, q, paper=printed, stamp=STAMP)
+    without = PRINTED[paper, source](t, q, stamp=STAMP)
+    named = printed.engine if "rank" in printed.metric else style.printed_name(printed)
+    assert named in " ".join(shown_text(with_them).split())
+    assert named not in " ".join(shown_text(without).split())
+    assert faults(with_them) == []

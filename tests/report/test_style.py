@@ -10,6 +10,7 @@ from IPython.core.formatters import DisplayFormatter
 from PIL import Image
 
 from workbench.report import style
+from workbench.report.names import ordered, shown
 
 HOSTILE = [
     "$x_1$ and $$",
@@ -105,7 +106,7 @@ def test_the_generators_of_a_figure_differ_in_colour_and_in_marker_and_no_two_of
 
 
 def test_names_are_shown_as_readers_know_them_and_difficulties_stand_easiest_first():
-    assert style.shown("synthetic_examples") == "synthetic examples"
-    assert style.shown("my_system") == "my_system"
-    assert style.ordered(["extra", "easy", "hard", "easy"]) == ["easy", "hard", "extra"]
-    assert style.ordered(["zoo", "shop", "zoo"]) == ["zoo", "shop"]
+    assert shown("synthetic_examples") == "synthetic examples"
+    assert shown("my_system") == "my_system"
+    assert ordered(["extra", "easy", "hard", "easy"]) == ["easy", "hard", "extra"]
+    assert ordered(["zoo", "shop", "zoo"]) == ["zoo", "shop"]

@@ -8,7 +8,7 @@ import pytest
 
 from workbench.errors import BadInputError
 from workbench.report.published import Published, published
-from workbench.report.style import Stamp, stamped
+from workbench.report.stamp import Stamp, stamped
 from workbench.report.tables import ResultTable, alone, beside
 from workbench.study.run import Table
 
@@ -202,8 +202,12 @@ def test_frames_that_cannot_be_joined_are_an_error_in_one_line(frame, more, name
 def test_a_stamp_names_models_benchmark_metric_similarity_and_dropped_parameters():
     by_run = {"a1": ("openai/o9", "openai/o1"), "b2": (PARSER,), "c3": ()}
     dropped = {"openai/o1": ["temperature", "top_p"]}
-    stamp = Stamp("openai/o9", "bird", 7, "EX (Spider)", (), "letters", dropped, by_run)
-    embedded = Stamp("openai/o9", "bird", 7, similarity_by_run={"a1": "openai/small", "b2": ""})
+    stamp = Stamp(
+        "openai/o9", "bird", 7, "EX (Spider)", (), ("similarity by letters",), dropped, by_run
+    )
+    embedded = Stamp(
+        "openai/o9", "bird", 7, remarks_by_run={"a1": ("similarity by openai/small",), "b2": ()}
+    )
     assert str(embedded.of(pd.DataFrame({"run": ["a1 b2"]}))).endswith("similarity by openai/small")
     assert str(stamp) == "openai/o9 on bird, N = 7, EX (Spider), similarity by letters"
     several = stamped(stamp, pd.DataFrame({"run": ["a1 b2", None, "a1"]}))

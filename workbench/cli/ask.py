@@ -9,6 +9,7 @@ import click
 from workbench.benchmarks.benchmark import bundled_splits, open_benchmark
 from workbench.cli import options
 from workbench.errors import BadInputError
+from workbench.llm.calls import is_parser
 from workbench.sql.texts import result_text
 from workbench.systems.system import solve
 from workbench.types import Candidate, Question, Selection
@@ -52,7 +53,7 @@ def ask(
         if not schema.tables:
             raise BadInputError(f"nothing can be asked: {'; '.join(schema.skipped)}")
         selection = solve(steps, Question("ask", path.stem, question, hint), lab)
-        parser = model.startswith("embedded/")
+        parser = is_parser(model)
         print(_told(selection, parser=parser), lab.client.ledger, sep="\n\n")
         if parser:
             print(f"{model} answered: a small statistical parser and no language model")

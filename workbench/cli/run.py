@@ -17,6 +17,7 @@ from workbench.benchmarks.predictions import ANSWERS, write_predictions
 from workbench.cli import options
 from workbench.errors import BadInputError
 from workbench.llm.cache import Cache
+from workbench.llm.calls import is_parser
 from workbench.llm.money import dollars
 from workbench.store import home
 from workbench.study import reproduce as notebooks
@@ -160,7 +161,7 @@ def reproduce(
             pool = stack.enter_context(open_pool(cluster))
             session = replace(session, cluster=str(pool.scheduler.address))
         jobs = notebooks.plan(session, only, limit)
-        if settings.model.startswith("embedded/"):
+        if is_parser(settings.model):
             print("machinery check: a parser answers, no language model", flush=True)
         spent = notebooks.run(jobs, at_once=at_once)
     if not preview:

@@ -19,7 +19,7 @@ from workbench.label.cases import open_taxonomy as open_taxonomy  # noqa: PLC041
 from workbench.label.labeller import label as label  # noqa: PLC0414
 from workbench.label.store import ADJUDICATOR, BOTH_RIGHT, CORRECTED, GOLD, Label, final
 from workbench.label.store import LabelStore as LabelStore  # noqa: PLC0414
-from workbench.report.style import question_ids
+from workbench.report.stamp import question_ids
 from workbench.sql.reading import normal_form
 from workbench.study import measures
 from workbench.study.run import Run, Table

@@ -77,6 +77,11 @@ def in_process(model: str) -> bool:
     return runs_here(model) is not None
 
 
+def is_parser(model: str) -> bool:
+    """Whether the package's own parser answers, whose accuracy says nothing about a method."""
+    return model.partition("/")[0] == "embedded"
+
+
 def is_free(model: str) -> bool:
     """Whether a model's calls cost nothing: it runs in this process, or a person called it free."""
     patterns = os.environ.get(FREE, "").replace(",", " ").split()

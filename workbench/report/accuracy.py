@@ -1,5 +1,6 @@
 """Figures of accuracy: by feature or database, of two systems, against cost, and against a size."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from pandas import DataFrame
 from workbench.errors import BadInputError, one_of
 from workbench.evaluate import stats
 from workbench.report import style
+from workbench.report.names import ordered, shown
 from workbench.report.published import Published
-from workbench.report.style import ONE, TWO, Picture, question_ids, runs, series, shown
+from workbench.report.stamp import question_ids, runs
+from workbench.report.style import ONE, TWO, Picture, series
 from workbench.report.tables import ResultTable, sentence
 
 _COSTS = {"calls": "model calls", "tokens": "tokens", "dollars": "US dollars"}
@@ -54,7 +57,7 @@ def accuracy_by(questions: DataFrame, by: str, label: str, *, stamp: object) -> 
     count_of = data.groupby(by)["n"].max()
     few = count_of.index[count_of < _FEWEST]
     drawn = data if len(few) == len(count_of) else data[~data[by].isin(few)]
-    rows = style.ordered(drawn[by])
+    rows = ordered(drawn[by])
     parts = series(drawn, label)
     looks = style.looks(parts)
     high = len(rows) * max(0.2, 0.1 + 0.1 * len(parts))
@@ -248,7 +251,7 @@ def accuracy_against(
         ticks |= set(theirs[x])
     if x == "columns":
         style.logarithmic(axes)
-    axes.set_xticks(sorted(ticks))
+    axes.set_xticks(_apart(ticks, is_logarithmic=x == "columns"))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     style.percent(axes.yaxis, "EX with 95% interval")
     axes.set_xlabel(what)
@@ -263,13 +266,27 @@ def accuracy_against(
     return style.finish(figure, points, stamp, title.replace("-", "\N{MINUS SIGN}"))
 
 
+def _apart(ticks: set[int], *, is_logarithmic: bool) -> list[int]:
+    """Return the ticks whose labels do not touch, the largest among them."""
+    ordered_ticks = sorted(ticks)
+    places = [math.log(tick) if is_logarithmic else tick for tick in ordered_ticks]
+    gap = (places[-1] - places[0]) / 14
+    kept: list[int] = []
+    last = float("inf")
+    for tick, place in sorted(zip(ordered_ticks, places, strict=True), reverse=True):
+        if last - place >= gap:
+            kept.append(tick)
+            last = place
+    return kept
+
+
 def _theirs(paper: Published, x: str) -> DataFrame:
     """Return a paper's points: its rows are named after `x`, or have a column of that name."""
     rows = paper.frame()
     if x not in rows:
         rows[x] = rows["label"].astype(int)
-    metrics = [column for column in paper.columns if column != x]
-    return rows.melt([x], metrics, "metric", "EX").dropna()
+    values = rows.drop(columns="printed").melt(["label", x], value_name="value").dropna()
+    return values.rename(columns={"value": "EX"})
 
 
 def _printed_points(paper: Published | None) -> list[str]:

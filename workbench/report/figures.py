@@ -15,6 +15,7 @@ from workbench.report.accuracy import (
     paired_differences,
     pareto,
 )
+from workbench.report.names import shown
 from workbench.report.pools import (
     LOST,
     NONE,
@@ -44,7 +45,6 @@ from workbench.report.schemas import (
     sizes,
     survival,
 )
-from workbench.report.style import shown
 
 __all__ = [
     "LOST",

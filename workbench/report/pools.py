@@ -14,8 +14,10 @@ from pandas import DataFrame
 from workbench.errors import BadInputError, one_of
 from workbench.evaluate import stats
 from workbench.report import style
+from workbench.report.names import ordered, shown
 from workbench.report.published import Published
-from workbench.report.style import ONE, TWO, Look, Picture, question_ids, runs, series, shown
+from workbench.report.stamp import question_ids, runs
+from workbench.report.style import ONE, TWO, Look, Picture, series
 from workbench.report.tables import ResultTable, sentence
 
 TOGETHER = "all together"
@@ -40,7 +42,7 @@ def bounds(trials: DataFrame, by: str = "generator", *, first: bool = False) -> 
     if not isinstance(by, str):
         raise BadInputError("`by` is the name of a column; `bounds_by_generator` takes a stamp")
     style.need(trials, "question_id", "correct", by)
-    groups = {str(name): trials[trials[by] == name] for name in style.ordered(trials[by])}
+    groups = {str(name): trials[trials[by] == name] for name in ordered(trials[by])}
     if len(groups) > 1:
         groups[TOGETHER] = trials
     tables = []
@@ -184,7 +186,7 @@ def venn(trials: DataFrame, *, paper: Published | None = None, stamp: object) ->
     algorithm = (layout.venn3 if three else layout.venn2).DefaultLayoutAlgorithm
     even = algorithm(fixed_subset_sizes=(1,) * (len(data) - 1))
     looks = style.looks(wide)
-    figure, (axes,) = style.panels(2.1)
+    figure, (axes,) = style.panels(2.1 if paper is None else 2.7)
     solvers = [set(wide.index[right]) for _, right in wide.items()]
     names = [""] * len(solvers)
     drawn = (venn3 if three else venn2)(solvers, names, alpha=1, ax=axes, layout_algorithm=even)
@@ -198,8 +200,8 @@ def venn(trials: DataFrame, *, paper: Published | None = None, stamp: object) ->
         patch.set(facecolor=ground, edgecolor="white")
         theirs = printed.get(frozenset(map(shown, members)))
         label = drawn.get_label_by_id("".join(who))
-        label.set(color=style.ink_on(ground), fontsize=style.SMALL)
-        label.set_text(f"{count:,}" + (f"\n({theirs})" if theirs else ""))
+        label.set_text(f"{count:,}\n({theirs})" if theirs else f"{count:,}")
+        label.set(color=style.ink_on(ground), fontsize=style.SMALL if theirs else 8)
     for look in looks.values():
         axes.fill([], [], color=_overlap([look.colour]), label=look.label)
     none = data.iloc[-1]
@@ -229,7 +231,7 @@ def solved_alone(trials: DataFrame, by: str = "difficulty") -> DataFrame:
     where = trials.drop_duplicates("question_id").set_index("question_id")[by]
     lone = wide[wide.sum(axis=1) == 1]
     rows = []
-    for row, name in product(style.ordered(where), wide):
+    for row, name in product(ordered(where), wide):
         theirs = lone.index[lone[name] & (where[lone.index] == row)]
         cells = {by: row, "generator": str(name), "n": len(theirs), "run": runs(trials)}
         rows.append(cells | {"question_ids": " ".join(map(str, theirs)), "counted": "all"})
@@ -252,8 +254,8 @@ def unique_solves(
     wide.loc[TOGETHER] = totals
     theirs = None
     if paper is not None:
-        printed = style.printed(paper, wide.columns)["questions"]
-        theirs = DataFrame([printed.to_numpy()], [TOGETHER], wide.columns)
+        counts = style.printed(paper, wide.columns)["questions"].to_numpy()
+        theirs = DataFrame([counts], index=[TOGETHER], columns=wide.columns)
     title = f"{totals.sum():,} questions are solved by one alone, most by {shown(totals.idxmax())}"
     title += f" ({totals.max():,})"
     looks = style.looks(wide)

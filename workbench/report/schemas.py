@@ -10,8 +10,10 @@ from pandas import DataFrame
 
 from workbench.errors import BadInputError, one_of
 from workbench.report import style
+from workbench.report.names import shown
 from workbench.report.published import Published
-from workbench.report.style import ONE, TWO, Look, Picture, runs, series, shown
+from workbench.report.stamp import runs
+from workbench.report.style import ONE, TWO, Look, Picture, series
 from workbench.sql.facts import features
 from workbench.types import Schema, lower_name
 

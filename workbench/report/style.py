@@ -9,8 +9,8 @@ questions, by which metric.
 
 import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
 from itertools import count
@@ -30,7 +30,9 @@ from pandas import DataFrame
 from PIL import Image
 
 from workbench.errors import BadInputError
+from workbench.report.names import PLACES, key, root, shown
 from workbench.report.published import Published
+from workbench.report.stamp import stamped
 from workbench.store import home
 from workbench.terminal import visible
 
@@ -42,22 +44,6 @@ PALE, INK = "#D9D9D9", "#222222"
 MARKERS = "os^DvPX<"
 settings = style.context(str(Path(__file__).with_name("workbench.mplstyle")), after_reset=True)
 """A decorator of functions that draw: our look, whatever a notebook has set."""
-# Generators and systems as readers know them; a name's place in its line is its look.
-_NAMED = """
-divide and conquer | query plan | synthetic examples | direct | chess candidate | decomposer | all together
-CHASE-SQL | CHESS (IR, SS, CG) | MAC-SQL | CHESS (IR, CG, UT) | zero-shot | direct, chain of thought | zero-shot, chain of thought | gold
-"""
-_LEVELS = ["simple", "moderate", "challenging", "easy", "medium", "hard", "extra"]
-
-
-def _key(name: object) -> str:
-    return " ".join(str(name).casefold().replace("_", " ").replace("-", " ").split())
-
-
-_GROUPS = [line.split(" | ") for line in _NAMED.strip().splitlines()]
-_SHOWN = {_key(name): name for group in _GROUPS for name in group}
-_PLACES = {_key(name): place for group in _GROUPS for place, name in enumerate(group)}
-_PLACES["chess"] = _PLACES["chess (ir, cg, ut)"]  # as a part of longer names
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +59,9 @@ class Look:
         return {"color": self.colour, "marker": self.marker, "label": self.label}
 
 
-def shown(name: object) -> str:
-    """The name as readers know it: "query plan" for `query_plan`."""
-    return _SHOWN.get(_key(name), str(name))
-
-
-def _root(name: object) -> str:
-    """The system or generator that a name contains: "CHASE-SQL, majority", "w/o query plan"."""
-    return max((known for known in _PLACES if known in _key(name)), key=len, default="")
-
-
 def colour(name: object) -> str:
     """The colour of the system or generator in a name; ink if there is none."""
-    return COLOURS[_PLACES[_root(name)] % 8] if _root(name) else INK
+    return COLOURS[PLACES[root(name)] % 8] if root(name) else INK
 
 
 def looks(names: Iterable[Any], sizes: "pd.Series[int] | None" = None) -> dict[str, Look]:
@@ -94,9 +70,9 @@ def looks(names: Iterable[Any], sizes: "pd.Series[int] | None" = None) -> dict[s
     A variant has the colour of its system or generator, paler; other names take what is free, in their order.
     """
     places = dict.fromkeys(names, -1)
-    for name in sorted(places, key=lambda name: _key(name) not in _PLACES):
-        root = _root(name)
-        start, step = (_PLACES[root], 8) if root else (0, 1)
+    for name in sorted(places, key=lambda name: key(name) not in PLACES):
+        known = root(name)
+        start, step = (PLACES[known], 8) if known else (0, 1)
         places[name] = next(place for place in count(start, step) if place not in places.values())
     found = {}
     for name, place in places.items():
@@ -105,11 +81,6 @@ def looks(names: Iterable[Any], sizes: "pd.Series[int] | None" = None) -> dict[s
         shade = to_rgba(COLOURS[place % 8], 0.6 ** (place // 8))
         found[name] = Look(label, shade, MARKERS[(place + place // 8) % 8])
     return found
-
-
-def ordered(names: Iterable[Any]) -> list[Any]:
-    """Each name once, difficulties last and from easy to hard."""
-    return sorted(dict.fromkeys(names), key=lambda n: _LEVELS.index(n) if n in _LEVELS else -1)
 
 
 def text(value: object, most: int = 1000) -> str:
@@ -134,84 +105,6 @@ class Picture(Figure):
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         wide, high = (round(110 * inches) for inches in self.get_size_inches())
         return rendered(self, "png"), {"width": wide, "height": high}
-
-
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """Which models answered, on how many questions of which benchmark, and the sense of EX."""
-
-    model: str
-    benchmark: str
-    n: int
-    ex: str = "EX (BIRD)"
-    others: tuple[str, ...] = ()  # further models that were asked
-    similarity: str = ""  # "letters" where retrieval compares texts by them
-    # By model, the parameters that it refuses, so that its calls were sent without them.
-    dropped: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    models_by_run: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    similarity_by_run: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def models(self) -> str:
-        return ", ".join((self.model, *self.others))
-
-    def of(self, frame: DataFrame) -> "Stamp":
-        """The stamp of these rows: it names the models and similarities of their runs, if known."""
-        ids = runs(frame).split()
-        asked = [name for run in ids for name in self.models_by_run.get(run, ())]
-        alike = dict.fromkeys(filter(None, (self.similarity_by_run.get(run) for run in ids)))
-        first, *others = dict.fromkeys(asked or [self.model, *self.others])
-        similarity = ", ".join(alike) or self.similarity
-        return replace(self, model=first, others=tuple(others), similarity=similarity)
-
-    def __str__(self) -> str:
-        said = []
-        for model in (self.model, *self.others):
-            refused = ", ".join(self.dropped.get(model, ()))
-            note = f" (takes no {refused})" if refused else ""
-            parser = " (a small statistical parser, no language model)"
-            said.append(model + (parser if model.startswith("embedded/") else note))
-        similarity = f"similarity by {self.similarity}" if self.similarity else ""
-        return measured(f"{', '.join(said)} on {self.benchmark}", self.n, self.ex, similarity)
-
-
-def joined(stamps: Sequence[Stamp | None]) -> Stamp | None:
-    """Return the stamp of a table made of several; None if they are on different questions."""
-    known = [stamp for stamp in stamps if stamp]
-    if len(known) < len(stamps) or len({(stamp.benchmark, stamp.n) for stamp in known}) > 1:
-        return None
-    whole = known[0]
-    for stamp in known[1:]:
-        models = dict.fromkeys((*whole.models.split(", "), *stamp.models.split(", ")))
-        whole = replace(
-            whole,
-            others=tuple(models)[1:],
-            ex=whole.ex or stamp.ex,
-            similarity=whole.similarity or stamp.similarity,
-            dropped={**whole.dropped, **stamp.dropped},
-            models_by_run={**whole.models_by_run, **stamp.models_by_run},
-            similarity_by_run={**whole.similarity_by_run, **stamp.similarity_by_run},
-        )
-    return whole
-
-
-def runs(frame: DataFrame) -> str:
-    """The ids of the runs that a table's rows came from, each once."""
-    named = frame["run"].dropna().astype(str) if "run" in frame else ()
-    return " ".join(dict.fromkeys(" ".join(named).split()))
-
-
-def question_ids(frame: DataFrame) -> str:
-    """The ids of the questions of a table's rows, each once."""
-    return " ".join(dict.fromkeys(frame["question_id"].astype(str)))
-
-
-def stamped(stamp: object, frame: DataFrame) -> str:
-    return str(stamp.of(frame) if isinstance(stamp, Stamp) else stamp)
-
-
-def measured(what: str, n: int | None, *metric: str) -> str:
-    return ", ".join(filter(None, (what, f"N = {n:,}" if n else "", *metric)))
 
 
 def need(frame: DataFrame, *columns: str) -> None:
@@ -264,7 +157,7 @@ def printed_look(paper: Published) -> dict[str, Any]:
 def printed(paper: Published, names: Iterable[object]) -> DataFrame:
     """A paper's values in the order of our names; NaN where it has no row of a name."""
     rows = paper.frame().set_index("label").drop(columns="printed")
-    return rows.rename(index=_key).reindex([_key(name) for name in names])
+    return rows.rename(index=key).reindex([key(name) for name in names])
 
 
 def ink_on(ground: ColorType) -> str:

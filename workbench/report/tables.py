@@ -13,10 +13,12 @@ import pandas as pd
 
 from workbench.canonical import content_hash
 from workbench.errors import BadInputError, one_of
+from workbench.llm.calls import is_parser
 from workbench.report.display import Html, view
 from workbench.report.engines import same_engine
+from workbench.report.names import shown
 from workbench.report.published import Published
-from workbench.report.style import Stamp, measured, shown, stamped
+from workbench.report.stamp import Stamp, measured, stamped
 from workbench.terminal import visible
 
 _BEHIND = {"run", "question_ids", "counted"}  # columns for `trace`, which only the CSV has
@@ -153,7 +155,7 @@ def alone(ours: pd.DataFrame, stamp: Stamp, title: str, *notes: str) -> ResultTa
     paired = ", ".join(name for name in intervals if name in _PAIRED)
     if paired:
         lines.append(f"Intervals of {paired}: 95%, over questions, paired.")
-    if {"n", "change", "change high"} <= set(ours) and stamp.models.startswith("embedded/"):
+    if {"n", "change", "change high"} <= set(ours) and is_parser(stamp.model):
         without_effect = ", ".join(_without_effect(ours))
         if without_effect:
             lines.append(f"No effect with the parser (no verdict differs): {without_effect}.")

@@ -14,8 +14,9 @@ from workbench.benchmarks.golds import with_golds
 from workbench.benchmarks.predictions import candidates, read_predictions
 from workbench.evaluate.ex import efficiency, ex_verdicts
 from workbench.evaluate.stats import mean_interval
-from workbench.report.style import question_ids
-from workbench.report.style import runs as runs_of
+from workbench.llm.calls import is_parser
+from workbench.report.stamp import question_ids
+from workbench.report.stamp import runs as runs_of
 from workbench.study.run import Run, Table, accuracy, cells
 from workbench.study.study import Study
 from workbench.systems.agent import conversation
@@ -32,7 +33,7 @@ def ves(study: Study, runs: Mapping[str, Run], rounds: int = 10, repeats: int = 
     """
     by: Literal["time", "opcodes"] = "time"
     name = "VES"
-    if study.model.startswith("embedded/"):
+    if is_parser(study.model):
         by, name = "opcodes", "VES, opcodes"
     rows = []
     for system, run in runs.items():

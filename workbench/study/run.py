@@ -18,9 +18,11 @@ from workbench.llm.money import Tally
 from workbench.report import tables
 from workbench.report.cases import Case, Cases
 from workbench.report.display import group_numbers
+from workbench.report.names import ordered
 from workbench.report.published import published
-from workbench.report.style import Picture, Stamp, joined, ordered
-from workbench.report.style import runs as ids_of
+from workbench.report.stamp import Stamp, joined
+from workbench.report.stamp import runs as ids_of
+from workbench.report.style import Picture
 from workbench.sql.executor import Executor
 from workbench.study.solve import QuestionRecords, Record
 from workbench.systems.system import System

@@ -26,10 +26,12 @@ from matplotlib.figure import Figure
 from workbench.canonical import indented, plain
 from workbench.errors import BadInputError, naming
 from workbench.evaluate.stats import Decision, decide
+from workbench.llm.calls import is_parser
 from workbench.report import style
 from workbench.report.display import Html
+from workbench.report.names import shown
 from workbench.report.published import all_published
-from workbench.report.style import runs, stamped
+from workbench.report.stamp import runs, stamped
 from workbench.report.tables import ResultTable, markdown
 
 Verdict = Decision | Literal["not judged"]
@@ -109,7 +111,7 @@ class Piece:
         else:
             verdict = "holds" if holds else "fails"
         if isinstance(of, pd.Series | Mapping):
-            of = ", ".join(f"{style.shown(label)} {_number(x)}" for label, x in of.items())
+            of = ", ".join(f"{shown(label)} {_number(x)}" for label, x in of.items())
         claim = Claim(text, verdict if self.judged else "not judged", "" if of is None else str(of))
         self.saved.add_claim(self.name, claim)
         return claim
@@ -193,7 +195,7 @@ def _together(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def _difference(label: object, difference: float, low: float, high: float) -> str:
-    return f"{style.shown(label)} {difference:+.1f} ({low:+.1f} to {high:+.1f})"
+    return f"{shown(label)} {difference:+.1f} ({low:+.1f} to {high:+.1f})"
 
 
 def _number(value: Any) -> str:
@@ -259,7 +261,7 @@ def _order(name: str) -> tuple[Any, ...]:
 def _page(folder: Path, index: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Yield the lines about an experiment: what was run, the contents, then each piece."""
     stamps = Counter(record["stamp"] for record in index.values())
-    if any(stamp.startswith("embedded/") for stamp in stamps):
+    if any(is_parser(stamp) for stamp in stamps):
         yield "Machinery check: a parser answered, no language model, so no claim is judged."
         yield ""
     yield f"Most pieces: {markdown(stamps.most_common(1)[0][0].replace(_PARSER, ''))}."

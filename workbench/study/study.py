@@ -18,11 +18,12 @@ from workbench.canonical import content_hash
 from workbench.errors import BadInputError, BudgetError
 from workbench.lab import Answer, Lab
 from workbench.llm.cache import Cache
+from workbench.llm.calls import is_parser
 from workbench.llm.client import Client
 from workbench.llm.money import Budget, cautious
 from workbench.prompts import Prompt, check_folder
 from workbench.report.cases import Case
-from workbench.report.style import Stamp
+from workbench.report.stamp import Stamp
 from workbench.report.tables import ResultTable
 from workbench.retrieve.retrieval import by_letters, with_retrieval
 from workbench.sql.executor import Executor
@@ -35,6 +36,7 @@ from workbench.study.saved import Piece, Saved
 from workbench.study.systems import BY_FUNCTION, constructor
 from workbench.study.trace import store_run
 from workbench.systems.baselines import WHOLE_SCHEMA
+from workbench.systems.chase_sql import Pairwise
 from workbench.systems.cheaper import cheaper
 from workbench.systems.generate import Generate
 from workbench.systems.select import Majority
@@ -171,16 +173,16 @@ class Study:
         `stamp.of(frame)` is the stamp of a frame, with the models that its runs called.
         """
         models: dict[str, tuple[str, ...]] = {}
-        similarities: dict[str, str] = {}
+        remarks: dict[str, tuple[str, ...]] = {}
         for run in self.runs.values():
             models |= run.stamp.models_by_run
-            similarities |= run.stamp.similarity_by_run
-        return self._stamp(models, similarities)
+            remarks |= run.stamp.remarks_by_run
+        return self._stamp(models, remarks)
 
     def _stamp(
-        self, models: Mapping[str, tuple[str, ...]], similarities: Mapping[str, str]
+        self, models: Mapping[str, tuple[str, ...]], remarks: Mapping[str, tuple[str, ...]]
     ) -> Stamp:
-        """Return a stamp that knows the models and the similarities of these runs."""
+        """Return a stamp that knows the models of these runs and what is remarked on them."""
         benchmark = self.benchmark
         ex = "EX (Spider)" if benchmark.sense == "spider" else "EX (BIRD)"
         dropped: dict[str, list[str]] = {}
@@ -194,7 +196,7 @@ class Study:
             ex,
             dropped=dropped,
             models_by_run=models,
-            similarity_by_run=similarities,
+            remarks_by_run=remarks,
         )
 
     def sample(self, limit: float | str | None) -> "Study":
@@ -294,7 +296,6 @@ class Study:
             questions[metric] = self._measured(measure, questions["sql"].tolist())
         by_id = {question.id: question for question in self.benchmark.questions}
         models = sorted(solve.model_names(system), key=lambda model: (model != self.model, model))
-        similarity = "letters" if by_letters(system) else ""
 
         def selection(id_: str) -> Selection:
             return solve.selection_of(records[id_], by_id[id_], lab)
@@ -311,7 +312,7 @@ class Study:
             questions,
             selection=selection,
             case=case,
-            stamp=self._stamp({run_id: tuple(models)}, {run_id: similarity}),
+            stamp=self._stamp({run_id: tuple(models)}, {run_id: _remarks(system)}),
             metrics=tuple(metrics),
             paid=lab.client.ledger.total(),
             asked_again=Counter(asked_again),
@@ -379,7 +380,7 @@ class Study:
         """
         names = {id_: run.name for id_, run in self.runs.items()}
         frame = self.saved.save(name, shown, data, stamp or self.stamp, names)
-        judged = not self.model.startswith("embedded/")
+        judged = not is_parser(self.model)
         return Piece(name, shown, frame, self.saved, judged)
 
     def close(self) -> None:
@@ -400,6 +401,16 @@ class Study:
         """A client with a ledger of its own."""
         weight = self.stands_for / max(1, len(self.benchmark.questions))
         return client_of(self.session, self.lab.client.cache, self._budget, weight)
+
+
+def _remarks(system: System) -> tuple[str, ...]:
+    """Return what a caption says of a system that an experiment may run in another way than its paper."""
+    remarks = []
+    if by_letters(system):
+        remarks.append("similarity by letters")
+    if isinstance(system.select, Pairwise) and system.select.by == "result":
+        remarks.append("one query of each result judged")
+    return tuple(remarks)
 
 
 def _system(variant: Any, model: str) -> System:
