@@ -264,6 +264,173 @@ def test_a_comparison_on_few_databases_says_that_it_speaks_of_no_others(
     assert ("clustered low" in figure.data) == (not few)
 
 
+def answers(databases):
+    """Two answers on each database, one right and one lost in selection."""
+    rows = [(f"{db}{n}", db, n == 0, True) for db in databases for n in range(2)]
+    return pd.DataFrame(rows, columns=["question_id", "db_id", "correct", "oracle"])
+
+
+def drawn_values(figure, name):
+    """The values at which a paper's marks stand, by the axis `name`."""
+    values = []
+    for axes in figure.axes:
+        for line in axes.lines:
+            if str(line.get_label()).startswith("paper"):
+                values.extend(line.get_xdata() if name == "x" else line.get_ydata())
+    return sorted(values)
+
+
+def with_paper(source, trials):
+    """The figure of ours that stands beside a paper's one, with the paper's values."""
+    theirs = published(*source)
+    causes = labels(["Wrong Logic", "Wrong Picking", "Schema Linking Error"])
+    of_errors = causes.assign(system="zero-shot, chain of thought")
+    whole = stages_of("x")
+    with_stamp = {"paper": theirs, "stamp": "s"}
+    match source:
+        case ("CHASE-SQL", "figure 2"):
+            return figures.bounds_by_generator(trials(), **with_stamp)
+        case ("CHASE-SQL", "figure 3a"):
+            return figures.venn(trials(), **with_stamp)
+        case ("CHASE-SQL", "figure 5"):
+            return figures.unique_solves(trials(), **with_stamp)
+        case ("CHASE-SQL", "figure 6"):
+            return figures.outcome_bar(answers(["a"]), **with_stamp)
+        case ("CHASE-SQL", "figure 7"):
+            return figures.exists_and_chosen(answers(theirs.frame()["label"]), **with_stamp)
+        case ("CHESS", "figure 3"):
+            return figures.accuracy_against(points(["pass@1"]), "columns", "metric", **with_stamp)
+        case ("CHESS", "figure 4"):
+            return figures.accuracy_against(points(["EX"]), "tests", **with_stamp)
+        case ("CHESS", "figure 5"):
+            return figures.columns_left(left(["shop"]), **with_stamp)
+        case ("CHESS", "figure 16"):
+            return figures.funnel(figures.sizes(whole), **with_stamp)
+        case ("CHESS", "figure 18"):
+            return figures.error_bars(of_errors, "system", **with_stamp)
+    return figures.error_bars(of_errors, column=theirs.columns[0], **with_stamp)
+
+
+@pytest.mark.parametrize(
+    ("source", "axis", "values"),
+    [
+        (("CHASE-SQL", "figure 2"), "y", [82.79]),
+        (("CHASE-SQL", "figure 5"), "x", [30, 35, 38]),
+        (("CHESS", "figure 3"), "y", [61, 63]),
+        (("CHESS", "figure 3"), "x", [4337, 4337]),
+        (("CHESS", "figure 4"), "y", [68.31]),
+        (("CHESS", "figure 5"), "x", [10]),
+        (("CHESS", "figure 18"), "x", [26.0, 57.1]),
+        (("MAC-SQL", "figure 6"), "x", [2, 14, 30]),
+    ],
+)
+def test_the_papers_values_stand_at_their_places(trials, source, axis, values):
+    assert drawn_values(with_paper(source, trials), axis) == values
+
+
+def test_the_papers_values_by_database_stand_at_their_places(trials):
+    theirs = published("CHASE-SQL", "figure 7").frame()
+    drawn = drawn_values(with_paper(("CHASE-SQL", "figure 7"), trials), "x")
+    assert drawn == sorted([*theirs["exists"], *theirs["chosen"]])
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (("CHASE-SQL", "figure 3a"), ["(35)", "(1,045)", "(258 of 1,534)"]),
+        (("CHASE-SQL", "figure 6"), ["72.9", "10.4", "6.7", "10.0", "paper, Gemini 1.5 Pro"]),
+        (("CHASE-SQL", "figure 8"), ["Wrong Picking (1)", "vague question (3)"]),
+        (("CHASE-SQL", "figure 13"), ["Wrong Logic (2)", "ignoring evidence (5)"]),
+        (("CHESS", "figure 16"), ["(paper 13, 96)", "(paper 2, 5)"]),
+    ],
+)
+def test_the_papers_values_that_have_no_mark_are_written(trials, shown_text, source, said):
+    text = shown_text(with_paper(source, trials))
+    assert [one for one in said if one not in text] == []
+
+
+def test_the_legend_of_a_pruned_schema_has_the_papers_columns(shown_text):
+    columns = figures.survival(stages_of("x"))
+    text = shown_text(
+        figures.pruned_schema(columns, paper=published("CHESS", "figure 16"), stamp="s")
+    )
+    assert "(paper 96)" in text
+    assert "(paper 5)" in text
+
+
+def test_the_marks_of_costs_and_sizes_stand_at_their_values(shown_text):
+    rows = costs(["a", "b"]).assign(tokens=[1.0, 1.0])
+    figure = figures.pareto(rows, stamp="s")
+    marks = [
+        line.get_xdata() for line in figure.axes[0].lines if line.get_marker() in style.MARKERS
+    ]
+    assert {float(x) for data in marks for x in data} == {1.0}
+    of_sizes = points(["pass@1", "pass@5"]).replace({"columns": {4337: 765}})
+    figure = figures.accuracy_against(of_sizes, "columns", "metric", stamp="s")
+    assert {float(x) for line in figure.axes[0].lines for x in line.get_xdata()} == {12, 300, 765}
+    assert "765" in shown_text(figure).splitlines()
+
+
+def test_where_nothing_differs_a_table_says_so(questions, trials):
+    flat = figures.accuracy_against(points(["a"]).assign(EX=32.0), "tests", stamp="s")
+    assert flat.title == "EX is 32.0% whatever the number of tests"
+    once = questions(systems=("a",))
+    same = figures.paired_differences(pd.concat([once, once.assign(system="b")]), stamp="s")
+    assert same.title == "No verdict differs from those of a"
+    alike = trials(("a",))
+    both = pd.concat([alike, alike.assign(generator="b")])
+    assert "No question" in figures.unique_solves(both, stamp="s").title
+
+
+def test_a_system_whose_verdicts_are_the_same_has_no_interval(questions, shown_text):
+    frame = questions()
+    same = frame[frame["system"] == "chase_sql"].assign(system="same")
+    figure = figures.paired_differences(pd.concat([frame, same]), stamp="s")
+    assert "no verdict differs" in shown_text(figure)
+    assert len(figure.axes[0].containers) == 1
+
+
+def test_a_row_of_few_questions_is_left_out_and_the_figure_says_so(questions, shown_text):
+    frame = questions()
+    frame["feature"] = [["window"] if n < 3 else ["JOIN"] for n in range(len(frame))]
+    text = shown_text(figures.accuracy_by(frame, "feature", "system", stamp="s"))
+    assert "window (3)" in " ".join(text.split())
+    assert "window (N" not in text
+
+
+@pytest.mark.parametrize(("by", "clustered"), [("db_id", False), ("difficulty", True)])
+def test_intervals_are_clustered_where_a_row_has_several_databases(
+    questions, shown_text, by, clustered
+):
+    text = shown_text(figures.accuracy_by(questions(), by, "system", stamp="s"))
+    assert ("clustered by database" in text) == clustered
+
+
+def test_a_frame_of_answers_and_a_stamp_in_place_of_a_column_are_clear_errors(questions, trials):
+    with pytest.raises(BadInputError, match=r"run\.trials"):
+        figures.venn(questions(), stamp="s")
+    with pytest.raises(BadInputError, match="bounds_by_generator"):
+        figures.bounds(trials(), {})
+
+
+def test_figures_offers_figures_and_their_numbers_alone():
+    assert not {"np", "pd", "Any", "DataFrame"} & set(vars(figures))
+    assert [name for name in figures.__all__ if not hasattr(figures, name)] == []
+
+
+@pytest.mark.parametrize("number", [3, 7, 30])
+def test_a_figure_of_so_many_systems_is_legible(number, trials, questions, faults):
+    names = [f"system number {n}" for n in range(number)]
+    tried, answered = trials(names, each=4), questions(names, each=12)
+    for figure in (
+        figures.regret(answered, stamp=STAMP),
+        figures.exists_and_chosen(answered, stamp=STAMP),
+        figures.accuracy_by(answered, "difficulty", "system", stamp=STAMP),
+        figures.agreement(tried, stamp=STAMP),
+    ):
+        assert faults(figure) == []
+
+
 PRINTED = {
     ("CHASE-SQL", "figure 2"): lambda t, q, **o: figures.bounds_by_generator(t, **o),
     ("CHASE-SQL", "figure 3a"): lambda t, q, **o: figures.venn(t, **o),

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.colors import to_rgba
 from matplotlib.ticker import FuncFormatter
 from pandas import DataFrame
 
@@ -59,7 +60,7 @@ def accuracy_by(questions: DataFrame, by: str, label: str, *, stamp: object) -> 
     rows = ordered(drawn[by])
     parts = series(drawn, label)
     looks = style.looks(parts)
-    high = len(rows) * (0.1 + 0.1 * len(parts))
+    high = len(rows) * max(0.2, 0.1 + 0.1 * len(parts))
     figure, (axes,) = style.panels(0.4 + high, wide=TWO if len(parts) > 2 else ONE)
     offsets = np.linspace(-0.4, 0.4, 2 * len(parts) + 1)[1::2]
     for offset, (name, part) in zip(offsets, parts.items(), strict=True):
@@ -209,10 +210,9 @@ def pareto(rows: DataFrame, cost: str = "tokens", *, per: str = "", stamp: objec
     axes.set_xlabel(f"{_COSTS[cost]} per {style.text(per, 30)}" if per else _COSTS[cost])
     style.percent(axes.yaxis, "EX with 95% interval")
     top = known.sort_values("EX", kind="stable").iloc[-1]
+    spent = f"{top[cost]:,.0f}" if top[cost] >= 1000 else f"{top[cost]:,.3g}"
     title = f"{style.text(shown(top['system']), 40)} is most accurate, {top['EX']:.1f}%, "
-    title += f"with {top[cost]:,.3g} {_COSTS[cost]}"
-    if top[cost] >= 1000:
-        title = title.replace(f"{top[cost]:,.3g}", f"{top[cost]:,.0f}")
+    title += f"with {spent} {axes.get_xlabel()}"
     return style.finish(figure, data.sort_index(), stamp, title)
 
 
@@ -239,8 +239,11 @@ def accuracy_against(
     figure, (axes,) = style.panels(1.9, wide=TWO if len(parts) > 2 else ONE)
     for place, (name, part) in enumerate(parts.items()):
         # Intervals at the same place lie in each other, the last one thinnest.
-        width = 0.8 + 1.2 * (len(parts) - 1 - place)
-        axes.errorbar(part[x], part["EX"], style.spread(part), elinewidth=width, **looks[name].mark)
+        form: Any = {"elinewidth": 0.8 + 1.2 * (len(parts) - 1 - place)}
+        pale = to_rgba(looks[name].colour, 0.35)
+        axes.errorbar(
+            part[x], part["EX"], style.spread(part), ecolor=pale, **form, **looks[name].mark
+        )
     ticks = set(points[x])
     if paper is not None:
         theirs = _theirs(paper, x)

@@ -194,11 +194,12 @@ def venn(trials: DataFrame, *, paper: Published | None = None, stamp: object) ->
         if not members:
             continue
         patch = drawn.get_patch_by_id("".join(who))
-        patch.set(facecolor=_overlap([looks[name].colour for name in members]), edgecolor="white")
+        ground = _overlap([looks[name].colour for name in members])
+        patch.set(facecolor=ground, edgecolor="white")
         theirs = printed.get(frozenset(map(shown, members)))
         label = drawn.get_label_by_id("".join(who))
         label.set_text(f"{count:,}\n({theirs})" if theirs else f"{count:,}")
-        label.set_fontsize(style.SMALL if theirs else 8)
+        label.set(color=style.ink_on(ground), fontsize=style.SMALL if theirs else 8)
     for look in looks.values():
         axes.fill([], [], color=_overlap([look.colour]), label=look.label)
     none = data.iloc[-1]
@@ -206,8 +207,9 @@ def venn(trials: DataFrame, *, paper: Published | None = None, stamp: object) ->
     if frozenset() in printed:
         told += f"\n({printed[frozenset()]} of {paper.n:,})" if paper is not None else ""
     axes.set_title(told)
-    title = f"{shown(wide.sum().idxmax())} solves most, {wide.sum().max():,}; any of them "
-    title += f"{int(wide.any(axis=1).sum()):,}"
+    together, most = int(wide.any(axis=1).sum()), wide.sum()
+    title = f"Together they solve {together:,} of {len(wide):,} questions, "
+    title += f"{shown(most.idxmax())} alone {most.max():,}"
     note = "Questions; areas not to scale."
     if paper is not None:
         note += f" In brackets: {style.printed_name(paper)}."
@@ -216,7 +218,7 @@ def venn(trials: DataFrame, *, paper: Published | None = None, stamp: object) ->
 
 def _overlap(colours: list[Any]) -> Any:
     """Return the colour of tinted glasses that lie on each other: darker than each of them."""
-    tints = [0.45 + 0.55 * np.array(to_rgb(colour)) for colour in colours]
+    tints = [0.5 + 0.5 * np.array(to_rgb(colour)) for colour in colours]
     return tuple(np.prod(tints, axis=0))
 
 

@@ -248,10 +248,11 @@ def error_bars(
     title += f" of the errors of {style.text(shown(first), 30)}" if panel else ""
     note, theirs = "", None
     if paper is not None and {*_CAUSES} <= {*paper.columns}:
-        shares = _with_sums(shares, counts)
+        shares = _with_causes(_with_sums(shares, counts), _CAUSES.values())
         theirs = _printed_by_system(paper, shares)
     elif paper is not None:
         one_of(paper.columns, column=column or paper.columns[0])
+        shares = _with_causes(shares, paper.frame()["label"])
         values = style.printed(paper, shares.index)[column or paper.columns[0]].to_numpy()
         theirs = DataFrame({first: values}, index=shares.index)
         if paper.metric == "rank":
@@ -271,6 +272,13 @@ def _bar_of(labels: DataFrame, panel: str | None) -> "pd.Series[str]":
     if by_rules.all() or not by_rules.any():
         return names
     return names + ", " + by_rules.map({True: "by rules", False: "by people"})
+
+
+def _with_causes(shares: DataFrame, causes: Iterable[str]) -> DataFrame:
+    """Put rows of zeros below for a paper's causes that none of ours has."""
+    known = {str(cause).casefold() for cause in shares.index}
+    others = [cause for cause in causes if cause.casefold() not in known]
+    return shares.reindex([*shares.index, *others], fill_value=0.0)
 
 
 def _with_sums(shares: DataFrame, counts: DataFrame) -> DataFrame:

@@ -233,9 +233,12 @@ class Bars:
         if not self.stacked:
             axes.bar_label(drawn, texts, fontsize=SMALL, padding=2)
             return
-        axes.bar_label(drawn, texts, fontsize=SMALL, label_type="center", color=ink_on(colour))
-        for bar in drawn[len(drawn) - self.pale :] if len(drawn) > 1 else ():
-            bar.set(hatch="////", linewidth=0)
+        numbers = axes.bar_label(drawn, texts, fontsize=SMALL, label_type="center")
+        for row, (bar, number) in enumerate(zip(drawn, numbers, strict=True)):
+            is_pale = 0 < len(drawn) - self.pale <= row
+            ground = to_rgba(colour, 0.45 if is_pale else 1)
+            bar.set_facecolor(ground)
+            number.set_color(ink_on(ground))
 
 
 def name_rows(axes: Axes, names: list[Any], most: int = 25) -> None:
@@ -273,8 +276,10 @@ def name_lines(
         axes.annotate(
             look.label, at, xycoords=axes.get_yaxis_transform(), va="center", color=look.colour
         )
-    lines: list[Any] = [*axes.lines, *axes.containers]
-    for drawn in lines:
+    drawn_lines: list[Any] = []
+    for panel in figure.axes:
+        drawn_lines += [*panel.lines, *panel.containers]
+    for drawn in drawn_lines:
         if drawn.get_label() in {looks[name].label for name in parts}:
             drawn.set_label("_named")
 
@@ -297,7 +302,7 @@ def logarithmic(axes: Axes) -> None:
 def finish(figure: Picture, data: DataFrame, stamp: object, title: str, note: str = "") -> Picture:
     """Write the title and the legend above, a note and the stamp below, for which the figure grows; fix the layout."""
     wide = figure.get_figwidth()
-    heading = textwrap.wrap(text(title), int(12 * wide), max_lines=3)
+    heading = textwrap.wrap(text(title), int(13.5 * wide), max_lines=3)
     letters = int(17.9 * wide)
     source = stamped(stamp, data).replace("small statistical parser", "parser")
     footer = textwrap.wrap(text(note), letters, max_lines=4) if note else []
