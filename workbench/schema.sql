@@ -24,6 +24,7 @@ CREATE TABLE IF NOT EXISTS calls(
     created REAL NOT NULL           -- seconds since 1970
 );
 CREATE INDEX IF NOT EXISTS calls_prompts ON calls(prompt, model);
+CREATE INDEX IF NOT EXISTS calls_dropped ON calls(model, dropped) WHERE dropped <> '';  -- few, and asked for by each run
 
 -- What may be spent. All processes of a run share one row, and change it in a transaction.
 CREATE TABLE IF NOT EXISTS budgets(
