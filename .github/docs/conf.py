@@ -5,10 +5,12 @@ between two pages, and nothing is written twice. The pages of prompts, experimen
 have a heading in this folder, and a section for each file or name is added while they are read.
 """
 
+import re
 import shutil
 from collections.abc import Iterator
 from importlib.metadata import version as version_of
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
 
@@ -38,6 +40,7 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ex
 html_theme = "furo"
 nb_execution_mode = "off"  # the notebooks are those that `make reproduce` has executed
 myst_heading_anchors = 4
+suppress_warnings = ["myst.xref_missing"]  # the gallery's anchors are HTML; tests check links
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_preserve_defaults = True
@@ -50,7 +53,6 @@ GUIDES = [
     "workbench/benchmarks/README",
     "workbench/llm/README",
     "workbench/prompts/README",
-    "workbench/systems/README",
     "workbench/sql/README",
     "workbench/train/README",
     "workbench/cluster/README",
@@ -60,7 +62,6 @@ REFERENCE = [
     ".github/docs/names",
     ".github/docs/prompts",
     ".github/docs/experiments",
-    "workbench/embedded/README",
     ".github/LIMITS",
     ".github/CONTRIBUTING",
     ".github/CHANGELOG",
@@ -113,6 +114,17 @@ def sections(page: str) -> Iterator[str]:
             yield literal(experiment, "yaml")
 
 
+def name_parameters(*event: Any) -> None:
+    """Make a docstring's lines `parameter: what it is` a list of fields, as Sphinx writes it."""
+    lines: list[str] = event[-1]
+    for number, line in enumerate(lines):
+        parameter = re.match(r"(\w+): (?=[a-z])", line)
+        if parameter:
+            is_first = not (number and lines[number - 1].startswith((":param", " ")))
+            lines[number] = ("\n" if is_first else "") + f":param {line}"
+    lines[:] = "\n".join(lines).split("\n")
+
+
 def add_sections(_app: Sphinx, page: str, text: list[str]) -> None:
     text[0] = "\n\n".join([text[0], *sections(page)])
 
@@ -125,5 +137,6 @@ def add_index(app: Sphinx, problem: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
+    app.connect("autodoc-process-docstring", name_parameters)
     app.connect("source-read", add_sections)
     app.connect("build-finished", add_index)

@@ -60,7 +60,7 @@ def other(study):
 def behind(study, run, other, monkeypatch):
     """Saves the data of a figure or a table; gives each row with the candidates behind it, judged."""
     # What is traced is the data: drawing the figure in three formats takes most of a second.
-    monkeypatch.setattr("workbench.study.saved.style.save", lambda *_: None)
+    monkeypatch.setattr("workbench.report.style.save", lambda *_: None)
     trials = pd.concat([run.trials, other.trials])
     right = trials.set_index(KEY)["correct"].to_dict()
 

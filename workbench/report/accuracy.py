@@ -71,10 +71,10 @@ def accuracy_by(questions: DataFrame, by: str, label: str, *, stamp: object) -> 
     axes.hlines(lines, 0, 1, style.PALE, linewidth=0.5, transform=across)
     style.percent(axes.xaxis, "EX with 95% interval")
     means = drawn.groupby(by)["EX"].mean()
-    title = f"{shown(means.idxmin())} is hardest ({means.min():.0f}% right on average), "
-    title += f"{shown(means.idxmax())} easiest ({means.max():.0f}%)"
+    title = f"EX is lowest for {shown(means.idxmin())}, {means.min():.0f}% on average, "
+    title += f"and highest for {shown(means.idxmax())}, {means.max():.0f}%"
     if means.max() - means.min() < 0.5:
-        title = f"All are equally hard: {means.mean():.0f}% right"
+        title = f"EX is {means.mean():.0f}% in every row"
     notes = ["Intervals are over the questions of each database."]
     if by != "db_id":
         notes = ["Intervals are clustered by database."]

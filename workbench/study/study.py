@@ -300,9 +300,10 @@ class Study:
         def selection(id_: str) -> Selection:
             return solve.selection_of(records[id_], by_id[id_], lab)
 
+        golds = self.benchmark.golds  # a run that held its study would keep the study's workers
+
         def case(id_: str) -> Case:
-            gold = self.benchmark.golds[id_]
-            return Case(by_id[id_], gold, selection(id_), system, self.lab)
+            return Case(by_id[id_], golds[id_], selection(id_), system, lab)
 
         run = Run(
             run_id,
