@@ -151,7 +151,7 @@ class Lab:
             longer, self.client.complete_many([*longer.values()]), strict=True
         ):
             if completion.fault:
-                replies[n].insert(0, completion)
+                replies[n].insert(0, completion)  # the one that was cut off still counts
             else:
                 replies[n].append(completion)
         return replies

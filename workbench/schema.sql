@@ -1,7 +1,7 @@
--- The cache: everything that was expensive to make. What was paid for, `calls` and `budgets`, keeps its form for ever
--- and opens in every later version; the other tables may be changed here, and are then made anew. A call, execution,
--- attempt or selection has a key that is a hash of everything it depends on, so two processes that write the same row
--- agree.
+-- The cache: everything that was expensive to make. What was paid for, `calls`, `budgets` and `batches`, keeps its
+-- form for ever and opens in every later version; the other tables may be changed here, and are then made anew. A
+-- call, execution, attempt or selection has a key that is a hash of everything it depends on, so two processes that
+-- write the same row agree.
 
 -- Calls of models, and their answers.
 CREATE TABLE IF NOT EXISTS calls(
@@ -50,7 +50,7 @@ CREATE TABLE IF NOT EXISTS databases(
     fingerprint TEXT NOT NULL       -- hash of its content
 );
 CREATE TABLE IF NOT EXISTS executions(
-    key TEXT PRIMARY KEY,           -- hash of database, sql and limits
+    key TEXT PRIMARY KEY,           -- hash of database, sql, limits and version of SQLite
     database TEXT NOT NULL,
     sql TEXT NOT NULL,
     limits TEXT NOT NULL,

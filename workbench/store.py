@@ -166,9 +166,11 @@ class Store:
                 time.sleep(0.01)
 
     def _check_tables(self) -> None:
-        size = self.path.stat().st_size
         theirs = tables_of(self._reader)
-        is_ours = _columns_of_calls(self._reader) >= _ours()[1] if theirs else size == 0
+        if theirs:
+            is_ours = _columns_of_calls(self._reader) >= _ours()[1]
+        else:
+            is_ours = self.path.stat().st_size == 0
         if not is_ours:
             raise StoreError(f"{self.path} is a file of another program: name another file")
         if self.read_only:

@@ -19,7 +19,7 @@ from workbench.llm import send as http
 from workbench.llm.calls import Reply, public
 from workbench.llm.faults import LONGEST, Refusal, pause, refusal, sort
 from workbench.llm.money import litellm, priced
-from workbench.llm.send import hidden
+from workbench.llm.send import hidden, reading
 from workbench.store import Store
 from workbench.types import Request
 
@@ -70,7 +70,8 @@ class Batches:
             raise Refusal("server", "its batch ended without an answer")
         if isinstance(answer, Refusal):
             raise answer
-        cost = priced(request, answer)
+        with reading():
+            cost = priced(request, answer)
         return hidden(answer) | {"cost": None if cost is None else cost / 2}
 
     async def _in_next_batch(self, group: _Group, key: str, request: Request) -> None:
@@ -204,21 +205,25 @@ def _line(key: str, request: Request) -> bytes:
     return orjson.dumps(line | {"url": "/v1/chat/completions", "body": body}) + b"\n"
 
 
-async def _call(function: str, group: _Group, **given: Any) -> Any:
+async def _call(function: str, group: _Group, **arguments: Any) -> Any:
     """Return the result of LiteLLM's function, which is called again where that may help."""
     model, url = group
     module = await asyncio.to_thread(litellm)
     http.http()  # it follows no redirect
     if url:
-        given["api_base"] = url
-    given |= {"custom_llm_provider": model.partition("/")[0], "timeout": 600.0, "max_retries": 0}
-    making, attempt = function == "acreate_batch", 0
+        arguments["api_base"] = url
+    arguments["custom_llm_provider"] = model.partition("/")[0]
+    arguments |= {"timeout": 600.0, "max_retries": 0}
+    makes_a_batch = function == "acreate_batch"
+    attempt = 0
     while True:
         try:
-            return await getattr(module, function)(**given)
+            return await getattr(module, function)(**arguments)
         except Exception as error:  # noqa: BLE001  `refusal` raises again what is no provider's
-            refused, attempt = refusal(error, posted=False, response=None), attempt + 1
-            if making or attempt == 9 or not refused.again:
-                refused.again &= making  # the next `ask` first searches for what was made
+            refused = refusal(error, posted=False, response=None)
+            attempt += 1
+            if makes_a_batch or attempt == 9 or not refused.again:
+                if not makes_a_batch:  # else the next `ask` first searches for what was made
+                    refused.again = False
                 raise refused from None  # LiteLLM's text may repeat a key
             await asyncio.sleep(pause(attempt, refused.wait))

@@ -33,11 +33,21 @@ _JSON = ("messages", "parameters", "reply")
 _COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "sample")
 _TIMES = ("seconds", "created")
 _TEXTS = tuple(n for n in _COLUMNS if n not in {*_JSON, *_COUNTS, *_TIMES, "cost"})
+# 9e999 is SQLite's infinity.
 _WRONG_TYPES = " OR ".join(
     [f"typeof({name}) <> 'integer' OR {name} < 0" for name in _COUNTS]
     + [f"typeof({name}) NOT IN ('integer', 'real')" for name in _TIMES]
     + [f"typeof({name}) <> 'text'" for name in (*_TEXTS, *_JSON)]
     + ["NOT (cost IS NULL OR typeof(cost) IN ('integer', 'real') AND cost >= 0 AND cost < 9e999)"]
+)
+# Errors of one statement, which SQLite undoes; others are of the file or its disk.
+_OF_A_STATEMENT = (
+    sqlite3.DataError,
+    sqlite3.IntegrityError,
+    sqlite3.InterfaceError,
+    sqlite3.ProgrammingError,
+    OverflowError,
+    UnicodeEncodeError,
 )
 
 
@@ -198,17 +208,6 @@ class Cache(Store):
         return new, number - new
 
 
-# Errors of one statement, which SQLite undoes; others are of the file or its disk.
-_OF_A_STATEMENT = (
-    sqlite3.DataError,
-    sqlite3.IntegrityError,
-    sqlite3.InterfaceError,
-    sqlite3.ProgrammingError,
-    OverflowError,
-    UnicodeEncodeError,
-)
-
-
 def _retrieve(commit: "asyncio.Task[None]") -> None:
     """Take the error of a commit that no stopped call waits for, which asyncio would print."""
     if not commit.cancelled():
@@ -255,7 +254,7 @@ def insert(
         "endpoint": endpoint,
         "messages": orjson.dumps(request.messages).decode(),
         "parameters": canonical(request.parameters).decode(),
-        "dropped": dropped.get(asked(request), "") if dropped else "",
+        "dropped": dropped.get(asked(request), ""),
         "sample": request.sample,
         "prompt": request.prompt,
         "reply": orjson.dumps(reply).decode(),

@@ -97,11 +97,12 @@ def _installed() -> Mapping[str, str]:
 def endpoint(model: str, url: str) -> str:
     """Return the endpoint in keys: the version of a model of this process, the server's address."""
     registered = runs_here(model)
-    version = registered[1] if registered else ""
-    if registered and isinstance(version, str):
+    if not registered:
+        return public(url)
+    version = registered[1]
+    if isinstance(version, str):
         return version
-    parts = [version(model) if callable(version) else "", public(url)]
-    return " ".join(filter(None, parts))
+    return " ".join(filter(None, [version(model), public(url)]))
 
 
 def address(model: str) -> str:
@@ -128,8 +129,9 @@ def public(url: str) -> str:
 def check_model(name: str) -> None:
     provider, _, model = name.partition("/")
     if not provider or not model:
-        form = "write PROVIDER/MODEL, like openai/gpt-4o"
-        raise BadInputError(f"model {name!r} names no provider: {form}")
+        raise BadInputError(
+            f"model {name!r} names no provider: write PROVIDER/MODEL, like openai/gpt-4o"
+        )
 
 
 def check_parameters(parameters: Mapping[str, Any]) -> None:
@@ -182,8 +184,8 @@ def _limits() -> Mapping[str, Mapping[str, Any]]:
 def listed(model: str) -> Mapping[str, Any]:
     """Return the model's limits and abilities that are part of keys; empty for a model without any.
 
-    The list is LiteLLM's of one version. It stays as it is, since a key must be the same under
-    every version of LiteLLM; models may be added to it.
+    The list is LiteLLM's of one version, and stays as it is: a key must be the same under every
+    version of LiteLLM. A model that is added to it gets other keys, and its calls are paid again.
     """
     return _limits().get(model, {})
 

@@ -107,6 +107,7 @@ class Client:
         self._endpoints: dict[str, str] = {}
         self._refreshed: set[str] = set()
         self._checked: set[str] = set()  # models whose key and address are there
+        self._checking = asyncio.Lock()
         self._unreached: set[str] = set()  # hosts that could not be reached, which is said once
         self._calls: set[Call] = set()  # under way; only the loop's thread uses it
         self._halted: WeakSet[threading.Thread] = WeakSet()
@@ -157,7 +158,7 @@ class Client:
             raise StoppedError("the run was stopped")
         keys = [self.key(request) for request in requests]
         known = self._refreshed.intersection(keys) if self.refresh else keys
-        answers = self.cache.get_many(list(known)) if known else {}
+        answers = self.cache.get_many(list(known))
         missing = {k: r for k, r in zip(keys, requests, strict=True) if k not in answers}
         if missing:
             answers |= self._find(missing, len(keys))
@@ -201,7 +202,8 @@ class Client:
 
     def _wait_for(self, missing: dict[str, Request]) -> dict[str, Completion]:
         """Return the answers of providers, which are asked in the loop."""
-        run = asyncio.run_coroutine_threadsafe(self._ask(missing), _loop())
+        asker = threading.current_thread()
+        run = asyncio.run_coroutine_threadsafe(self._ask(missing, asker), _loop())
         try:
             return run.result()
         except futures.CancelledError:
@@ -221,7 +223,9 @@ class Client:
                 began = time.time()
                 reply = http.answer_here(request)
                 answer = replace(http.completion(request, key, reply), cost=0.0)
-                rows.append(insert(request, answer, self.endpoint(request.model), reply, began))
+                if answer.fault != "empty":
+                    endpoint = self.endpoint(request.model)
+                    rows.append(insert(request, answer, endpoint, reply, began))
                 self.ledger.add(request, answer)
                 answers[key] = answer
         finally:
@@ -251,12 +255,12 @@ class Client:
             call.stop()
         return sum(call.posted for call in self._calls)
 
-    async def _ask(self, missing: dict[str, Request]) -> dict[str, Completion]:
+    async def _ask(
+        self, missing: dict[str, Request], asker: threading.Thread
+    ) -> dict[str, Completion]:
         """Return the answers by key. After an error or a stop, posted calls are waited for."""
-        if self.send is send:
-            for model in {request.model for request in missing.values()} - self._checked:
-                await asyncio.to_thread(http.check_access, model, self._urls[model])
-                self._checked.add(model)
+        if asker in self._halted:  # while it looked into the cache
+            raise StoppedError("the run was stopped")
         started = {key: Call() for key in missing}
         for key, call in started.items():
             call.task = asyncio.create_task(self._make(call, key, missing[key]))
@@ -272,6 +276,12 @@ class Client:
         finally:
             self._calls.difference_update(started.values())
 
+    async def _check_access(self, model: str) -> None:
+        async with self._checking:
+            if self.send is send and model not in self._checked:
+                await asyncio.to_thread(http.check_access, model, self._urls[model])
+                self._checked.add(model)
+
     def _kept(self) -> str:
         """Return what is paid and stored so far, for the message of a run that ends."""
         if waits := self.cache.waits:
@@ -286,6 +296,7 @@ class Client:
 
     async def _make(self, call: Call, key: str, request: Request) -> Completion:
         """Return the answer to a call: limited, locked, and repeated while that may help."""
+        await self._check_access(request.model)
         batch = self.batch and EMBEDDING not in request.parameters and takes(request.model)
         limiter = self._limiters.setdefault(request.model, Limiter(self.at_once))
         attempt, end, wait = 1, time.monotonic() + self.timeout, 0.01
@@ -327,7 +338,8 @@ class Client:
         """Return the answer that another run has stored meanwhile, else that of one attempt."""
         while self.cache.waits:  # a full disk: nothing is paid until there is room
             await self.cache.put()
-        if not self.refresh and (cached := self.cache.get_many([key]).get(key)):
+        may_be_cached = not self.refresh or key in self._refreshed
+        if may_be_cached and (cached := self.cache.get_many([key]).get(key)):
             return cached
         reservation = await self.budget.reserve(self.cache, request, batch=batch)
         call.posted, call.response = False, None
@@ -335,7 +347,8 @@ class Client:
         try:
             reply = await self._reply(call, key, request, batch=batch)
             paid = True
-            answer = http.completion(request, key, reply)
+            with http.reading():
+                answer = http.completion(request, key, reply)
             cost = answer.cost
             if not answer.text and (refused := _error_behind(reply, call)):
                 raise refused
@@ -348,10 +361,12 @@ class Client:
             raise refused from None  # LiteLLM's text may repeat a key
         finally:  # what was paid is stored with the end of its reservation
             statements += self.budget.settled(reservation, cost, paid=paid)
-            if statements:
-                await self.cache.put(*statements)
-            self.budget.ended(reservation)
-            call.posted = False
+            try:
+                if statements:
+                    await self.cache.put(*statements)
+            finally:
+                self.budget.ended(reservation)
+                call.posted = False
         self._refreshed.add(key)
         self.ledger.add(request, answer)
         return answer

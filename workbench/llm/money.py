@@ -285,7 +285,16 @@ class Budget:
         """
         while self._limited:
             freed = self._freed
-            reservation = await asyncio.to_thread(self._reserve, store, request, batch=batch)
+            reserve = asyncio.to_thread(self._reserve, store, request, batch=batch)
+            reserving = asyncio.create_task(reserve)
+            try:
+                reservation = await asyncio.shield(reserving)
+            except asyncio.CancelledError:  # its thread goes on
+                reservation = await reserving
+                if reservation:
+                    await asyncio.to_thread(self._give_back, store, reservation)
+                    self.ended(reservation)
+                raise
             if reservation:
                 return reservation
             await freed.wait()
@@ -333,8 +342,9 @@ class Budget:
     def _reached(self, needed: float) -> BudgetError:
         spent, _, reserved = self._row
         if spent + reserved + needed <= self._most_dollars:  # other processes' calls count too
-            used = "calls is used up: allow more (--calls)"
-            return BudgetError(f"the budget of {self.calls:,} {used}")
+            return BudgetError(
+                f"the budget of {self.calls:,} calls is used up: allow more (--calls)"
+            )
         return BudgetError(
             f"the budget of {dollars(self._most_dollars)} is reached: ${spent:,.4f} are spent, "
             f"${reserved:,.4f} reserved, and the next call may cost ${needed:,.4f}"
@@ -358,11 +368,13 @@ class Budget:
         """Return the statements that end a reservation; what is perhaps paid counts as spent."""
         if not self._limited:
             return []
-        request, spent = reservation.request, 0.0
-        if paid and cost is None:
+        if not paid:
+            spent = 0.0
+        elif cost is None:
             spent = reservation.dollars
-        elif paid and cost is not None:
+        else:
             spent = cost
+            request = reservation.request
             self._costs[request.model, request.prompt].append(cost)
             self._dearest[request.model] = max(cost, self._dearest[request.model])
         update = (
@@ -370,6 +382,10 @@ class Budget:
             "spent = spent + ?, made = made + ? WHERE name = ?"
         )
         return [(update, (reservation.dollars, spent, int(paid), self.name))]
+
+    def _give_back(self, store: Store, unused: Reservation) -> None:
+        with store.write(durable=False) as db:
+            db.execute(*self.settled(unused, None, paid=False)[0])
 
     def ended(self, reservation: Reservation) -> None:
         """Wake the calls that wait for room; the end of a reservation is on disk."""

@@ -15,7 +15,8 @@ import struct
 import sys
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from typing import Any
@@ -44,10 +45,13 @@ class Call:
     posted, stopped, response, host = False, False, None, ""
 
     def stop(self) -> None:
-        """Never post it; what is posted is perhaps paid, and goes on."""
-        self.stopped = True
-        if not self.posted:
+        """Never post it; what is posted is perhaps paid, and goes on.
+
+        It is cancelled once: a second time would cancel what it gives back.
+        """
+        if not self.stopped and not self.posted:
             self.task.cancel()
+        self.stopped = True
 
 
 CALL: ContextVar[Call] = ContextVar("CALL")
@@ -119,28 +123,32 @@ async def send(request: Request, url: str, seconds: float) -> Reply:
     if not http.cache_info().currsize:
         await asyncio.to_thread(litellm)
         http()
-    module, kind = litellm(), asked(request)
-    given = {**request.parameters, "model": request.model, "timeout": seconds}
-    given |= {"num_retries": 0, "max_retries": 0}
+    module = litellm()
+    arguments = {**request.parameters, "model": request.model, "timeout": seconds}
+    arguments |= {"num_retries": 0, "max_retries": 0}
     if url:
-        given["api_base"] = url
+        arguments["api_base"] = url
+    is_embedding = arguments.pop(EMBEDDING, False)
+    leaves_out = asked(request) in dropped
     try:
-        if given.pop(EMBEDDING, False):
+        if is_embedding:
             texts = [message["content"] for message in request.messages]
-            reply = await module.aembedding(input=texts, **given)
+            reply = await module.aembedding(input=texts, **arguments)
         else:
-            given |= {"messages": list(map(dict, request.messages)), "drop_params": kind in dropped}
-            reply = await module.acompletion(**given)
+            messages = [dict(message) for message in request.messages]
+            reply = await module.acompletion(messages=messages, drop_params=leaves_out, **arguments)
     except module.UnsupportedParamsError as error:  # LiteLLM's own refusal: nothing was sent
-        if given.get("drop_params", True):
+        if is_embedding or leaves_out:
             raise
         _leave_out(request, str(error).removeprefix("litellm."))
         return await send(request, url, seconds)
     call = CALL.get(None)
     if call and not call.response:
-        way = "by another HTTP client than ours, which obeys no stop and no limit"
-        advice = "ask it through a server in OpenAI's form, as openai/MODEL with its address"
-        text = f"LiteLLM reaches this provider {way}: {advice}"
+        text = (
+            "LiteLLM reaches this provider by another HTTP client than ours, which obeys no stop "
+            "and no limit: ask it through a server in OpenAI's form, as openai/MODEL with its "
+            "address"
+        )
         raise Refusal("rejected", text, fatal=True, paid=True)
     whole: Reply = reply.model_dump(exclude_none=True, warnings=False)
     stated = reply._hidden_params.get("response_cost")  # noqa: SLF001  where LiteLLM puts it
@@ -188,6 +196,16 @@ def hidden(reply: Reply) -> Reply:
     """Return a copy of the reply without secrets that a server repeats in it."""
     copy: Reply = orjson.loads(hide(orjson.dumps(reply, default=str).decode()))
     return copy
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Turn an error of reading a reply in another form than OpenAI's into a Refusal."""
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        text = f"the reply cannot be read: {error}"
+        raise Refusal("malformed", text, paid=True) from None
 
 
 def completion(request: Request, key: str, reply: Reply) -> Completion:

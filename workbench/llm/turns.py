@@ -11,9 +11,10 @@ import os
 import threading
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 
+from workbench.errors import StoreError
 from workbench.llm import faults
 
 _TRY = fcntl.LOCK_EX | fcntl.LOCK_NB
@@ -75,14 +76,21 @@ class Locks:
 
     def acquire(self, key: str) -> bool:
         """Lock a key; False if another thread or process has it."""
-        with _lock, suppress(BlockingIOError):
-            if self._path not in _files:
-                _files[self._path] = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
-            if (self._path, key) not in _held:
+        with _lock:
+            if (self._path, key) in _held:
+                return False
+            try:
+                if self._path not in _files:
+                    _files[self._path] = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
                 fcntl.lockf(_files[self._path], _TRY, 1, int(key[-15:], 16))
-                _held.add((self._path, key))
-                return True
-        return False
+            except BlockingIOError:
+                return False
+            except OSError as error:
+                advice = "set WORKBENCH_HOME to a folder on a disk of this machine"
+                told = f"{self._path} cannot be locked ({error.strerror}): {advice}"
+                raise StoreError(told) from error
+            _held.add((self._path, key))
+            return True
 
     def release(self, key: str) -> None:
         with _lock:
