@@ -17,6 +17,7 @@ import pytest
 
 from workbench.errors import UnreadableDatabaseError
 from workbench.sql import executor as module
+from workbench.sql import sandbox
 from workbench.sql.executor import Executor
 from workbench.sql.sandbox import Worker
 from workbench.sql.schema import read_schema
@@ -34,6 +35,11 @@ ENDLESS_TABLE = f"""CREATE VIEW e AS {ENDLESS.replace("count(*)", "x")};
     CREATE VIRTUAL TABLE f USING fts5(x, content='e', content_rowid='x')"""
 GENERATED = """CREATE TABLE g(a, b GENERATED ALWAYS AS (length(printf('%.*c', 9, 'x')))); INSERT INTO g(a) VALUES (1);
     PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, '9', '900000000')"""
+
+
+HUGE = """WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 1000)
+    SELECT count(*) FROM (SELECT DISTINCT x, zeroblob(1000000) FROM c)"""
+looks_into_proc = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
 
 
 @pytest.fixture
@@ -151,6 +157,33 @@ def test_a_value_a_result_and_memory_are_capped(shared, database):
     assert cut.fingerprint == ""
     assert shared.execute(database, "SELECT id FROM t", Limits(rows=1000)).status == "ok"
     assert shared.execute(database, "SELECT name FROM t", Limits(bytes=500)).truncated
+
+
+REFUSING = """
+import resource, runpy, sys
+
+def refuse(limit, most, setrlimit=resource.setrlimit):
+    if limit == resource.RLIMIT_AS:
+        raise ValueError("current limit exceeds maximum limit")
+    setrlimit(limit, most)
+
+resource.setrlimit, sys.platform = refuse, {platform!r}
+runpy.run_path({worker!r}, run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize(
+    ("platform", "sql", "status"),
+    [("darwin", "SELECT 1", "ok"), ("darwin", HUGE, "too_large"), ("linux", "SELECT 1", "error")],
+)
+def test_macos_alone_may_refuse_a_limit_on_memory_and_sqlites_own_holds_there(
+    database, tmp_path, monkeypatch, platform, sql, status
+):
+    worker = tmp_path / "worker.py"
+    worker.write_text(REFUSING.format(platform=platform, worker=sandbox.WORKER))
+    monkeypatch.setattr(sandbox, "WORKER", str(worker))
+    with Executor(workers=1) as executor:
+        assert executor.execute(database, sql).status == status
 
 
 @pytest.mark.parametrize(
@@ -404,6 +437,7 @@ def test_queries_that_never_end_do_not_stop_the_others(executor, database):
     assert all(executions[i].rows == ((i,),) for i in range(100) if i not in late)
 
 
+@looks_into_proc
 def test_a_worker_that_is_killed_is_replaced_and_its_query_runs_once_more(executor, database):
     executor.execute(database, "SELECT 1")
     for pid in children():
@@ -414,6 +448,7 @@ def test_a_worker_that_is_killed_is_replaced_and_its_query_runs_once_more(execut
     assert (slow.rows, other.rows) == (((4_000_000,),), ((2,),))
 
 
+@looks_into_proc
 def test_a_query_that_kills_two_workers_is_an_error_that_is_not_cached(store, database):
     with Executor(store, workers=1) as executor, killing(times=2):
         jobs = [(database, ENDLESS), (database, "SELECT 2")]
@@ -423,6 +458,7 @@ def test_a_query_that_kills_two_workers_is_an_error_that_is_not_cached(store, da
         assert store.read("SELECT sql FROM executions") == [("SELECT 2",)]
 
 
+@looks_into_proc
 def test_a_workers_environment_is_empty_and_closing_leaves_no_process(executor, database):
     executor.execute_many([(database, f"SELECT {i}") for i in range(10)])
     assert {Path(f"/proc/{pid}/environ").read_bytes() for pid in children()} == {b""}
@@ -431,6 +467,7 @@ def test_a_workers_environment_is_empty_and_closing_leaves_no_process(executor, 
     assert executor.execute(database, "SELECT 1").rows == ((1,),)
 
 
+@looks_into_proc
 def test_ten_thousand_queries_add_no_memory_files_processes_or_threads(executor, database):
     def usage():
         pids = {os.getpid(), *children()}
@@ -491,6 +528,7 @@ def long_query(database):
         yield process, found
 
 
+@looks_into_proc
 @pytest.mark.parametrize(("sign", "said"), [(signal.SIGINT, "interrupted\n"), (signal.SIGKILL, "")])
 def test_ctrl_c_or_a_kill_ends_any_statement_in_two_seconds_with_its_workers(
     long_query, sign, said

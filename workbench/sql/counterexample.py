@@ -1,7 +1,8 @@
-"""A counterexample: the few rows of a database on which two queries still differ, and both results on them.
+"""Find the few rows of a database on which two queries still differ, and both results on them.
 
-Rows of the database itself say more than made-up ones. The search, by delta debugging (Zeller and Hildebrandt 2002),
-runs inside a sandboxed worker. It begins with the rows that each SELECT takes from each table; their queries are here.
+Rows of the database itself say more than made-up ones. The search, by delta debugging (Zeller and
+Hildebrandt 2002), runs inside a sandboxed worker. It begins with the rows that each SELECT takes
+from each table; the queries for them are here.
 """
 
 import re
@@ -13,6 +14,7 @@ from sqlglot import exp
 
 from workbench.sql.executor import Executor, values
 from workbench.sql.reading import parse, quote, used
+from workbench.sql.sandbox import Answer
 from workbench.types import Execution, Schema
 
 
@@ -27,40 +29,52 @@ class Counterexample(NamedTuple):
 def counterexample(
     executor: Executor, database: Path, first: str, second: str, schema: Schema
 ) -> Counterexample | None:
-    """The smallest part of the database found on which two queries return different sets of rows.
+    """Return the smallest part of the database on which two queries return different sets of rows.
 
-    None if it does not tell them apart, if a query cannot run, reads a view or names a table as `main.name`, and if one
-    returns more columns than the other, which shows without an example.
+    None if it does not tell them apart, if a query cannot run, reads a view or names a table as
+    `main.name`, and if one returns more columns than the other, which shows without an example.
     """
-    names = [used(sql, schema) for sql in (first, second)]
-    trees = [tree for tree in map(parse, (first, second)) if tree]
-    read = sorted(names[0].tables | names[1].tables)
-    kinds = {table.kind for table in schema.tables if table.name in read}
-    whole = any(table.db for tree in trees for table in tree.find_all(exp.Table))
-    if names[0].error or names[1].error or len(trees) < 2 or whole or kinds != {"table"}:
+    read: set[str] = set()
+    probes: list[tuple[str, str]] = []
+    for sql in (first, second):
+        tree, names = parse(sql), used(sql, schema)
+        if not tree or names.error or any(table.db for table in tree.find_all(exp.Table)):
+            return None
+        read |= names.tables
+        probes += _probes(tree, schema)
+    if {table.kind for table in schema.tables if table.name in read} != {"table"}:
         return None
-    probes = {name: [f"SELECT rowid FROM main.{quote(name)}"] for name in read}
-    for table, probe in (found for tree in trees for found in _probes(tree, schema)):
-        probes.get(table, []).append(probe)
+    probes_by_table = {name: [f"SELECT rowid FROM main.{quote(name)}"] for name in sorted(read)}
+    for table, probe in probes:
+        if table in read:
+            probes_by_table[table].append(probe)
     # The queries' own common table expressions follow those of the worker.
     queries = [re.sub(r"(?i)^\s*WITH\s+(RECURSIVE\s+)?", ", ", sql) for sql in (first, second)]
-    request = {"do": "counterexample", "queries": queries, "probes": probes, "seconds": 2.0}
-    answer = executor.ask(database, request)
-    if not (found := values(answer["rows"])):
+    request = {"do": "counterexample", "queries": queries, "seconds": 2.0}
+    answer = executor.ask(database, request | {"probes": probes_by_table})
+    results = [_execution(fields) for fields in values(answer["rows"])]
+    if not results:
         return None
-    for one in found:
-        rows = tuple(map(tuple, one["rows"]))
-        one |= {"columns": tuple(one["columns"]), "rows": rows, "row_count": len(rows)}
-    one, other, *tables = (Execution(**one) for one in found)
-    return Counterexample(dict(zip(read, tables, strict=True)), one, other)
+    tables = dict(zip(probes_by_table, results[2:], strict=True))
+    return Counterexample(tables, results[0], results[1])
+
+
+def _execution(fields: Answer) -> Execution:
+    rows = tuple(map(tuple, fields["rows"]))
+    shape = {"columns": tuple(fields["columns"]), "rows": rows, "row_count": len(rows)}
+    return Execution(**(fields | shape))
 
 
 def _probes(tree: exp.Expr, schema: Schema) -> Iterator[tuple[str, str]]:
-    """For each table in the FROM of a SELECT, a query for the row ids that pass the joins and conditions."""
+    """Yield tables of a FROM, each with a query for its rows that pass the joins and conditions."""
     for select in tree.find_all(exp.Select):
-        kept = {key: select.args.get(key) for key in ("with_", "from_", "joins", "where")}
-        for node in (join.this for join in (kept["from_"], *(kept["joins"] or ())) if join):
-            if isinstance(node, exp.Table) and (table := schema.table(node.name)):
-                probe = exp.Select(**kept).copy()
-                probe.set("expressions", [exp.column("rowid", quote(node.alias_or_name))])
-                yield table.name, probe.sql("sqlite", comments=False)
+        sources = [select.args.get("from_"), *(select.args.get("joins") or ())]
+        for node in [source.this for source in sources if source]:
+            table = schema.table(node.name) if isinstance(node, exp.Table) else None
+            if not table:
+                continue
+            probe = select.copy()
+            for clause in probe.args.keys() - {"with_", "from_", "joins", "where"}:
+                probe.set(clause, None)
+            probe.set("expressions", [exp.column("rowid", quote(node.alias_or_name))])
+            yield table.name, probe.sql("sqlite", comments=False)

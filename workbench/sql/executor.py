@@ -1,8 +1,9 @@
 """Run SQL that a model wrote in sandboxed workers, and cache its executions.
 
-An execution is cached under the content of its database, the SQL, the limits and SQLite's version: a gold query runs
-once, however many predictions are compared with it, and a time-out is cached with its limit. Failures that may pass
-(a locked database, a killed worker) are not cached, nor are queries of the present time or of random numbers. What the sandbox guarantees stands in `worker.py`.
+An execution is cached under the content of its database, the SQL, the limits and SQLite's version:
+a gold query runs once, however many predictions are compared with it, and a time-out is cached with
+its limit. Failures that may pass (a locked database, a killed worker) are not cached, nor are
+queries of the present time or of random numbers. What the sandbox guarantees stands in `worker.py`.
 """
 
 import base64
@@ -42,9 +43,9 @@ STORED = ("status", "fingerprint", "row_count", "truncated", "seconds", "error",
 class Executor:
     """Runs SQL on databases, read-only and within limits, and caches the executions in `store`.
 
-    Threads may share it. `workers` is the number of processes, by default one for each CPU; `sandbox` has them, if
-    executors share them. A query that fails has a status and an error; a path that is no readable database raises
-    `UnreadableDatabaseError`.
+    Threads may share it. `workers` is the number of processes, by default one for each CPU;
+    `sandbox` has them, if executors share them. A query that fails has a status and an error; a
+    path that is no readable database raises `UnreadableDatabaseError`.
 
     >>> harbour = wb.open_benchmark("bundled-dev").database("harbour")
     >>> with wb.Executor() as executor:
@@ -62,12 +63,15 @@ class Executor:
         return self.execute_many([(database, sql)], limits)[0]
 
     def execute_many(self, jobs: Sequence[Job], limits: Limits = DEFAULT) -> list[Execution]:
-        """The execution of every job, in order; equal jobs run once."""
+        """Return the execution of every job, in order; equal jobs run once."""
         return self._run(jobs, limits, STORED, execution)
 
     def result_fingerprints(self, jobs: Sequence[Job], limits: Limits = DEFAULT) -> list[str]:
-        """The fingerprint of every job's result, "" for an incomplete one; cached rows are not read."""
-        return self._run(jobs, limits, ["fingerprint"], lambda a: str(a["fingerprint"]))
+        """Return the fingerprint of every job's result, "" for an incomplete one.
+
+        Cached rows are not read.
+        """
+        return self._run(jobs, limits, ["fingerprint"], lambda answer: str(answer["fingerprint"]))
 
     def _run(
         self,
@@ -76,48 +80,41 @@ class Executor:
         fields: Sequence[str],
         read: Callable[[Answer], T],
     ) -> list[T]:
-        """The value that `read` makes of each job's answer; a cached answer has these fields alone."""
+        """Return what `read` makes of each job's answer; a cached answer has these fields alone."""
         states = {path: file_state(path) for path in dict(jobs)}
-        # Without a store, keys are used in this call only, so a path can stand for the database's content.
+        # Without a store, keys are used in this call only, so a path can stand for its content.
         contents = self.fingerprints(states) if self.store else {path: str(path) for path in states}
-        version = (
-            sqlite3.sqlite_version
-        )  # sums of reals differ in their last digit between versions
-        common = {path: canonical([4, contents[path], limits, version]) for path in states}
-        todo: dict[str, Job] = {}
-        keys = []
-        for path, sql in jobs:
-            digest = sha256(common[path] + sql.encode("utf-8", "surrogatepass"))
-            keys.append(f"execution:{digest.hexdigest()}")
-            todo[keys[-1]] = path, sql
+        keys = _keys(jobs, contents, limits)
+        missing = dict(zip(keys, jobs, strict=True))
         results = {}
         if self.store:
             select = f"SELECT key, {', '.join(fields)} FROM executions WHERE key IN"
-            for key, *found in self.store.read_keys(select, list(todo)):
-                results[key] = read(dict(zip(fields, found, strict=True)))
-                del todo[key]
-        run = {"do": "run", "seconds": limits.seconds, "most": [limits.rows, limits.bytes]}
-        real = {path: os.path.realpath(path) for path in states}
-        waiting = list(todo.items())
-        requests = [run | {"path": real[path], "sql": sql} for path, sql in todo.values()]
-        about = canonical(limits).decode()
+            for key, *cached in self.store.read_keys(select, list(missing)):
+                results[key] = read(dict(zip(fields, cached, strict=True)))
+                del missing[key]
+        waiting = list(missing.items())
+        requests = _requests([job for _, job in waiting], limits)
+        limits_text = canonical(limits).decode()
         for answers in self.sandbox.run(requests):
-            new: dict[Path, list[tuple[Any, ...]]] = {}
+            rows: dict[Path, list[tuple[Any, ...]]] = {path: [] for path in states}
             for index, answer in answers:
                 key, (path, sql) = waiting[index]
                 answer["columns"] = orjson.dumps(answer["columns"]).decode()
                 results[key] = read(answer)
                 if not answer["transient"] and not _CHANGING.search(sql):
                     text = sql.encode("utf-8", "backslashreplace").decode()
-                    row = key, contents[path], text, about, *map(answer.get, STORED)
-                    new.setdefault(path, []).append(row)
-            names = f"key, database, sql, limits, {', '.join(STORED)}"
-            for path, rows in new.items():
-                with suppress(UnreadableDatabaseError):
-                    # If the file has changed, the answers may be of another content.
-                    if file_state(path) == states[path]:
-                        self._write(f"IGNORE INTO executions ({names})", rows)
+                    row = key, contents[path], text, limits_text, *map(answer.get, STORED)
+                    rows[path].append(row)
+            for path, state in states.items():
+                self._keep(path, state, rows[path])
         return [results[key] for key in keys]
+
+    def _keep(self, path: Path, state: str, rows: list[tuple[Any, ...]]) -> None:
+        """Cache new executions, unless the file has changed: they may be of another content."""
+        names = f"key, database, sql, limits, {', '.join(STORED)}"
+        with suppress(UnreadableDatabaseError):
+            if rows and file_state(path) == state:
+                self._write(f"IGNORE INTO executions ({names})", rows)
 
     def _write(self, into: str, rows: list[tuple[Any, ...]]) -> None:
         if self.store and not self.store.read_only:
@@ -126,29 +123,38 @@ class Executor:
                 connection.executemany(f"INSERT OR {into} VALUES ({marks})", rows)
 
     def fingerprints(self, databases: Iterable[Path]) -> dict[Path, str]:
-        """`db:` and a hash of each database's bytes, which is cached with the state of its file."""
+        """Return `db:` and a hash of each database's bytes, cached with the state of its file."""
         states = {path: file_state(path) for path in databases}
         places = {path: content_hash("place", os.path.realpath(path)) for path in states}
-        select = "SELECT place, state, fingerprint FROM databases WHERE place IN"
-        rows = self.store.read_keys(select, list(places.values())) if self.store else []
-        stored = {row[:2]: row[2] for row in rows}
-        found = {p: stored.get((places[p], state), "") for p, state in states.items()}
-        for path in [path for path, known in found.items() if not known]:
-            answer = self.ask(path, {"do": "digest", "seconds": 3_600.0})
-            if answer["error"]:
-                raise UnreadableDatabaseError(f"{path.name}: {answer['error']}")
-            found[path] = f"db:{answer['digest']}"
+        cached: dict[tuple[str, str], str] = {}
+        if self.store:
+            select = "SELECT place, state, fingerprint FROM databases WHERE place IN"
+            for place, state, fingerprint in self.store.read_keys(select, list(places.values())):
+                cached[place, state] = fingerprint
+        fingerprints = {}
+        for path, state in states.items():
+            place = places[path]
+            if (place, state) in cached:
+                fingerprints[path] = cached[place, state]
+                continue
+            fingerprints[path] = self._hash(path)
             if path.stat().st_ctime_ns < time.time_ns() - SETTLED:
-                self._write("REPLACE INTO databases", [(places[path], states[path], found[path])])
-        return found
+                self._write("REPLACE INTO databases", [(place, state, fingerprints[path])])
+        return fingerprints
+
+    def _hash(self, database: Path) -> str:
+        answer = self.ask(database, {"do": "digest", "seconds": 3_600.0})
+        if answer["error"]:
+            raise UnreadableDatabaseError(f"{database.name}: {answer['error']}")
+        return f"db:{answer['digest']}"
 
     def ask(self, database: Path, request: Answer) -> Answer:
-        """A worker's answer to a request other than a query; nothing is cached."""
+        """Return a worker's answer to a request other than a query; nothing is cached."""
         file_state(database)
         return self.sandbox.ask(request | {"path": os.path.realpath(database)})
 
     def close(self) -> None:
-        """End the workers, and the queries under way. The executor can still be used; it then starts new workers."""
+        """End the workers, and the queries under way; the next query starts new workers."""
         self.sandbox.close()
 
     def __enter__(self) -> Self:
@@ -158,33 +164,50 @@ class Executor:
         self.close()
 
 
-def file_state(path: Path) -> str:
-    """The identity, size and times of a database file, as text: a settled file of the same state has the same content.
+def _keys(jobs: Sequence[Job], contents: dict[Path, str], limits: Limits) -> list[str]:
+    """Return each job's key in the cache, the same for equal jobs."""
+    version = sqlite3.sqlite_version  # sums of reals differ in their last digit between versions
+    common = {path: canonical([4, contents[path], limits, version]) for path in contents}
+    keys = []
+    for path, sql in jobs:
+        digest = sha256(common[path] + sql.encode("utf-8", "surrogatepass"))
+        keys.append(f"execution:{digest.hexdigest()}")
+    return keys
 
-    No program can set back the time of status change (ctime). Raises `UnreadableDatabaseError` for a path that is
-    not a file, and for a database whose newest rows are in its write-ahead log alone.
+
+def _requests(jobs: Sequence[Job], limits: Limits) -> list[Answer]:
+    common = {"do": "run", "seconds": limits.seconds, "most": [limits.rows, limits.bytes]}
+    real = {path: os.path.realpath(path) for path in dict(jobs)}
+    return [common | {"path": real[path], "sql": sql} for path, sql in jobs]
+
+
+def file_state(path: Path) -> str:
+    """Return the identity, size and times of a database file as text.
+
+    A settled file of the same state has the same content: no program can set back the time of
+    status change (ctime). Raises `UnreadableDatabaseError` for a path that is not a file, and for a
+    database whose newest rows are in its write-ahead log alone.
     """
     text = str(path)  # every step of a system calls this, and texts are faster than paths
     try:
         text.encode()
-        found = os.stat(text)  # noqa: PTH116
+        status = os.stat(text)  # noqa: PTH116
         log = f"{os.path.realpath(text)}-wal"
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(0, "not a file")
         if os.path.exists(log) and os.path.getsize(log):  # noqa: PTH110, PTH202
-            raise OSError(
-                0, "its write-ahead log (-wal) holds changes: end the program that writes it"
-            )
+            why = "its write-ahead log (-wal) holds changes: end the program that writes it"
+            raise OSError(0, why)
     except (OSError, ValueError) as error:  # a ValueError for a NUL, and for what is not UTF-8
         name = path.name.encode("utf-8", "backslashreplace").decode()
         why = f"{name}: {getattr(error, 'strerror', error)}; give a whole SQLite database"
         raise UnreadableDatabaseError(why) from None
-    state = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-    return " ".join(map(str, state))
+    times = status.st_mtime_ns, status.st_ctime_ns
+    return " ".join(map(str, (status.st_dev, status.st_ino, status.st_size, *times)))
 
 
 def execution(answer: Answer) -> Execution:
-    """An answer of a worker, or a row of the cache, as an `Execution`."""
+    """Return a worker's answer, or a row of the cache, as an `Execution`."""
     fields = {name: answer[name] for name in STORED}
     fields["rows"] = tuple(map(tuple, values(answer["rows"])))
     fields["columns"] = tuple(orjson.loads(answer["columns"]))
@@ -193,7 +216,11 @@ def execution(answer: Answer) -> Execution:
 
 
 def values(text: str) -> Any:
-    """An answer that a worker wrote as JSON, in which {"blob": ...} stands for bytes, and Infinity for itself."""
+    """Return what a worker wrote as JSON, with {"blob": ...} for bytes and Infinity for itself."""
     if "{" not in text and "Infinity" not in text:
         return orjson.loads(text)
-    return json.loads(text, object_hook=lambda d: base64.b64decode(d["blob"]) if "blob" in d else d)
+
+    def with_bytes(value: dict[str, str]) -> Any:
+        return base64.b64decode(value["blob"]) if "blob" in value else value
+
+    return json.loads(text, object_hook=with_bytes)

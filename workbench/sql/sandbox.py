@@ -1,8 +1,9 @@
-"""The parent's side of the worker processes: one thread drives one worker, which runs one request at a time.
+"""The parent's side of the worker processes: one thread drives one worker, a request at a time.
 
-A worker that has not answered half a second after its deadline is killed, as a single opcode can run for minutes
-without a look at the clock. A request whose worker dies is run once more, by a new one: the system may have killed
-the first, for example when memory ran out. Workers start when they are first needed.
+A worker that has not answered half a second after its deadline is killed, as a single opcode can
+run for minutes without a look at the clock. A request whose worker dies is run once more, by a new
+one: the system may have killed the first, for example when memory ran out. Workers start when they
+are first needed.
 """
 
 import atexit
@@ -45,33 +46,47 @@ class Worker:
         self.rest = b""  # what was read after the last answer
 
     def ask(self, requests: Sequence[Answer]) -> Iterator[Answer]:
-        """The answers in order; raises TimeoutError after a deadline, another OSError if the worker dies."""
+        """Yield the answers in order.
+
+        Raises TimeoutError after a deadline, and another OSError if the worker dies.
+        """
         if not self.ready:  # the deadline begins when the process has started
-            self.ready = bool(self._read(60.0))
+            self._read(60.0)
+            self.ready = True
         lines = [json.dumps(request).encode() + b"\n" for request in requests]
         sent = 0
         for number, request in enumerate(requests):
             if number == sent:  # the pipe is empty; with several, the worker need not wait
-                data, sent = lines[number], number + 1
+                data = lines[number]
+                sent += 1
                 while sent < len(lines) and len(data) + len(lines[sent]) <= PIPE:
-                    data, sent = data + lines[sent], sent + 1
-                while data and self.process.stdin:  # a signal may interrupt a write
-                    data = data[self.process.stdin.write(data) or 0 :]
+                    data += lines[sent]
+                    sent += 1
+                self._send(data)
             yield self._read(request["seconds"] + GRACE)
+
+    def _send(self, data: bytes) -> None:
+        assert self.process.stdin is not None  # noqa: S101  for the type checker: it is a pipe
+        while data:  # a signal may interrupt a write
+            written = self.process.stdin.write(data) or 0
+            data = data[written:]
 
     def _read(self, seconds: float) -> Answer:
         assert self.process.stdout is not None  # noqa: S101  for the type checker: it is a pipe
-        pipe, end = self.process.stdout.fileno(), time.monotonic() + seconds
-        chunks, lines = [self.rest], self.rest.count(b"\n")
+        pipe = self.process.stdout.fileno()
+        end = time.monotonic() + seconds
+        chunks = [self.rest]
+        lines = self.rest.count(b"\n")
         ready = select.poll()  # `select` takes no descriptor above 1,023
         ready.register(pipe, select.POLLIN)
         while lines < 2:  # an answer has two, the second with the rows
             if not ready.poll(1000 * max(0.0, end - time.monotonic())):
                 raise TimeoutError
-            chunks.append(os.read(pipe, 1 << 20))
-            lines += chunks[-1].count(b"\n")
-            if not chunks[-1]:
+            chunk = os.read(pipe, 1 << 20)
+            if not chunk:
                 raise BrokenPipeError
+            chunks.append(chunk)
+            lines += chunk.count(b"\n")
         head, rows, self.rest = b"".join(chunks).split(b"\n", 2)
         answer: Answer = BLANK | orjson.loads(head) | {"rows": rows.decode()}
         return answer
@@ -95,18 +110,19 @@ class Sandbox:
         self._calls: set[threading.Event] = set()  # each is set when its caller has left
 
     def ask(self, request: Answer) -> Answer:
-        """The answer to one request."""
-        (((_, answer),),) = self.run([request])
-        return answer
+        """Return the answer to one request."""
+        ((answered,),) = self.run([request])
+        return answered[1]
 
     def run(self, requests: Sequence[Answer]) -> Iterator[list[tuple[int, Answer]]]:
-        """The requests' indices and answers as they arrive, those of a tenth of a second together.
+        """Yield the requests' indices and answers as they arrive, in lists of a tenth of a second.
 
         A caller that leaves the iterator early, by Ctrl-C for example, ends the requests under way.
         """
         if self._process != os.getpid():  # a forked process must not use its parent's workers
             self._begin()
-        self._calls.add(left := threading.Event())
+        left = threading.Event()
+        self._calls.add(left)
         size = max(1, min(32, len(requests) // (4 * self._size)))
         futures: dict[Future[list[Answer]], int] = {}
         try:
@@ -115,9 +131,12 @@ class Sandbox:
                 futures[self._pool.submit(self._answers, part, left)] = start
             while futures:
                 done, _ = wait(futures, 0.1)
-                if done:
-                    parts = [(futures.pop(future), future.result()) for future in done]
-                    yield [(start + n, a) for start, part in parts for n, a in enumerate(part)]
+                arrived: list[tuple[int, Answer]] = []
+                for future in done:
+                    start = futures.pop(future)
+                    arrived += enumerate(future.result(), start)
+                if arrived:
+                    yield arrived
         finally:
             self._calls.discard(left)
             for future in futures:
@@ -126,7 +145,7 @@ class Sandbox:
                 self._stop([left])
 
     def _answers(self, requests: Sequence[Answer], left: threading.Event) -> list[Answer]:
-        """The answers of this thread's worker, and of those that take its place."""
+        """Return the answers of this thread's worker, and of those that take its place."""
         answers: list[Answer] = []
         died = -1  # the request at which the last worker died
         thread = threading.get_ident()
@@ -170,7 +189,7 @@ class Sandbox:
 
 @cache
 def shared() -> Sandbox:
-    """The one worker of this process that reads schemas and prepares queries."""
+    """Return the one worker of this process that reads schemas and prepares queries."""
     sandbox = Sandbox(1)
     atexit.register(sandbox.close)
     return sandbox

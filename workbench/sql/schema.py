@@ -1,8 +1,8 @@
-"""A database's `Schema`: read from an SQLite file, with example values and BIRD's descriptions if a prompt wants them.
+"""Read a database's `Schema` from an SQLite file, with example values and BIRD's descriptions.
 
-A sandboxed worker asks SQLite for names and declared types and never for rows, so neither an endless view nor a
-hostile one costs the caller more than seconds. A part that cannot be read adds a line to `Schema.skipped`; only a file
-that cannot be read at all raises an error.
+A sandboxed worker asks SQLite for names and declared types and never for rows, so neither an
+endless view nor a hostile one costs the caller more than seconds. A part that cannot be read adds a
+line to `Schema.skipped`; only a file that cannot be read at all raises an error.
 """
 
 import csv
@@ -28,13 +28,15 @@ _LONGEST = 50  # characters of an example value
 
 
 def read_schema(path: Path) -> Schema:
-    """The tables, views and virtual tables of a database file, in the order they were created.
+    """Return the tables, views and virtual tables of a database file, in order of creation.
 
-    Columns are those of `SELECT *`. SQLite's own tables and the shadow tables of virtual tables are left out. A foreign
-    key spells the table and columns that it refers to as that table does; if there is no such table, the key stays as
-    it is declared, perhaps without `ref_columns`. Raises `UnreadableDatabaseError`.
+    Columns are those of `SELECT *`. SQLite's own tables and the shadow tables of virtual tables are
+    left out. A foreign key spells the table and columns that it refers to as that table does; if
+    there is no such table, the key stays as it is declared, perhaps without `ref_columns`. Raises
+    `UnreadableDatabaseError`.
 
-    >>> wb.read_schema(wb.open_benchmark("bundled-dev").database("harbour")).table("tug").primary_key
+    >>> harbour = wb.read_schema(wb.open_benchmark("bundled-dev").database("harbour"))
+    >>> harbour.table("tug").primary_key
     ('tug_id',)
     """
     executor = Executor(sandbox=shared())
@@ -45,57 +47,71 @@ def read_schema(path: Path) -> Schema:
         skipped.append(f"the views of {path.name}: {answer['error']}")
         answer = executor.ask(path, request | {"views": False})
     if answer["error"]:
-        raise UnreadableDatabaseError(
-            f"{path.name}: {answer['error']}; give a whole SQLite file that may be read, or recover this one"
-        )
-    tables: list[Table] = []
-    for found in answer["tables"]:
-        if "error" not in found and (table := _table(found)).columns:
-            tables.append(table)
-        else:
-            why = found.get("error", "SQLite finds no columns in it")
-            skipped.append(one_line(f"{found['name']}: {why}"))
+        advice = "give a whole SQLite file that may be read, or recover this one"
+        raise UnreadableDatabaseError(f"{path.name}: {answer['error']}; {advice}")
     if not answer["tables"]:
         skipped.append(f"{path.name} has no tables")
+    tables: list[Table] = []
+    for described in answer["tables"]:
+        problem = described.get("error", "")
+        if not problem:
+            table = _table(described)
+            if table.columns:
+                tables.append(table)
+                continue
+            problem = "SQLite finds no columns in it"
+        skipped.append(one_line(f"{described['name']}: {problem}"))
     schema = Schema(path.stem, tuple(tables), tuple(skipped))
-
-    def spelt(key: ForeignKey) -> ForeignKey:
-        if (table := schema.table(key.ref_table)) is None:
-            return key
-        found = [(schema.column(table.name, name), name) for name in key.ref_columns]
-        columns = tuple(column.name if column else name for column, name in found)
-        if not columns and len(table.primary_key) == len(key.columns):
-            columns = table.primary_key
-        return ForeignKey(key.columns, table.name, columns)
-
-    named = [replace(t, foreign_keys=tuple(map(spelt, t.foreign_keys))) for t in tables]
-    return replace(schema, tables=tuple(named))
+    for at, table in enumerate(tables):
+        keys = tuple(_as_spelt(key, schema) for key in table.foreign_keys)
+        tables[at] = replace(table, foreign_keys=keys)
+    return replace(schema, tables=tuple(tables))
 
 
-def _table(found: Answer) -> Table:
-    info = found["table_xinfo"]
-    # 1 marks a hidden column, 2 and 3 generated ones, which SELECT * shows.
-    columns = tuple(Column(name, type_) for _, name, type_, *_, hidden in info if hidden != 1)
-    primary = tuple(name for _, name in sorted((at, name) for _, name, *_, at, _ in info if at))
-    keys: list[ForeignKey] = []
-    for _, parts in groupby(found["foreign_key_list"], lambda part: part[0]):
-        _, _, targets, own, refs, *_ = zip(*parts, strict=True)
-        named = tuple(ref for ref in refs if ref is not None)
-        keys.insert(0, ForeignKey(own, targets[0], named))  # SQLite lists the last one first
-    kind: Any = found["kind"] if found["kind"] in {"view", "virtual"} else "table"
-    return Table(found["name"], columns, primary, tuple(keys), kind)
+def _table(described: Answer) -> Table:
+    columns, primary_key = [], []
+    for _, name, type_, _, _, position, hidden in described["table_xinfo"]:
+        if hidden != 1:  # 2 and 3 mark generated columns, which SELECT * shows
+            columns.append(Column(name, type_))
+        if position:
+            primary_key.append((position, name))
+    foreign_keys: list[ForeignKey] = []
+    for _, group in groupby(described["foreign_key_list"], lambda part: part[0]):
+        parts = list(group)
+        names = tuple(part[3] for part in parts)
+        ref_names = tuple(part[4] for part in parts if part[4] is not None)
+        key = ForeignKey(names, parts[0][2], ref_names)
+        foreign_keys.insert(0, key)  # SQLite lists the last one first
+    kind: Any = described["kind"] if described["kind"] in {"view", "virtual"} else "table"
+    key_names = tuple(name for _, name in sorted(primary_key))
+    return Table(described["name"], tuple(columns), key_names, tuple(foreign_keys), kind)
+
+
+def _as_spelt(key: ForeignKey, schema: Schema) -> ForeignKey:
+    """Return the foreign key with the names of the table that it refers to."""
+    table = schema.table(key.ref_table)
+    if table is None:
+        return key
+    names = []
+    for name in key.ref_columns:
+        column = schema.column(table.name, name)
+        names.append(column.name if column else name)
+    if not names and len(table.primary_key) == len(key.columns):
+        names = list(table.primary_key)
+    return ForeignKey(key.columns, table.name, tuple(names))
 
 
 def with_examples(
     schema: Schema, path: Path, per_column: int = 3, *, nulls: bool = False
 ) -> Schema:
-    """The schema with up to `per_column` distinct values in each column's `examples`.
+    """Return the schema with up to `per_column` distinct values in each column's `examples`.
 
-    They are the most frequent values among a table's first rows (at most a thousand), by frequency and then by
-    appearance: the same file gives the same examples, and a large file takes no longer than a small one. Blobs and
-    values of more than fifty characters are left out, and views get no examples. With `nulls`, None follows the values
-    of a column that has a NULL in its table's first hundred thousand rows. A table whose rows cannot be read, or not in
-    time, adds a line to `skipped`.
+    They are the most frequent values among a table's first rows (at most a thousand), by frequency
+    and then by appearance: the same file gives the same examples, and a large file takes no longer
+    than a small one. Blobs and values of more than fifty characters are left out, and views get no
+    examples. With `nulls`, None follows the values of a column that has a NULL in its table's first
+    hundred thousand rows. A table whose rows cannot be read, or not in time, adds a line to
+    `skipped`.
     """
     executor = Executor(sandbox=shared())
     skipped = list(schema.skipped)
@@ -103,64 +119,77 @@ def with_examples(
     for at, table in enumerate(schema.tables):
         if table.kind == "view":
             continue
-        names = [quote(column.name) for column in table.columns]
-        # If SQLite used an index that covers the columns, other rows would come first.
-        source = f"FROM main.{quote(table.name)} {'NOT INDEXED' * (table.kind == 'table')} LIMIT"
-        most = min(_SAMPLE.rows, 50_000 // len(names))
-        queries = [f"SELECT {', '.join(map(_shown, names))} {source} {most}"]
-        if nulls and per_column:
-            part = f"SELECT {', '.join(names)} {source} 100000"
-            tests = ", ".join(f"max({name} IS NULL)" for name in names)
-            queries.append(f"SELECT {tests} FROM ({part})")
+        queries = _example_queries(table, nulls=nulls and per_column > 0)
         results = executor.execute_many([(path, sql) for sql in queries], _SAMPLE)
-        if errors := [result.error for result in results if result.error]:
+        errors = [result.error for result in results if result.error]
+        if errors:
             skipped.append(one_line(f"{table.name}: no example values: {errors[0]}"))
             continue
-        rows, *flags = (result.rows for result in results)
+        has_null = results[1].rows[0] if len(results) > 1 else [0] * len(table.columns)
         columns = []
         for n, column in enumerate(table.columns):
             # 1 and 1.0 count as one value, which is shown as it first appears
-            count = Counter(row[n] for row in rows if row[n] is not None)
+            count = Counter(row[n] for row in results[0].rows if row[n] is not None)
             examples = [value for value, _ in count.most_common(per_column)]
-            examples += [None] * bool(flags and flags[0][0][n])
+            if has_null[n]:
+                examples.append(None)
             columns.append(replace(column, examples=tuple(examples)))
         tables[at] = replace(table, columns=tuple(columns))
     return replace(schema, tables=tuple(tables), skipped=tuple(skipped))
 
 
-def _shown(name: str) -> str:
-    """The value of a column if it may be an example, else NULL.
+def _example_queries(table: Table, *, nulls: bool) -> list[str]:
+    """Return the query for a table's first rows, and one for which columns have NULLs."""
+    names = [quote(column.name) for column in table.columns]
+    source = f"FROM main.{quote(table.name)}"
+    if table.kind == "table":  # else an index that covers the columns may give other rows first
+        source += " NOT INDEXED"
+    most = min(_SAMPLE.rows, 50_000 // len(names))
+    queries = [f"SELECT {', '.join(map(_shown, names))} {source} LIMIT {most}"]
+    if nulls:
+        tests = ", ".join(f"max({name} IS NULL)" for name in names)
+        queries.append(f"SELECT {tests} FROM (SELECT {', '.join(names)} {source} LIMIT 100000)")
+    return queries
 
-    length() stops at a NUL; counting bytes, too, keeps a cell of many megabytes inside SQLite. No number is so long.
+
+def _shown(name: str) -> str:
+    """Return SQL for the value of a column if it may be an example, else NULL.
+
+    length() stops at a NUL; counting bytes, too, keeps a cell of many megabytes inside SQLite. No
+    number is so long.
     """
     fits = f"length({name}) <= {_LONGEST} AND length(CAST({name} AS BLOB)) <= {4 * _LONGEST}"
     return f"iif(typeof({name}) <> 'blob' AND {fits}, {name}, NULL)"
 
 
 def union_schema(schema: Schema, queries: Iterable[str]) -> Schema:
-    """The schema with only the tables and columns that any of the queries uses: algorithm 3 of CHASE-SQL.
+    """Return the tables and columns that any of the queries uses: algorithm 3 of CHASE-SQL.
 
-    If a query uses a table without naming a column, as in COUNT(*), the table keeps its first key column. If a query
-    cannot be read, or no query uses a known name, the schema stays whole.
+    If a query uses a table without naming a column, as in COUNT(*), the table keeps its first key
+    column. If a query cannot be read, or no query uses a known name, the schema stays whole.
     """
     pairs: set[tuple[str, str]] = set()
-    for names in (used(query, schema) for query in queries):
+    for query in queries:
+        names = used(query, schema)
         if names.error:
             return schema
-        for name in names.tables - {table for table, _ in names.columns}:
-            if table := schema.table(name):
-                pairs.add((name, (*table.primary_key, table.columns[0].name)[0]))
         pairs |= names.columns
+        with_columns = {table for table, _ in names.columns}
+        for name in names.tables - with_columns:
+            table = schema.table(name)
+            if table:
+                first = [*table.primary_key, table.columns[0].name][0]
+                pairs.add((name, first))
     return schema.only(pairs) if pairs else schema
 
 
 def describe(schema: Schema, folder: Path) -> Schema:
-    """The schema with the texts of BIRD's folder `database_description`, which has a CSV file for each table.
+    """Return the schema with the texts of BIRD's folder `database_description`, a CSV file a table.
 
-    The files differ in encoding, in the case of names, in their headers and in whether commas are quoted. A
-    `description` joins the expanded column name and the column description, unless one repeats the other. Of two files
-    for one table, the file that spells its name as the table does counts. A file that describes no column adds a line to
-    `skipped`.
+    The files differ in encoding, in the case of names, in their headers and in whether commas are
+    quoted. A `description` joins the expanded column name and the column description, unless one
+    repeats the other. Of two files for one table, the file that spells its name as the table does
+    counts. A file that describes no column adds a line to `skipped`.
     """
     tables = {table.name: table for table in schema.tables}
     skipped = list(schema.skipped)
@@ -170,8 +199,9 @@ def describe(schema: Schema, folder: Path) -> Schema:
         columns = {column.name: column for column in tables[name].columns} if name else {}
         described: dict[str, Column] = {}
         for row in _rows(path):
-            if own := _find(row.get("original_column_name", ""), columns):
-                described.setdefault(own, _described(columns[own], row))
+            column = _find(row.get("original_column_name", ""), columns)
+            if column:
+                described.setdefault(column, _described(columns[column], row))
         if name and described:
             tables[name] = replace(tables[name], columns=tuple((columns | described).values()))
         else:
@@ -184,12 +214,13 @@ def _described(column: Column, row: dict[str, str]) -> Column:
     if _key(expanded) == _key(column.name):
         expanded = ""
     texts = [text] if _key(expanded) in _key(text) else [expanded, text]
-    meaning, joined = row.get("value_description", ""), ": ".join(filter(None, texts))
-    return replace(column, expanded=expanded, description=joined, value_description=meaning)
+    joined = ": ".join(filter(None, texts))
+    values = row.get("value_description", "")
+    return replace(column, expanded=expanded, description=joined, value_description=values)
 
 
 def _rows(path: Path) -> Iterator[dict[str, str]]:
-    """The rows as dicts with normalised header names; blank rows are left out."""
+    """Yield the rows as dicts with normalised header names; blank rows are left out."""
     raw = content_of(path)
     try:
         text = raw.decode("utf-16" if raw[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig")
@@ -202,18 +233,21 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
     for cells in filled:
         row = dict(zip_longest(header, cells[: len(header)], fillvalue=""))
         # Cells beyond the header belong to the last column: its text has unquoted commas.
-        row[header[-1]] = ",".join([row[header[-1]], *filter(str.strip, cells[len(header) :])])
-        for name, text in row.items():
-            # On one line; line breaks, which separate the items of a list, become semicolons.
-            lines = (" ".join(one_line(line, len(line)).split()) for line in text.splitlines())
-            row[name] = re.sub(r"(?<=[.,:;]);", "", "; ".join(filter(None, lines)))
-        yield row
+        beyond = [cell for cell in cells[len(header) :] if cell.strip()]
+        row[header[-1]] = ",".join([row[header[-1]], *beyond])
+        yield {name: _on_one_line(text) for name, text in row.items()}
 
 
-def _find(name: str, among: Iterable[str]) -> str | None:
-    """The name as the database spells it, which may differ in case, spaces and underscores; or None."""
-    names = {_key(one): one for one in reversed([*among])}
-    return name if name in names.values() else names.get(_key(name))
+def _on_one_line(text: str) -> str:
+    """Return a text whose line breaks, which separate the items of a list, are semicolons."""
+    lines = [" ".join(one_line(line, len(line)).split()) for line in text.splitlines()]
+    return re.sub(r"(?<=[.,:;]);", "", "; ".join(filter(None, lines)))
+
+
+def _find(name: str, names: Iterable[str]) -> str | None:
+    """Return the name as the database spells it, perhaps in another case or with underscores."""
+    spellings = {_key(spelling): spelling for spelling in reversed(list(names))}
+    return name if name in spellings.values() else spellings.get(_key(name))
 
 
 def _key(name: str) -> str:

@@ -1,14 +1,16 @@
-"""The process that runs untrusted SQL: it reads requests and writes answers as lines of JSON, one at a time.
+"""The process that runs untrusted SQL: it reads requests and writes answers as lines of JSON.
 
-What it guarantees: a query reads one database and changes no byte of any file. The database is opened read-only, an
-authorizer allows reading and functions alone, and none that reaches files or SQLite's own state. A query ends at its
-deadline, a result at its rows and bytes, a value at 20 MB, SQLite's memory at 512 MB and the process at 1.5 GB. Nothing
-of a query reaches the next one. The process has no environment, no site-packages and no standard error, writes no file
-above 4 MB, and ends with its parent.
+What it guarantees: a query reads one database and changes no byte of any file. The database is
+opened read-only, an authorizer allows reading and functions alone, and none that reaches files or
+SQLite's own state. A query ends at its deadline, a result at its rows and bytes, a value at 20 MB,
+SQLite's memory at 512 MB and the process at 1.5 GB (see `bound` for macOS). Nothing of a query
+reaches the next one. The process has no environment, no site-packages and no standard error, writes
+no file above 4 MB, and ends with its parent.
 
-What it does not cover: a fault in SQLite that lets a query run machine code (the process has its parent's user and
-network, and no filter of system calls); what a query learns from how long it takes; a single opcode that runs past
-the deadline, as the process cannot stop itself there: the parent kills it half a second later.
+What it does not cover: a fault in SQLite that lets a query run machine code (the process has its
+parent's user and network, and no filter of system calls); what a query learns from how long it
+takes; a single opcode that runs past the deadline, as the process cannot stop itself there: the
+parent kills it half a second later.
 
 Standard library only, since the parent starts it with `-I -S`.
 """
@@ -31,21 +33,33 @@ from urllib.parse import quote
 
 Answer = dict[str, Any]
 Row = tuple[Any, ...]
+RowId = tuple[str, int]  # a table, and one of its rows
 MB = 1_000_000
 OPCODES = 20_000  # between two looks at the clock: about a millisecond
 SETTLED = 2_000_000_000  # ns; a younger file may change again without a change of its times
 PRAGMAS = """PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY;
     PRAGMA mmap_size=256000000; PRAGMA hard_heap_limit=512000000;"""
 LIMITS = {
-    sqlite3.SQLITE_LIMIT_LENGTH: 20 * MB, sqlite3.SQLITE_LIMIT_SQL_LENGTH: MB,
-    sqlite3.SQLITE_LIMIT_ATTACHED: 0, sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 1000,
-}  # fmt: skip
-ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}  # fmt: skip
+    sqlite3.SQLITE_LIMIT_LENGTH: 20 * MB,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: MB,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 1000,
+}
+ALLOWED = {
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+}
 FUNCTIONS = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"}
 TABLES = {"dbstat", "sqlite_dbpage", "sqlite_dbdata", "sqlite_stmt", "bytecode", "fsdir"}
 TRANSIENT = {  # failures that the next attempt may not have
-    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
-}  # fmt: skip
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+}
 # TEXT as str; a byte that is not UTF-8 becomes a backslash escape such as `\xff`.
 lenient = partial(str, encoding="utf-8", errors="backslashreplace")
 
@@ -72,7 +86,10 @@ def quoted(name: str) -> str:
 
 
 def connect(path: str) -> sqlite3.Connection:
-    """Open a database file for reading only. No file is created or changed: one in WAL mode is opened as immutable."""
+    """Open a database file for reading only.
+
+    No file is created or changed: a database in WAL mode is opened as immutable.
+    """
     with open(path, "rb") as file:
         header = file.read(100)
         size = os.fstat(file.fileno()).st_size
@@ -90,26 +107,25 @@ def connect(path: str) -> sqlite3.Connection:
 
 
 def guarded(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """The connection, which only SELECTs can use from now on."""
+    """Return the connection, which only SELECTs can use from now on."""
     connection.executescript(PRAGMAS)
     for limit, most in LIMITS.items():
         connection.setlimit(limit, most)
     connection.set_progress_handler(late, OPCODES)
     connection.text_factory = lenient
-    # Virtual tables are set up before the authorizer, which would deny their own statements. LIMIT 0 reads no row, as
-    # their rows may come from an endless query.
+    # Virtual tables are set up before the authorizer, which would deny their own statements. LIMIT
+    # 0 reads no row, as their rows may come from an endless query.
     sql = "SELECT CAST(name AS TEXT) FROM sqlite_schema WHERE rootpage = 0 AND type = 'table'"
-    for name in (*(name for (name,) in connection.execute(sql) if name), "json_each", "json_tree"):
-        try:
+    names = [name for (name,) in connection.execute(sql) if name]
+    for name in [*names, "json_each", "json_tree"]:
+        with suppress(sqlite3.Error):  # of an unknown module: a query of it has the same error
             connection.execute(f"SELECT * FROM {quoted(name)} LIMIT 0")
-        except sqlite3.Error:
-            continue  # of an unknown module: a query of it fails with the same error
     connection.set_authorizer(authorize)
     return connection
 
 
 def opened(path: str) -> sqlite3.Connection:
-    """A connection for the next query: the kept one if its file is as it was."""
+    """Return a connection for the next query: the kept one if its file is as it was."""
     global kept
     stat = os.stat(path)
     times = stat.st_mtime_ns, stat.st_ctime_ns
@@ -123,12 +139,15 @@ def opened(path: str) -> sqlite3.Connection:
 
 
 def run(path: str, sql: str, most: list[int]) -> Answer:
-    """The fields of a query's `Execution`, as JSON values."""
+    """Return the fields of a query's `Execution`, as JSON values."""
     return fetch(opened(path), sql, *most)
 
 
 def fetch(connection: sqlite3.Connection, sql: str, max_rows: int, max_bytes: int) -> Answer:
-    """Columns, rows and fingerprint; a result beyond the limits has no fingerprint, and only the rows that fit."""
+    """Return columns, rows and fingerprint.
+
+    A result beyond the limits has no fingerprint, and only the rows that fit.
+    """
     cursor = connection.execute(sql)
     if cursor.description is None:
         raise ValueError("no statement in it that returns rows")
@@ -151,21 +170,22 @@ def fetch(connection: sqlite3.Connection, sql: str, max_rows: int, max_bytes: in
 
 
 def fingerprint(rows: list[Row]) -> str:
-    """A hash of the set of rows, equal exactly when Python's sets of rows are: BIRD's comparison.
+    """Hash the set of rows, equal exactly when Python's sets of rows are: BIRD's comparison.
 
     So 1 equals 1.0 and differs from "1", and duplicates and order do not count.
     """
-    normal = (
-        tuple([int(v) if isinstance(v, float) and v.is_integer() else v for v in row])
-        for row in set(rows)
-    )
-    return hashlib.sha256("\n".join(sorted(map(repr, normal))).encode()).hexdigest()
+    lines = []
+    for row in set(rows):
+        whole = [int(v) if isinstance(v, float) and v.is_integer() else v for v in row]
+        lines.append(repr(tuple(whole)))
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
 
 def failure(error: Exception, seconds: float) -> Answer:
-    """The answer for an error. It shows no folder."""
+    """Return the answer for an error. It shows no folder."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    status, text = "error", str(error.strerror if isinstance(error, OSError) else error)
+    status = "error"
+    text = str(error.strerror if isinstance(error, OSError) else error)
     if isinstance(error, MemoryError) or code in {sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM}:
         status, text = "too_large", "a value or a step is larger than it may be"
     elif code == sqlite3.SQLITE_INTERRUPT:
@@ -181,7 +201,7 @@ def failure(error: Exception, seconds: float) -> Answer:
 
 
 def times(path: str, queries: list[str], repeats: int) -> Answer:
-    """The seconds of each query's runs, in turn on one connection, and its number of SQLite opcodes.
+    """Return the seconds of each query's runs, in turn on one connection, and its SQLite opcodes.
 
     The number of opcodes is a multiple of ten, and the same on every machine and under every load.
     """
@@ -203,29 +223,35 @@ def times(path: str, queries: list[str], repeats: int) -> Answer:
         opcodes.append(0)
         spent(query)
     connection.set_progress_handler(late, OPCODES)
-    series = [list(map(spent, queries)) for _ in range(repeats)]
-    return {"status": "ok", "times": list(zip(*series, strict=True)), "opcodes": opcodes}
+    rounds = [list(map(spent, queries)) for _ in range(repeats)]
+    return {"status": "ok", "times": list(zip(*rounds, strict=True)), "opcodes": opcodes}
 
 
 def digest(path: str) -> Answer:
-    """A hash of a file's bytes. The parent reads no database: closing one there would drop its own locks."""
+    """Hash a file's bytes.
+
+    The parent reads no database itself: closing one there would drop its own locks.
+    """
     with open(path, "rb") as file:
         return {"status": "ok", "digest": hashlib.file_digest(file, "sha256").hexdigest()}
 
 
 def texts(path: str, table: str, column: str, longest: int) -> Answer:
-    """The distinct texts of a column, sorted; neither long ones nor those that are not UTF-8."""
+    """Return the distinct texts of a column, sorted; no long ones and none that are not UTF-8."""
     connection = opened(path)
     connection.text_factory = partial(str, encoding="utf-8", errors="replace")
     name = quoted(column)
     sql = f"SELECT {name} FROM main.{quoted(table)} WHERE typeof({name}) = 'text'"
     rows = connection.execute(f"{sql} AND length({name}) <= {longest}")  # which stops at a NUL
-    found = {text for (text,) in rows if "\ufffd" not in text and len(text) <= longest}
-    return {"status": "ok", "rows": sorted(found)}
+    distinct = {text for (text,) in rows if "\ufffd" not in text and len(text) <= longest}
+    return {"status": "ok", "rows": sorted(distinct)}
 
 
 def schema(path: str, views: bool) -> Answer:
-    """The columns and keys of each table (and view) by SQLite's pragmas, in order of creation; or the error for one."""
+    """Return the columns and keys of each table, and view, by SQLite's pragmas.
+
+    They come in order of creation; one that cannot be read has an error in their place.
+    """
     connection = connect(path)
     connection.executescript(f"{PRAGMAS} PRAGMA trusted_schema=ON")  # nothing of it runs
     connection.text_factory = lenient
@@ -239,7 +265,8 @@ def schema(path: str, views: bool) -> Answer:
         kind = kinds.get(name, type_)
         if kind == "shadow" or (kind == "view" and not views):
             continue
-        tables.append(table := {"name": name, "kind": kind})
+        table = {"name": name, "kind": kind}
+        tables.append(table)
         try:  # not by the table-valued functions: a table may be called pragma_table_xinfo
             for key in ("table_xinfo", "foreign_key_list"):
                 table[key] = connection.execute(f"PRAGMA main.{key}({quoted(name)})").fetchall()
@@ -249,7 +276,10 @@ def schema(path: str, views: bool) -> Answer:
 
 
 def used(ddl: str, sql: str) -> Answer:
-    """The columns that SQLite reads, as it tells the authorizer while it prepares the query on an empty database."""
+    """Return the columns that SQLite reads.
+
+    It tells the authorizer while it prepares the query on an empty database.
+    """
     reads = set()
 
     def note(action: int, first: str | None, second: str | None, *_: str | None) -> int:
@@ -265,59 +295,80 @@ def used(ddl: str, sql: str) -> Answer:
 
 
 def counterexample(path: str, queries: list[str], probes: dict[str, list[str]]) -> Answer:
-    """The fewest rows of the tables on which two queries still differ, by delta debugging; no rows: not told apart.
+    """Return the fewest rows of the tables on which two queries still differ, by delta debugging.
 
-    The queries come without their WITH, and each table's rows as a common table expression of its name. The search
-    begins with the rows that `probes` find, then leaves out one half of them, then quarters and so on, as long as the
-    results differ in both orders of the rows. Results with different numbers of columns show that without an example.
+    First come the results of both queries, then the rows of each table; nothing if the queries are
+    not told apart. The search begins with the rows that `probes` find, then leaves out one half of
+    them, then quarters and so on, as long as the results differ.
     """
-    global deadline
-    connection, end = opened(path), deadline
-    rows: list[tuple[str, int]] = []
-    for table, own in probes.items():
-        ids: set[int] = set()
-        for probe in own:
-            deadline = min(end, time.monotonic() + 0.1)
-            # A probe may be slow or name a column of an outer query, and a table may have no row ids.
-            with suppress(sqlite3.OperationalError):
-                found = connection.execute(probe).fetchmany(60)
-                ids.update(id_ for (id_,) in found if isinstance(id_, int))
-        rows += [(table, id_) for id_ in sorted(ids)]
-    deadline = end
-
-    def part(table: str, order: str) -> str:
-        ids = ", ".join(str(id_) for name, id_ in rows if name == table)
-        source = f"main.{quoted(table)} WHERE rowid IN ({ids})"
-        return f"SELECT * FROM {source} ORDER BY rowid {order} LIMIT -1"  # which keeps the order
-
-    def told_apart() -> list[Answer]:
-        pair: list[Answer] = []
-        for order in ("DESC", "ASC"):
-            tables = ", ".join(f"{quoted(table)} AS ({part(table, order)})" for table in probes)
-            try:
-                texts = (f"WITH RECURSIVE {tables} {query}" for query in queries)
-                pair = [fetch(connection, text, 100_000, MB) for text in texts]
-            except sqlite3.Error:
-                return []
-            widths = {len(answer["columns"]) for answer in pair}
-            prints = {answer.get("fingerprint") for answer in pair}
-            if len(widths) == 2 or len(prints) == 1 or None in prints:
-                return []
-        return pair
-
-    pair, size, checks = told_apart(), len(rows), 0
-    while pair and size:
+    connection = opened(path)
+    tables = list(probes)
+    rows = probed(connection, probes)
+    results = told_apart(connection, queries, tables, rows)
+    size = len(rows)
+    checks = 0
+    while results and size:
         at = 0
         while at < len(rows) and checks < 400 and not late():
             checks += 1
-            whole, rows = rows, rows[:at] + rows[at + size :]
-            if apart := told_apart():
-                pair = apart
+            fewer = rows[:at] + rows[at + size :]
+            apart = told_apart(connection, queries, tables, fewer)
+            if apart:
+                results, rows = apart, fewer
             else:
-                rows, at = whole, at + size
+                at += size
         size //= 2
-    kept = [fetch(connection, part(table, "ASC"), len(rows), MB) for table in probes if pair]
-    return {"status": "ok", "rows": [*pair, *kept]}
+    for table in tables if results else ():
+        results.append(fetch(connection, select_rows(table, rows, "ASC"), len(rows), MB))
+    return {"status": "ok", "rows": results}
+
+
+def probed(connection: sqlite3.Connection, probes: dict[str, list[str]]) -> list[RowId]:
+    """Return the first rows that the probes of each table find, each in a tenth of a second."""
+    global deadline
+    end = deadline
+    rows: list[RowId] = []
+    for table, queries in probes.items():
+        ids: set[int] = set()
+        for query in queries:
+            deadline = min(end, time.monotonic() + 0.1)
+            # It may be slow or name a column of an outer query, and a table may have no row ids.
+            with suppress(sqlite3.OperationalError):
+                first = connection.execute(query).fetchmany(60)
+                ids.update(id_ for (id_,) in first if isinstance(id_, int))
+        rows += [(table, id_) for id_ in sorted(ids)]
+    deadline = end
+    return rows
+
+
+def told_apart(
+    connection: sqlite3.Connection, queries: list[str], tables: list[str], rows: list[RowId]
+) -> list[Answer]:
+    """Return both results on these rows alone if they differ in both orders of the rows; else [].
+
+    The queries come without their WITH, and each table's rows as a common table expression of its
+    name. Results with different numbers of columns show that without an example.
+    """
+    results: list[Answer] = []
+    for order in ("DESC", "ASC"):
+        parts = [f"{quoted(table)} AS ({select_rows(table, rows, order)})" for table in tables]
+        common = f"WITH RECURSIVE {', '.join(parts)}"
+        try:
+            results = [fetch(connection, f"{common} {query}", 100_000, MB) for query in queries]
+        except sqlite3.Error:
+            return []
+        first, second = results
+        is_complete = "fingerprint" in first and "fingerprint" in second
+        same_width = len(first["columns"]) == len(second["columns"])
+        if not is_complete or not same_width or first["fingerprint"] == second["fingerprint"]:
+            return []
+    return results
+
+
+def select_rows(table: str, rows: list[RowId], order: str) -> str:
+    ids = ", ".join(str(id_) for name, id_ in rows if name == table)
+    source = f"main.{quoted(table)} WHERE rowid IN ({ids})"
+    return f"SELECT * FROM {source} ORDER BY rowid {order} LIMIT -1"  # which keeps the order
 
 
 REQUESTS: dict[str, Callable[..., Answer]] = {
@@ -339,6 +390,20 @@ def answered(do: str, seconds: float, **request: Any) -> Answer:
     return answer | {"seconds": time.monotonic() - started}
 
 
+def bound() -> None:
+    """Limit the files and the memory of this process.
+
+    macOS refuses a limit on the memory of a process, so SQLite's own limits have to do there.
+    """
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4 * MB, 4 * MB))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (1536 * MB, 1536 * MB))
+    except (ValueError, OSError):
+        if sys.platform != "darwin":
+            raise
+
+
 def main(parent: int) -> None:
     def watch() -> None:  # in a thread, as a query may block the main thread
         while os.getppid() == parent:
@@ -346,10 +411,8 @@ def main(parent: int) -> None:
         os._exit(0)
 
     threading.Thread(target=watch, daemon=True).start()
-    resource.setrlimit(resource.RLIMIT_AS, (1536 * MB, 1536 * MB))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4 * MB, 4 * MB))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    gc.disable()  # no code here makes reference cycles, and the search for them costs 10% of a short query
+    bound()
+    gc.disable()  # no code here makes reference cycles; looking for them costs 10% of a short query
     encode = json.JSONEncoder(
         ensure_ascii=False,
         separators=(",", ":"),
