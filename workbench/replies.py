@@ -1,10 +1,11 @@
 """Readers of model replies, one for each form that a prompt asks for.
 
-A reader takes the reply's text and returns its answer, or raises `Unread`; the lab then asks once more. Besides the
-asked form it reads others in which models often answer, such as those of `LETTER_FORMS`. No reader guesses: a reply
-in no such form is unread, and so is one that gives two different answers. The lab marks the end of a reply that was
-cut off with `CUT`, and a query that reaches it is unread. `response_format` is what a `structured` lab sends of a
-form that is a JSON object.
+A reader takes the reply's text and returns its answer, or raises `Unread`; the lab then asks once
+more. Besides the asked form it reads others in which models often answer, such as those of
+`LETTER_FORMS`. No reader guesses: a reply in no such form is unread, and so is one that gives two
+different answers. The lab marks the end of a reply that was cut off with `CUT`, and a query that
+reaches it is unread. `response_format` is what a `structured` lab sends of a form that is a JSON
+object.
 """
 
 import ast
@@ -88,12 +89,18 @@ _LEFT_OUT = re.compile(r"(?i)\b(?:not|except|irrelevant|without|drop|exclude\w*)
 _CANDIDATE = re.compile(r"(?i)(?:candidate )?#?(\d{1,4})")
 _RANKED = re.compile(r"(?im)^[^\w\n]*(\d{1,4})[.)][^\w\n]*candidate[^\w\n]{0,3}(\d{1,4})\b")
 
-# The forms of a claim, with A for the letter in each example. X is a letter, and the claim ends at END.
+# The forms of a claim, with A for the letter in each example. X is a letter, and the claim ends at
+# END.
 LETTER_FORMS = {
-    "The answer is A.": r"(?<!wrong )(?<!incorrect )(?<!rejected )\b(?:answer|verdict|choice|decision|winner)(?: is:?|:) XEND",
+    "The answer is A.": (
+        r"(?<!wrong )(?<!incorrect )(?<!rejected )"
+        r"\b(?:answer|verdict|choice|decision|winner)(?: is:?|:) XEND"
+    ),
     "The correct candidate is A": r"\bRIGHT (?:NOUN)(?: is:?|:) XEND",
     "I choose A over B.": r"\b(?:choose|chose|pick|select|prefer) XEND",
-    "Candidate A is better than candidate B.": r"X is RIGHT than\b(?!.{0,300}\b(?:if|unless|but)\b)",
+    "Candidate A is better than candidate B.": (
+        r"X is RIGHT than\b(?!.{0,300}\b(?:if|unless|but)\b)"
+    ),
     "A is the correct one.": r"X is the RIGHT (?:NOUN)END",
     "A is correct.": r"X is RIGHTEND",
     "B is wrong, so A": r"\b(?:so|therefore|hence|thus),? X(?=\W*$)",
@@ -108,7 +115,8 @@ _LETTER_TERMS = {
 }
 _MOST_SENTENCES = 1_000  # in which letters are looked for, so that any reading ends soon
 _UNSURE = re.compile(
-    r"(?i)\b(?:not|nor|neither|if|whether|or|could|might|unless|cannot|otherwise|perhaps|maybe)\b|n't\b"
+    r"(?i)\b(?:not|nor|neither|if|whether|or|could|might|unless|cannot|otherwise|perhaps|maybe)\b"
+    r"|n't\b"
 )
 _TAKEN_BACK = re.compile(r"(?im)(?:^|[.!?;]\s+)(?:but|however|wait|actually|hmm|although)\b")
 _LETTER = re.compile(r"(?i)(?:(?:final )?answer\W+(?:is\W+)?(?:candidate\s+)?)?([AB])\W*")
@@ -123,7 +131,8 @@ YES_FORMS = {
 }
 _YES = re.compile(r"(?i)\W*(yes|no|true|false)\b(?= ?[.,:;!(\u2013\u2014-]|\W*\Z)")
 
-# The forms of verdicts on three candidates, of which the first passes in each example. WORD is the verdict.
+# The forms of verdicts on three candidates, of which the first passes in each example. WORD is the
+# verdict.
 VERDICT_FORMS = {
     "Candidate 1: passed\nCandidate 2: failed\n| 3 | ❌ |": (
         r"START(?:LABEL|(?<=\| ))NUMBERS[^\w\n✅❌]{1,6}WORD"
@@ -174,16 +183,17 @@ _FORMS: dict[str, tuple[Row, Any]] = {
 
 
 class Unread(ValueError):  # noqa: N818  it names what the reply is
-    """The reply gives no answer in the form asked for. Its text completes "Answer only with ..."."""
+    """The reply gives no answer in the form asked for: it completes "Answer only with ..."."""
 
 
 def answer(text: str) -> str:
-    """The reply without its thought and the marks of chat templates; "" where it ends in its thought.
+    """Take away the thought and the marks of chat templates; "" if the reply ends in its thought.
 
     Where the reply has tags `<Answer>` or `<SQL>`, it is what stands in the last of them.
     """
     text = _CLOSED.sub("", _FINAL_CHANNEL.sub("", text))
-    if opened := _OPENED.search(text):
+    opened = _OPENED.search(text)
+    if opened:
         text = text[: opened.start()]
     text = _ROLE.sub("", text, count=1)
     text = _END.split(text, maxsplit=1)[0]
@@ -193,18 +203,19 @@ def answer(text: str) -> str:
 
 
 def sql(text: str) -> str:
-    """The query after the last line `**Final SQL**`, `**Final Optimized SQL Query:**` or `Final Answer:`.
+    """Read the query after a line `**Final SQL**`, `**Final Optimized SQL Query:**` or the like.
 
-    It stands there in a fence or bare. Without such a line it is the only query in a fence, or the whole reply; or else
-    the only one in backticks, or after prose.
+    It stands after the last such line, in a fence or bare. Without one it is the only query in a
+    fence, or the whole reply; or else the only one in backticks, or after prose.
     """
     return _query(_final(text), "the query, in a fence that begins with ```sql")
 
 
 def final_sql(text: str) -> str:
-    """The query of `Final Answer: SELECT ...`, or the whole reply; any other query may be the one that failed.
+    """Read the query of `Final Answer: SELECT ...`, or the whole reply.
 
-    A JSON object counts, and so does the only fence if the reply begins or ends with it.
+    Any other query may be the one that failed. A JSON object counts, and so does the only fence if
+    the reply begins or ends with it.
     """
     said, asked = answer(text), "one line: Final Answer: and the whole query"
     fences = _fences(said)
@@ -219,9 +230,10 @@ def final_sql(text: str) -> str:
 
 
 def last_sql(text: str) -> str:
-    """The query in the last fence: a reply answers one sub-question a fence, and the question in the last.
+    """Read the query in the last fence: each sub-question has one, and the last is the question's.
 
-    Without fences, it is that of the last line `SQL: SELECT ...`. The last sub-question must have a query.
+    Without fences, it is that of the last line `SQL: SELECT ...`. The last sub-question must have a
+    query.
     """
     said, asked = _SUB_QUESTION.split(answer(text))[-1], "the query in a fence"
     if fences := _fences(said):
@@ -230,26 +242,27 @@ def last_sql(text: str) -> str:
 
 
 def sql_object(text: str) -> str:
-    """The query of `{"chain_of_thought_reasoning": "...", "SQL": "SELECT ..."}`, or its `revised_SQL`."""
+    """Read the query of `{"chain_of_thought_reasoning": "...", "SQL": "..."}`, or `revised_SQL`."""
     asked = "the JSON object that was asked for, with the reasoning and the whole query"
     return _query(_final(text), asked)
 
 
 def strings(text: str) -> list[str]:
-    """The texts of `["...", "..."]`, a list as JSON or Python writes it; it may be the member of an object."""
+    """Read the texts of `["...", "..."]`, in JSON or Python; the list may be an object's member."""
     lists = [items for items in _lists(_final(text)) if all(type(item) is str for item in items)]
     return _only(lists, "a JSON list of strings")
 
 
 def ranking(text: str, *, count: int) -> list[int]:
-    """The numbers of `[2, 1, 3]`, each from 1 to `count` once; or those of lines `1. Candidate 2`."""
+    """Read `[2, 1, 3]`, or lines `1. Candidate 2`: each number from 1 to `count` once."""
     said = _final(text)
     numbers = list(range(1, count + 1))
     lists = _lists(said)
     ranked = _RANKED.findall(said)
-    by_rank = [candidate for _, candidate in ranked]
-    if _numbers(rank for rank, _ in ranked) == numbers != _numbers(by_rank):
-        lists.append(by_rank)  # candidates in turn may be remarks on each
+    ranks = _numbers(rank for rank, _ in ranked)
+    candidates = _numbers(candidate for _, candidate in ranked)
+    if ranks == numbers and candidates != numbers:  # candidates in turn may be remarks on each
+        lists.append(candidates)
     orders = [order for order in map(_numbers, lists) if order]
     asked = f"a JSON list of the numbers from 1 to {count}, each once"
     if any(sorted(order) != numbers for order in orders):
@@ -258,7 +271,7 @@ def ranking(text: str, *, count: int) -> list[int]:
 
 
 def letter(text: str) -> str:
-    """The letter of a line that is `A`, `B` or `Answer: A`; or else of a claim in one of `LETTER_FORMS`."""
+    """Read a line that is `A`, `B` or `Answer: A`, or else a claim in one of `LETTER_FORMS`."""
     said, asked = _final(text), "the letter, A or B"
     plain = _MARKS.sub("", said)
     told = _letters_in_json(said) or _letters(plain.split("\n"))
@@ -270,16 +283,19 @@ def letter(text: str) -> str:
 
 
 def verdicts(text: str, *, count: int, label: str = "candidate") -> list[bool]:
-    """The verdicts of lines `Candidate Response #1: Passed`, one for each number; of `Unit Test #1` with that label.
+    """Read a line `Candidate Response #1: Passed` for each number.
 
-    Verdicts on several at once are read, too, see `VERDICT_FORMS`.
+    With the label "unit test", the lines are `Unit Test #1: Passed`. Verdicts on several at once
+    are read, too, see `VERDICT_FORMS`.
     """
     told: dict[int, list[bool]] = {number: [] for number in range(1, count + 1)}
     others: list[bool] = []  # of those that are not named, by "only"
     for claim in _verdicts(_final(text), label):
         passed = claim["word"].casefold().startswith(("p", "✅"))
-        for number in re.findall(r"\d+", claim["these"]) or told:
-            told.get(int(number), []).append(passed)
+        named = map(int, re.findall(r"\d+", claim["these"]))
+        for number in list(named) or told:  # "all" has no number
+            if number in told:
+                told[number].append(passed)
         if "only" in claim.groupdict():
             others.append(not passed)
     asked = f"a line for each {label}, such as {label.title()} #1: Passed, or Failed"
@@ -287,28 +303,32 @@ def verdicts(text: str, *, count: int, label: str = "candidate") -> list[bool]:
 
 
 def relevant(text: str) -> bool:
-    """The verdict of `{"chain_of_thought_reasoning": "...", "is_column_information_relevant": "Yes"}`, or of prose."""
+    """Read the verdict of `{"is_column_information_relevant": "Yes"}`, or of prose."""
     said = _final(text)
     told: list[bool] = []
     for row in _objects(said):
         told += _yes(row)
-    for form in YES_FORMS.values() if not told else ():
-        words = re.findall(form, _TAKEN_BACK.split(said)[-1], re.IGNORECASE)
-        told += [word.casefold() == "yes" for word in words]
+    if not told:
+        claims = _TAKEN_BACK.split(said)[-1]
+        for form in YES_FORMS.values():
+            words = re.findall(form, claims, re.IGNORECASE)
+            told += [word.casefold() == "yes" for word in words]
     return _only(told, 'a JSON object whose is_column_information_relevant is "Yes" or "No"')
 
 
 def relevant_columns(text: str, *, names: Sequence[str]) -> dict[str, bool]:
-    """The verdicts of lines `{"column": "t.c", "is_column_information_relevant": "No"}`, one for each name."""
+    """Read a line `{"column": "t.c", "is_column_information_relevant": "No"}` for each name."""
     told: dict[str, list[bool]] = {_plain(name): [] for name in names}
     for row in _objects(_final(text)):
-        told.get(_plain(row.get("column")), []).extend(_yes(row))
+        name = _plain(row.get("column"))
+        if name in told:
+            told[name] += _yes(row)
     asked = f"a JSON object a line, one for each of the {len(names)} columns"
     return {name: _only(told[_plain(name)], asked) for name in names}
 
 
 def tables(text: str, *, schema: Collection[str]) -> list[str]:
-    """The tables of `{"chain_of_thought_reasoning": "...", "table_names": ["t", "u"]}` that the schema has.
+    """Read the tables of `{"table_names": ["t", "u"]}` that the schema has.
 
     Or those of a list whose every item begins with one.
     """
@@ -322,45 +342,43 @@ def tables(text: str, *, schema: Collection[str]) -> list[str]:
 
 
 def columns(text: str, *, schema: Schema) -> dict[str, list[str]]:
-    """The columns of `{"chain_of_thought_reasoning": "...", "t": ["a", "b"], "u": ["c"]}` that the schema has.
+    """Read the columns of `{"t": ["a", "b"], "u": ["c"]}` that the schema has.
 
     Or those of `{"columns": ["t.a", "t.b", "u.c"]}`.
     """
     said = _final(text)
     named: list[dict[str, list[str]]] = []
-    for answer_row in [*_members(said, "columns"), *_objects(said)]:
-        row = _undotted(answer_row) if isinstance(answer_row, list) else answer_row
-        decided = _by_table(row, schema)
-        lists = {name: columns for name, columns in decided.items() if isinstance(columns, list)}
-        named.append({name: columns for name, columns in lists.items() if columns})
+    for member in [*_members(said, "columns"), *_objects(said)]:
+        row = _undotted(member) if isinstance(member, list) else member
+        decided = _by_table(row, schema).items()
+        named.append({name: kept for name, kept in decided if isinstance(kept, list) and kept})
     asked = "a JSON object with a list of columns for each table that is needed"
     return _only(_filled(named), asked)
 
 
 def decisions(text: str, *, schema: Schema) -> dict[str, str | list[str]]:
-    """The decisions of `{"t": "keep_all", "u": "drop_all", "v": ["a", "b"]}` on tables of the schema."""
+    """Read the decision on each table: `{"t": "keep_all", "u": "drop_all", "v": ["a", "b"]}`."""
     decided = [_by_table(row, schema) for row in _objects(_final(text))]
     asked = 'a JSON object with "keep_all", "drop_all" or a list of columns for each table'
     return _only(_filled(decided), asked)
 
 
 def examples(text: str) -> list[Example]:
-    """The examples of lines `{"input": "... (Hints: ...)", "output": "SELECT ..."}`; broken lines are left out."""
+    """Read lines `{"input": "... (Hints: ...)", "output": "SELECT ..."}`; leave out broken ones."""
     read = []
     for row in _objects(answer(text)):
         question = row.get("input", row.get("question"))
         query = row.get("output", row.get("sql"))
-        if not isinstance(question, str) or not isinstance(query, str):
+        if not isinstance(question, str) or not isinstance(query, str) or not _QUERY.match(query):
             continue
         in_question = _HINTS.search(question)
         hint = in_question[1] if in_question else str(row.get("hint") or "")
-        if _QUERY.match(query):
-            read.append(Example(_HINTS.sub("", question), query, hint))
+        read.append(Example(_HINTS.sub("", question), query, hint))
     return _only(_filled([read]), 'a JSON object a line, with "input" and "output"')
 
 
 def response_format(prompt: str) -> Row | None:
-    """The parameter that tells a provider the form of a prompt's answer; None if it is no object."""
+    """Return the parameter that tells a provider a prompt's form; None if it is no object."""
     if prompt not in _FORMS:
         return None
     members, others = _FORMS[prompt]
@@ -376,20 +394,24 @@ def response_format(prompt: str) -> Row | None:
 
 
 def _final(text: str) -> str:
-    """What stands after the last label of an answer, without a box, a quotation or JSON's quotes around it."""
+    """Return what stands after the last label of an answer, without what surrounds it.
+
+    That may be a box, a quotation or JSON's quotes.
+    """
     said = answer(text)
-    if said[:1] == '"':
+    if said.startswith('"'):
         with suppress(ValueError):
             said = json.loads(said)
-    if said[:1] == ">":
+    if said.startswith(">"):
         said = re.sub(r"(?m)^> ?", "", said)
-    if boxed := _BOXED.findall(said):
+    boxed = _BOXED.findall(said)
+    if boxed:
         said = boxed[-1]
     return _LABEL.split(said)[-1].strip()
 
 
 def _query(said: str, asked: str) -> str:
-    """The one query of an answer: bare, or else in JSON, in a fence, in backticks, or after prose."""
+    """Read the one query of an answer: bare, or in JSON, in a fence, in backticks, after prose."""
     if _QUERY.match(said):
         return _bare(said, asked)
     if members := _queries_in_json(said):
@@ -410,7 +432,10 @@ def _fences(said: str) -> list[re.Match[str]]:
 
 
 def _queries_in_json(said: str) -> list[str]:
-    """The members `sql` and `revised_sql`; also one in whose text nobody escaped the quotes, if it ends the reply."""
+    """Read members `sql` and `revised_sql`.
+
+    One in whose text nobody escaped the quotes counts if it ends the reply.
+    """
     if members := _members(said, "sql", "revised_sql"):
         return [str(member).strip() for member in members]
     key = _RAW_KEY.search(said)
@@ -423,7 +448,7 @@ def _queries_in_json(said: str) -> list[str]:
 
 
 def _bare(said: str, asked: str) -> str:
-    """The query with which a text begins: as many of its first paragraphs as SQLite can parse together.
+    """Read the query with which a text begins: the most paragraphs that SQLite parses together.
 
     A query that SQLite cannot parse stands alone, so that a fixer may mend it.
     """
@@ -440,7 +465,7 @@ def _bare(said: str, asked: str) -> str:
 
 
 def _fenced(body: str, asked: str) -> str:
-    """The one statement of a text. Its syntax may be wrong, unless marks in it were undone."""
+    """Read the one statement of a text. Its syntax may be wrong, unless marks in it were undone."""
     plain = _undone(body)
     query = _statement(plain, asked)
     if plain != body and not _parses(query):
@@ -449,7 +474,7 @@ def _fenced(body: str, asked: str) -> str:
 
 
 def _statement(body: str, asked: str) -> str:
-    """The one statement of a text, which may repeat it, and end in the midst of that."""
+    """Read the one statement of a text, which may repeat it, and end in the midst of that."""
     parts: list[str] = [part.strip() for part in _STATEMENT.findall(body)]
     query = parts[0] if parts else ""
     others = [part for part in parts[1:] if _START.search(part)]
@@ -462,7 +487,7 @@ def _statement(body: str, asked: str) -> str:
 
 
 def _undone(query: str) -> str:
-    """The query without the marks of HTML, Markdown and typography that stand where SQL has none."""
+    """Undo the marks of HTML, Markdown and typography that stand where SQL has none."""
     marks = "".join(_MARK.findall(query))
     if "&" in marks:
         query = html.unescape(query)
@@ -472,7 +497,10 @@ def _undone(query: str) -> str:
 
 
 def _parses(query: str) -> bool:
-    """Whether a text is SQL. SQLite parses it and is denied all else, so it looks up nothing and runs nothing."""
+    """Whether a text is SQL.
+
+    SQLite parses it and is denied all else, so it looks up nothing and runs nothing.
+    """
     with closing(sqlite3.connect(":memory:")) as parser:
         parser.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
         try:
@@ -509,7 +537,10 @@ def _values(said: str) -> Iterator[Any]:
 
 
 def _loosely(body: str) -> Any:
-    """The value of JSON with comments, commas too many or typographic quotes, or of a Python literal; else None."""
+    """Read a Python literal, or JSON with comments, commas too many or typographic quotes.
+
+    None if the text is neither.
+    """
     plain = _NO_JSON.sub(r"\1", body)
     if '"' not in plain:
         plain = re.sub("[“”]", '"', plain)
@@ -576,7 +607,7 @@ def _letters_in_json(said: str) -> list[str]:
 
 
 def _claimed(said: str) -> list[str]:
-    """The letters of claims in the forms of `LETTER_FORMS`; "" for a claim that its sentence doubts before."""
+    """Return the letter of each claim in a form of `LETTER_FORMS`; "" where doubt precedes it."""
     letters: list[str] = []
     sentences = re.split(r"(?<=[.;!?\n])\s*", _TAKEN_BACK.split(said)[-1])
     if len(sentences) > _MOST_SENTENCES:
@@ -591,7 +622,10 @@ def _claimed(said: str) -> list[str]:
 
 
 def _verdicts(said: str, label: str) -> Iterator[re.Match[str]]:
-    """The claims in the forms of `VERDICT_FORMS`, also in `{"candidate": 1, "verdict": "passed"}` and `{"1": "passed"}`."""
+    """Yield the claims in the forms of `VERDICT_FORMS`.
+
+    Those in `{"candidate": 1, "verdict": "passed"}` and `{"1": "passed"}` count, too.
+    """
     lines = [said]
     for row in _objects(said):
         for key, member in row.items():
@@ -605,7 +639,8 @@ def _verdicts(said: str, label: str) -> Iterator[re.Match[str]]:
 def _numbers(items: Iterable[object]) -> list[int]:
     """The numbers of a list of candidates; [] if an item is something else."""
     matches = [_CANDIDATE.fullmatch(str(item)) for item in items]
-    return [int(match[1]) for match in matches if match] if all(matches) else []
+    numbers = [int(match[1]) for match in matches if match]
+    return numbers if len(numbers) == len(matches) else []
 
 
 def _yes(row: Row) -> list[bool]:
@@ -627,9 +662,11 @@ def _known(names: object, schema: Iterable[str]) -> list[str]:
 
 
 def _by_table(row: object, schema: Schema) -> Row:
-    """The decision on each table: "keep_all", "drop_all", or a list of columns that the table has."""
+    """Return the decision on each table: "keep_all", "drop_all", or columns that it has."""
     decided: Row = {}
-    for name, decision in row.items() if isinstance(row, dict) else ():
+    if not isinstance(row, dict):
+        return decided
+    for name, decision in row.items():
         for table in _known([name], schema):
             if isinstance(decision, list):
                 decided[table] = _known(decision, schema[table])

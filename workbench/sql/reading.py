@@ -113,9 +113,7 @@ def normalise_text(sql: str) -> str:
         return sql
     parts = _QUOTED.split(sql)
     for at in range(0, len(parts), 2):
-        parts[at] = lower_name(parts[at])
-        if "  " in parts[at] or not parts[at].isprintable():  # else there is nothing to replace
-            parts[at] = _SPACE.sub(" ", parts[at])
+        parts[at] = _SPACE.sub(" ", lower_name(parts[at]))
     text = "".join(parts).strip(" ")
     query = text.removesuffix(";").rstrip(" ")
     return text if query.endswith(";") else query  # Python's sqlite3 refuses a second semicolon

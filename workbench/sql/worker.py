@@ -22,6 +22,7 @@ import json
 import os
 import resource
 import sqlite3
+import struct
 import sys
 import threading
 import time
@@ -93,8 +94,8 @@ def connect(path: str) -> sqlite3.Connection:
     with open(path, "rb") as file:
         header = file.read(100)
         size = os.fstat(file.fileno()).st_size
-    parts = ((16, 18), (24, 28), (28, 32), (92, 96))
-    page, changes, pages, checked = (int.from_bytes(header[at:end], "big") for at, end in parts)
+    numbers = struct.unpack(">16xH6xII60xI4x", header.ljust(100, b"\0"))
+    page, changes, pages, checked = numbers
     whole = pages * (65_536 if page == 1 else page)
     if changes == checked and size < whole:  # SQLite would read NULLs from half a page
         raise sqlite3.DatabaseError(f"the file is cut off: {size:,} of {whole:,} bytes are here")
