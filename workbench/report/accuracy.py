@@ -61,7 +61,7 @@ def accuracy_by(questions: DataFrame, by: str, label: str, *, stamp: object) -> 
     parts = series(drawn, label)
     looks = style.looks(parts)
     high = len(rows) * max(0.2, 0.1 + 0.1 * len(parts))
-    figure, (axes,) = style.panels(0.4 + high, wide=TWO if len(parts) > 2 else ONE)
+    figure, (axes,) = style.panels(0.65 + high, wide=TWO if len(parts) > 2 else ONE)
     offsets = np.linspace(-0.4, 0.4, 2 * len(parts) + 1)[1::2]
     for offset, (name, part) in zip(offsets, parts.items(), strict=True):
         places = part[by].map(rows.index) + offset
@@ -258,8 +258,8 @@ def accuracy_against(
     ends = [(part["EX"].iloc[0], part["EX"].iloc[-1]) for part in parts.values()]
     changes = sorted({round(last - first) for first, last in ends})
     least, most = points[x].min(), points[x].max()
-    change = " to ".join(f"{change:+d}" for change in dict.fromkeys([changes[0], changes[-1]]))
-    title = f"From {least:,} to {most:,} {x} EX changes by {change} points"
+    title = f"From {least:,} to {most:,} {x} EX changes by {changes[0]:+d}"
+    title += f" to {changes[-1]:+d} points" if len(changes) > 1 else " points"
     if least == most:
         title = f"EX with {least:,} {x}"
     style.name_lines(axes, parts, looks, x, "EX")

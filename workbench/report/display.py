@@ -74,21 +74,39 @@ def context_html(context: Context) -> Html:
 def pool_html(selection: Selection) -> Html:
     """The candidates of a question, those of the most frequent result first, and the selector's comparisons."""
     trials = selection.trials
-    made = [f"{trial.candidate.generator} {trial.candidate.sample}" for trial in trials]
-    scores = [f", score {score:g}" for score in selection.scores] or [""] * len(trials)
-    names = [f"{n}: {one}{score}" for n, (one, score) in enumerate(zip(made, scores, strict=True))]
-    named: dict[int | None, str] = {None: "none", **dict(enumerate(names))}
-    groups = group_numbers([t.execution.fingerprint if t.execution else "" for t in trials])
-    found = f"Candidates: {len(trials)}; results: {len({*groups} - {-1})}."
-    parts = [line(f"Question {selection.question_id}. {found}")]
-    parts.append(line(f"{selection.selector} chose {named[selection.chosen]}."))
-    # The group -1, without a complete result, comes last.
-    for index in sorted(range(len(trials)), key=lambda index: groups[index] % (len(groups) + 1)):
-        result = f"Result {groups[index] + 1}" if groups[index] >= 0 else "No complete result"
-        star = " ★ chosen" * (index == selection.chosen)
-        parts.append(details(f"{result}. {names[index]}{star}", *_history(trials[index])))
-    rows = [[named[n] for n in (c.first, c.second, c.winner)] for c in selection.comparisons]
-    return view(join(parts) + (table_html(("first", "second", "winner"), rows) if rows else ""))
+    names = [_candidate_name(selection, number) for number in range(len(trials))]
+    named: dict[int | None, str] = dict(enumerate(names))
+    named[None] = "none"
+
+    results = [trial.execution.fingerprint if trial.execution else "" for trial in trials]
+    groups = group_numbers(results)
+    different = len(set(groups) - {-1})
+    parts = [
+        line(f"Question {selection.question_id}. Candidates: {len(trials)}; results: {different}."),
+        line(f"{selection.selector} chose {named[selection.chosen]}."),
+    ]
+
+    with_result = [number for number in range(len(trials)) if groups[number] >= 0]
+    without = [number for number in range(len(trials)) if groups[number] < 0]
+    for number in [*sorted(with_result, key=groups.__getitem__), *without]:
+        result = "No complete result" if number in without else f"Result {groups[number] + 1}"
+        star = " ★ chosen" if number == selection.chosen else ""
+        summary = f"{result}. {names[number]}{star}"
+        parts.append(details(summary, *_history(trials[number])))
+
+    if selection.comparisons:
+        rows = [
+            (named[pair.first], named[pair.second], named[pair.winner])
+            for pair in selection.comparisons
+        ]
+        parts.append(table_html(("first", "second", "winner"), rows))
+    return view(join(parts))
+
+
+def _candidate_name(selection: Selection, number: int) -> str:
+    candidate = selection.trials[number].candidate
+    name = f"{number}: {candidate.generator} {candidate.sample}"
+    return f"{name}, score {selection.scores[number]:g}" if selection.scores else name
 
 
 DISPLAYS: Mapping[type, Callable[[Any], str]] = {

@@ -208,8 +208,8 @@ def venn(trials: DataFrame, *, paper: Published | None = None, stamp: object) ->
         told += f"\n({printed[frozenset()]} of {paper.n:,})" if paper is not None else ""
     axes.set_title(told)
     together, most = int(wide.any(axis=1).sum()), wide.sum()
-    title = f"Together they solve {together:,} of {len(wide):,} questions, "
-    title += f"{shown(most.idxmax())} alone {most.max():,}"
+    title = f"Together they solve {together:,} of {len(wide):,} questions; "
+    title += f"the best of them, {shown(most.idxmax())}, {most.max():,}"
     note = "Questions; areas not to scale."
     if paper is not None:
         note += f" In brackets: {style.printed_name(paper)}."
