@@ -16,7 +16,7 @@ from workbench.benchmarks.benchmark import BENCHMARKS, benchmark_name
 from workbench.benchmarks.predictions import ANSWERS, write_predictions
 from workbench.cli import options
 from workbench.errors import BadInputError
-from workbench.llm.cache import Cache
+from workbench.llm.cache import Cache, made_on, this_machine
 from workbench.llm.calls import is_parser
 from workbench.llm.money import dollars
 from workbench.store import home
@@ -185,7 +185,9 @@ def _replayed(pack: Path, log: Path) -> str:
     asked = set(log.read_text().split())
     idle = f"{len(held - asked):,} of its {len(held):,} calls were asked for by nobody"
     missed = f"{len(asked - held):,} of {len(asked):,} requests are not in it"
-    return f"{pack}: {idle}, {missed}; {back.this_machine()}"
+    here, there = this_machine(), made_on(pack)
+    machines = f"made on {there}, replayed on {here}" if there else f"replayed on {here}"
+    return f"{pack}: {idle}, {missed}; {machines}"
 
 
 @click.command()
@@ -217,7 +219,7 @@ def trace(data: Path, row: int, ids: tuple[str, ...]) -> None:
         asked = trials["question_id"].nunique()
         print(", ".join(cells))
         print(f"{len(trials):,} candidates for {asked:,} questions, {len(calls):,} calls")
-        print(f"{store.path} on {back.this_machine()}\n")
+        print(f"{store.path} on {this_machine()}\n")
         if len(trials):
             print(back.questions_of(trials, store).to_string(index=False, max_colwidth=60))
             again = join(["workbench", "trace", str(data), str(row)])
