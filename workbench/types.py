@@ -246,6 +246,7 @@ class Candidate:
     reasoning: str = ""  # the model's text before the SQL
     call_keys: tuple[str, ...] = ()  # of the model calls behind it
     problem: str = ""
+    queries: int = 0  # that were run before it, to look at the database
 
 
 @dataclass(frozen=True, slots=True)

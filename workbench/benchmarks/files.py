@@ -5,7 +5,6 @@ Text in the encodings that spreadsheets write, JSON, JSON lines, and lists of it
 
 import json
 import re
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -16,6 +15,7 @@ from workbench.types import Column, ForeignKey, Schema, Table
 
 Filled = Annotated[str, StringConstraints(pattern=r"\S")]
 _Model = TypeVar("_Model")
+_OBJECT = re.compile(r"\s*\{.*\}\s*")
 
 
 def read_text(path: Path) -> str:
@@ -33,13 +33,30 @@ def read_json(path: Path, text: str) -> Any:
 
     An object that has a key twice is refused, since one of two answers would be lost.
     """
-    read = partial(json.loads, object_pairs_hook=_each_key_once)
-    lines = [line for line in text.split("\n") if line.strip()]
-    is_json_lines = len(lines) > 1 and re.fullmatch(r"\s*\{.*\}\s*", lines[0])
+    numbers = _json_lines(text)
+    if not numbers:
+        return _value(path, text, 1)
+    lines = text.split("\n")
+    return [_value(path, lines[number - 1], number) for number in numbers]
+
+
+def _json_lines(text: str) -> list[int]:
+    """Return the numbers of the lines that hold a value, from 1; none if it is one JSON text."""
+    lines = text.split("\n")
+    numbers = [number for number, line in enumerate(lines, 1) if line.strip()]
+    has_several = len(numbers) > 1
+    return numbers if has_several and _OBJECT.fullmatch(lines[numbers[0] - 1]) else []
+
+
+def _value(path: Path, text: str, line: int) -> Any:
+    """Return the value of a JSON text that begins on that line of a file."""
     try:
-        return [read(line) for line in lines] if is_json_lines else read(text)
+        return json.loads(text, object_pairs_hook=_each_key_once)
+    except json.JSONDecodeError as error:
+        place = f"line {line + error.lineno - 1}, column {error.colno}"
+        raise BadInputError(f"{path}, {place}: not JSON: {error.msg}") from error
     except (ValueError, RecursionError) as error:
-        raise BadInputError(f"{path}: not JSON: {error}") from error
+        raise BadInputError(f"{path}, from line {line}: not JSON: {error}") from error
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -51,19 +68,25 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def read_items(path: Path, model: type[_Model]) -> list[_Model]:
     """Return the items of a file, a JSON list or JSON lines, with at least one."""
-    content = read_json(path, read_text(path))
+    text = read_text(path)
+    content = read_json(path, text)
     items = content if isinstance(content, list) else [content]
-    many = Annotated[list[model], Field(min_length=1)]  # type: ignore[valid-type]
+    if not items:
+        raise BadInputError(f"{path}: an empty list; give an object for each item")
     try:
-        return TypeAdapter(many).validate_python(items)
+        return TypeAdapter(list[model]).validate_python(items)  # type: ignore[valid-type]
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = str(path)
-        if first["loc"]:
-            number, *names = first["loc"]
-            where = f"{path}, item {number}: {'.'.join(map(str, names))}"
-        wrong = f"{where}: {first['msg']}, and it is {first['input']!r:.60}"
-        raise BadInputError(f"{wrong}; expected a list with an object for each item") from error
+        place, *names = first["loc"]
+        field = ".".join(map(str, names)) or "not an object"
+        where = f"{path}, {_place(text, int(place))}: {field}"
+        raise BadInputError(f"{where}: {first['msg']}; it is {first['input']!r:.60}") from error
+
+
+def _place(text: str, item: int) -> str:
+    """Return where an item of a file stands: its line in JSON lines, else its number from 0."""
+    numbers = _json_lines(text)
+    return f"line {numbers[item]}" if numbers else f"item {item}"
 
 
 class _Entry(BaseModel):
@@ -115,14 +138,19 @@ def read_spider_schemas(path: Path) -> dict[str, Schema]:
 
     Its foreign keys are not always those that the SQLite files declare.
     """
-    schemas = {}
+    schemas: dict[str, Schema] = {}
+    numbers: dict[str, int] = {}
     for number, item in enumerate(read_items(path, dict[str, Any])):
         try:
             schema = _Entry.model_validate(item).as_schema()
         except (ValueError, IndexError) as error:
             why = f"not a schema in Spider's form ({_first_line(error)})"
             raise BadInputError(f"{path}, item {number}: {why}") from error
+        if schema.db_id in schemas:
+            both = f"items {numbers[schema.db_id]} and {number} both have db_id {schema.db_id!r}"
+            raise BadInputError(f"{path}: {both}; leave one of them")
         schemas[schema.db_id] = schema
+        numbers[schema.db_id] = number
     return schemas
 
 

@@ -40,7 +40,7 @@ from workbench.llm.money import dollars
 from workbench.sql.executor import file_state
 from workbench.store import Store, home
 from workbench.study.experiment import Experiment, Session, session_of, shipped
-from workbench.study.saved import SAVED, read_index, write_executed
+from workbench.study.saved import SAVED, Saved, read_index, write_executed
 from workbench.study.trace import answered
 from workbench.terminal import bar_stream
 
@@ -206,6 +206,7 @@ def _execute(job: Job) -> None:
     if _Kernel.stopping.is_set():
         return
     job.state = "running"
+    Saved(job.figures).mark_earlier(job.records)
     try:
         with tempfile.TemporaryDirectory(prefix="wb") as folder:
             # Sockets of its own, since the TCP ports of kernels that start together may collide.

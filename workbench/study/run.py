@@ -43,7 +43,8 @@ class Run:
     `correct` is execution accuracy in the benchmark's own sense, BIRD's or Spider's.
     `correct_first`, `first_sql` and `first_status` are of a candidate before it was fixed. Costs
     are those of all calls that a question needs, paid now or cached; `paid` has those that this run
-    made. `metrics` names the columns of `questions` that are of one's own.
+    made. `queries` counts those that an agent ran to look at the database. `metrics` names the
+    columns of `questions` that are of one's own.
     """
 
     id: str
@@ -247,7 +248,10 @@ def table_of(
         else:
             rows.append(row(part, name))
     none = dict.fromkeys(("system", "n", "EX", "low", "high", "run"), ())
-    return Table.of(pd.DataFrame(rows or none).astype({"system": str}), stamp)
+    frame = pd.DataFrame(rows or none).astype({"system": str})
+    if "queries" in frame and not frame["queries"].any():  # no system ran any
+        frame = frame.drop(columns="queries")
+    return Table.of(frame, stamp)
 
 
 def leads(ahead: Run | pd.DataFrame, others: Mapping[str, Run | pd.DataFrame]) -> pd.DataFrame:
@@ -322,6 +326,7 @@ def costs(questions: pd.DataFrame, label: str = "") -> dict[str, Any]:
     """Return the accuracy, and a question's mean calls, tokens and dollars; NaN is unknown."""
     return accuracy(questions, label) | {
         "calls": questions["calls"].mean(),
+        "queries": questions["queries"].mean(),
         "tokens": (questions["input_tokens"] + questions["output_tokens"]).mean(),
         "dollars": math.nan if questions["unpriced"].any() else questions["dollars"].mean(),
     }
@@ -364,6 +369,7 @@ def run_tables(
         summary["gold_failed"] = not right[question.id, gold.sql] and not gold.results
         for name in _COST:
             summary[name] = attempt["cost"][name] + choice["cost"][name]
+        summary["queries"] = sum(history[0]["queries"] for history in attempt["trials"])
         trials += rows
         questions.append(about | summary)
     return pd.DataFrame(trials), pd.DataFrame(questions)

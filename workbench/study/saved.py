@@ -2,7 +2,7 @@
 
 index.json has for each figure and table the stamp of its numbers, the ids and names of their runs,
 the paper's claims, and a table as Markdown. The files contain no time and no path, so saving the
-same numbers again does not change them.
+same numbers again does not change them. What the last run of a notebook has not drawn is marked.
 """
 
 import fcntl
@@ -172,6 +172,14 @@ class Saved:
             others = [other for other in index[name]["claims"] if other["text"] != claim.text]
             index[name] = index[name] | {"claims": [*others, asdict(claim)]}
 
+    def mark_earlier(self, names: Iterable[str]) -> None:
+        """Mark these as drawn by an earlier run; saving one again takes its mark away."""
+        if not (self.folder / "index.json").is_file():
+            return
+        with self._index() as index:
+            for name in index.keys() & set(names):
+                index[name] = index[name] | {"earlier": True}
+
     @contextmanager
     def _index(self) -> Iterator[dict[str, dict[str, Any]]]:
         """The records by name, written when the block ends; several notebooks may write at once."""
@@ -267,6 +275,10 @@ def _page(folder: Path, index: Mapping[str, Mapping[str, Any]]) -> Iterator[str]
     if any(is_parser(stamp) for stamp in stamps):
         yield "Machinery check: a parser answered, no language model, so no claim is judged."
         yield ""
+    earlier = sum("earlier" in record for record in index.values())
+    if earlier:
+        yield f"**{earlier} of {len(index)} pieces are of an earlier run**; each says so."
+        yield ""
     yield f"Most pieces: {markdown(stamps.most_common(1)[0][0].replace(_PARSER, ''))}."
     yield "Each piece leads to its data and its notebook; `index.json` names the runs behind it."
     yield ""
@@ -307,6 +319,8 @@ def _piece(folder: str, name: str, record: Mapping[str, Any], notebook: str) -> 
     title = record["title"] or _published_titles().get(source, "")
     heading = f"{label}: {title}" if title else label
     yield from ("", f"#### {markdown(heading)}", "")
+    if "earlier" in record:
+        yield from ("**Not drawn in the last run**: this is of an earlier one.", "")
 
     data = f"{folder}/{name}.csv"
     link = f"[data]({data})"
