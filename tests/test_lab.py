@@ -4,6 +4,7 @@ import os
 import signal
 import sqlite3
 import threading
+import warnings
 from dataclasses import dataclass
 
 import pytest
@@ -264,7 +265,10 @@ def test_after_an_error_what_has_begun_asks_nothing_more_where_threads_are_given
 def test_a_forked_process_has_threads_of_its_own(answered):
     lab, _ = answered()
     assert lab.each(abs, [-1, -2], threads=2) == [1, 2]
-    if not (child := os.fork()):
+    with warnings.catch_warnings():  # a fork beside threads, which Python 3.12 and later warn of
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if not child:
         signal.alarm(5)
         os._exit(lab.each(abs, [-3], threads=1) != [3])
     assert os.waitpid(child, 0)[1] == 0

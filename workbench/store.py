@@ -148,6 +148,7 @@ class Store:
             factory=_Connection,
         )
         connection.execute("PRAGMA cache_size=-64000")  # KB of pages kept in memory
+        connection.execute("PRAGMA fullfsync=1")  # fsync on macOS leaves data in the disk's buffer
         return connection
 
     def _has_log(self) -> bool:
