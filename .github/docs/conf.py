@@ -47,11 +47,13 @@ autodoc_preserve_defaults = True
 default_role = "code"  # a docstring sets names between single backquotes
 
 GUIDES = [
+    "workbench/explorer/README",
     "notebooks/README",
     "experiments/README",
     "workbench/evaluate/README",
     "workbench/benchmarks/README",
     "workbench/llm/README",
+    "workbench/systems/README",
     "workbench/prompts/README",
     "workbench/sql/README",
     "workbench/train/README",
