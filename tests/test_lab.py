@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import threading
 import warnings
+from contextlib import closing
 from dataclasses import dataclass
 
 import pytest
@@ -211,7 +212,7 @@ def test_candidates_are_numbered_by_generator_and_run_where_they_have_a_query(tm
 @pytest.fixture
 def zoo(tmp_path):
     path = tmp_path / "zoo.sqlite"
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.executescript(
             "CREATE TABLE animal (name); INSERT INTO animal VALUES ('lion'), ('owl')"
         )
@@ -222,7 +223,7 @@ def zoo(tmp_path):
 def test_a_schema_is_read_anew_when_its_database_has_changed(tmp_path, zoo):
     lab = Lab(Client(Cache(tmp_path / "lab.sqlite")), None, lambda _: zoo)
     assert lab.schema("zoo") is lab.schema("zoo")
-    with sqlite3.connect(zoo) as database:
+    with closing(sqlite3.connect(zoo)) as database, database:
         database.execute("CREATE TABLE keeper (name)")
     database.close()
     assert [table.name for table in lab.schema("zoo").tables] == ["animal", "keeper"]
