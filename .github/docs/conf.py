@@ -36,7 +36,7 @@ include_patterns = [
     "tests/benchmarks/README.md",
     "workbench/**/README.md",
 ]
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
 html_theme = "furo"
 nb_execution_mode = "off"  # the notebooks are those that `make reproduce` has executed
 myst_heading_anchors = 4
@@ -45,6 +45,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_preserve_defaults = True
 default_role = "code"  # a docstring sets names between single backquotes
+PARAMETERS = r"(\w+(?:, \w+)*): "
 
 GUIDES = [
     "workbench/explorer/README",
@@ -116,15 +117,15 @@ def sections(page: str) -> Iterator[str]:
             yield literal(experiment, "yaml")
 
 
-def name_parameters(*event: Any) -> None:
-    """Make a docstring's lines `parameter: what it is` a list of fields, as Sphinx writes it."""
+def list_parameters(*event: Any) -> None:
+    """Make a docstring's lines `parameter: what it is` a list."""
     lines: list[str] = event[-1]
-    for number, line in enumerate(lines):
-        parameter = re.match(r"(\w+): (?=[a-z])", line)
-        if parameter:
-            is_first = not (number and lines[number - 1].startswith((":param", " ")))
-            lines[number] = ("\n" if is_first else "") + f":param {line}"
-    lines[:] = "\n".join(lines).split("\n")
+    summary, *paragraphs = "\n".join(lines).split("\n\n")
+    for number, paragraph in enumerate(paragraphs):
+        if all(re.match(f"{PARAMETERS}|    ", line) for line in paragraph.splitlines()):
+            listed = re.sub(f"(?m)^{PARAMETERS}", r"- **\1**: ", paragraph)
+            paragraphs[number] = re.sub("(?m)^    ", "  ", listed)
+    lines[:] = "\n\n".join([summary, *paragraphs]).split("\n")
 
 
 def add_sections(_app: Sphinx, page: str, text: list[str]) -> None:
@@ -139,6 +140,6 @@ def add_index(app: Sphinx, problem: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    app.connect("autodoc-process-docstring", name_parameters)
+    app.connect("autodoc-process-docstring", list_parameters)
     app.connect("source-read", add_sections)
     app.connect("build-finished", add_index)
