@@ -23,7 +23,7 @@ version = release = version_of("text2sql-workbench")
 html_title = f"workbench {version}"
 html_copy_source = False
 html_show_copyright = False
-html_static_path: list[str] = []
+html_static_path = html_css_files = ["site.css"]
 root_doc = "README"
 include_patterns = [
     "README.md",
@@ -42,8 +42,9 @@ nb_execution_mode = "off"  # the notebooks are those that `make reproduce` has e
 myst_heading_anchors = 4
 suppress_warnings = ["myst.xref_missing"]  # the gallery's anchors are HTML; tests check links
 autodoc_member_order = "bysource"
-autodoc_typehints = "description"
+maximum_signature_line_length = 80
 autodoc_preserve_defaults = True
+highlight_language = "text"  # of blocks that name none
 default_role = "code"  # a docstring sets names between single backquotes
 PARAMETERS = r"(\w+(?:, \w+)*): "
 
@@ -76,10 +77,11 @@ def contents(caption: str, pages: list[str]) -> str:
     return "\n".join(["```{toctree}", f":caption: {caption}", ":hidden:", *pages, "```"])
 
 
-def literal(path: Path, language: str) -> str:
-    """Return a section that shows a file as it is."""
-    name = path.relative_to(ROOT)
-    return f"## `{path.stem}`\n\n```{{literalinclude}} /{name}\n:language: {language}\n```"
+def literal(path: Path, folder: Path, language: str) -> str:
+    """Return a section that shows a file of a folder as it is."""
+    title = path.relative_to(folder).with_suffix("")
+    place = path.relative_to(ROOT)
+    return f"## `{title}`\n\n```{{literalinclude}} /{place}\n:language: {language}\n```"
 
 
 def names() -> Iterator[str]:
@@ -107,14 +109,13 @@ def sections(page: str) -> Iterator[str]:
     elif page == ".github/docs/names":
         yield from names()
     elif page == ".github/docs/prompts":
-        for folder in sorted(
-            path for path in (ROOT / "workbench/prompts").iterdir() if path.is_dir()
-        ):
-            for prompt in sorted(folder.glob("*.md")):
-                yield literal(prompt, "jinja")
+        folder = ROOT / "workbench/prompts"
+        for prompt in sorted(folder.glob("*/*.md")):
+            yield literal(prompt, folder, "jinja")
     elif page == ".github/docs/experiments":
-        for experiment in sorted((ROOT / "experiments").glob("*.yaml")):
-            yield literal(experiment, "yaml")
+        folder = ROOT / "experiments"
+        for experiment in sorted(folder.glob("*.yaml")):
+            yield literal(experiment, folder, "yaml")
 
 
 def list_parameters(*event: Any) -> None:
