@@ -4,6 +4,8 @@ import os
 import signal
 import sqlite3
 import threading
+import warnings
+from contextlib import closing
 from dataclasses import dataclass
 
 import pytest
@@ -210,7 +212,7 @@ def test_candidates_are_numbered_by_generator_and_run_where_they_have_a_query(tm
 @pytest.fixture
 def zoo(tmp_path):
     path = tmp_path / "zoo.sqlite"
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.executescript(
             "CREATE TABLE animal (name); INSERT INTO animal VALUES ('lion'), ('owl')"
         )
@@ -221,7 +223,7 @@ def zoo(tmp_path):
 def test_a_schema_is_read_anew_when_its_database_has_changed(tmp_path, zoo):
     lab = Lab(Client(Cache(tmp_path / "lab.sqlite")), None, lambda _: zoo)
     assert lab.schema("zoo") is lab.schema("zoo")
-    with sqlite3.connect(zoo) as database:
+    with closing(sqlite3.connect(zoo)) as database, database:
         database.execute("CREATE TABLE keeper (name)")
     database.close()
     assert [table.name for table in lab.schema("zoo").tables] == ["animal", "keeper"]
@@ -264,7 +266,10 @@ def test_after_an_error_what_has_begun_asks_nothing_more_where_threads_are_given
 def test_a_forked_process_has_threads_of_its_own(answered):
     lab, _ = answered()
     assert lab.each(abs, [-1, -2], threads=2) == [1, 2]
-    if not (child := os.fork()):
+    with warnings.catch_warnings():  # a fork beside threads, which Python 3.12 and later warn of
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if not child:
         signal.alarm(5)
         os._exit(lab.each(abs, [-3], threads=1) != [3])
     assert os.waitpid(child, 0)[1] == 0
