@@ -14,7 +14,7 @@ from workbench.canonical import content_hash
 from workbench.errors import BadInputError
 from workbench.lab import Lab
 from workbench.sql.facts import comparisons
-from workbench.sql.reading import Used, used
+from workbench.sql.reading import Used, columns_used
 from workbench.sql.schema import union_schema
 from workbench.types import Context, ForeignKey, Gold, Question, Schema, Table, lower_name
 
@@ -40,7 +40,7 @@ def linking_by_stage(questions: Iterable[tuple[Sequence[Context], Gold]]) -> tup
     """
     by_question: list[list[Linking]] = []
     for contexts, gold in questions:
-        uses = used(gold.sql, contexts[0].schema)
+        uses = columns_used(gold.sql, contexts[0].schema)
         if not uses.error:
             by_question.append([_linking(context.schema, uses) for context in contexts])
     stages = []
@@ -66,7 +66,7 @@ def _share(part: AbstractSet[Any], whole: AbstractSet[Any]) -> float:
     return len(whole & part) / len(whole) if whole else 1.0
 
 
-def literals(
+def gold_literals(
     benchmark: Benchmark, contexts: Mapping[str, Context], schema: Callable[[str], Schema]
 ) -> pd.DataFrame:
     """Return a row for each literal of gold, and whether value retrieval found it.
