@@ -50,7 +50,7 @@ benchmark: .venv/installed
 
 # The site, in build/docs: READMEs, executed notebooks, prompts, experiments and public names. A dead link fails.
 docs: .venv/docs
-	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --conf-dir .github/docs --doctree-dir build/doctrees . build/docs
+	$(BIN)/python -m sphinx --quiet --fresh-env --fail-on-warning --keep-going --conf-dir .github/docs --doctree-dir build/doctrees . build/docs
 	@echo "The first page is build/docs/index.html."
 
 # The parts of the package that the fast suite runs, as a table and as pages in build/coverage.

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
@@ -45,9 +46,10 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item):
-    """In continuous integration (CI=true) a skipped test fails."""
+    """In continuous integration (CI=true) a skipped test fails. macOS has no /proc, so some are skipped there."""
     report = yield
-    if report.skipped and os.environ.get("CI") == "true" and not hasattr(report, "wasxfail"):
+    strict = os.environ.get("CI") == "true" and sys.platform == "linux"
+    if report.skipped and strict and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped where CI=true: {report.longrepr[-1]}"
     return report

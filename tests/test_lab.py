@@ -4,12 +4,14 @@ import os
 import signal
 import sqlite3
 import threading
+import warnings
+from contextlib import closing
 from dataclasses import dataclass
 
 import pytest
 
 from workbench import replies
-from workbench.errors import StoppedError
+from workbench.errors import BadInputError, StoppedError
 from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
@@ -24,7 +26,7 @@ from workbench.types import Candidate, Column, Context, Question, Schema, Table
 QUESTION = Question("q1", "zoo", "How many animals are there?", "count the rows")
 CONTEXT = Context(QUESTION, Schema("zoo", (Table("animal", (Column("name"),)),)))
 PROMPT = Prompt(
-    "{#\nOutput limit: 100 tokens.\n#}\n# User\n{{ question }} {{ hint }} {{ schema | fence }}"
+    "---\nrole: generation\noutput_limit: 100\n---\n# User\n{{ question }} {{ hint }} {{ schema | fence }}"
 )
 NAMES, ALL = "SELECT name FROM animal", "SELECT * FROM animal"
 
@@ -73,6 +75,14 @@ def test_a_roles_parameters_win_over_its_models_and_both_over_the_steps(answered
     given = {"test/model": {"temperature": None, "seed": 3}, "generation": {"seed": 4}}
     lab, _ = answered(parameters=given)
     assert lab.request(Asker(), PROMPT, CONTEXT).parameters == {"seed": 4, "max_tokens": 100}
+
+
+def test_a_judges_prompt_of_a_cell_does_not_get_the_generators_parameters(answered):
+    lab, _ = answered(parameters={"generation": {"seed": 4}, "judge": {"seed": 5}})
+    judge = Prompt("---\nrole: judge\n---\n# User\nA or B?")
+    assert lab.request(Asker(), judge, CONTEXT).parameters["seed"] == 5
+    with pytest.raises(BadInputError, match="generate/own has no role"):
+        lab.request(Asker(), Prompt("# User\nA or B?"), CONTEXT)
 
 
 @pytest.mark.parametrize("prompt", ["prune/select_tables", "prune/select_columns", "fix/reviser"])
@@ -210,7 +220,7 @@ def test_candidates_are_numbered_by_generator_and_run_where_they_have_a_query(tm
 @pytest.fixture
 def zoo(tmp_path):
     path = tmp_path / "zoo.sqlite"
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.executescript(
             "CREATE TABLE animal (name); INSERT INTO animal VALUES ('lion'), ('owl')"
         )
@@ -221,7 +231,7 @@ def zoo(tmp_path):
 def test_a_schema_is_read_anew_when_its_database_has_changed(tmp_path, zoo):
     lab = Lab(Client(Cache(tmp_path / "lab.sqlite")), None, lambda _: zoo)
     assert lab.schema("zoo") is lab.schema("zoo")
-    with sqlite3.connect(zoo) as database:
+    with closing(sqlite3.connect(zoo)) as database, database:
         database.execute("CREATE TABLE keeper (name)")
     database.close()
     assert [table.name for table in lab.schema("zoo").tables] == ["animal", "keeper"]
@@ -264,7 +274,10 @@ def test_after_an_error_what_has_begun_asks_nothing_more_where_threads_are_given
 def test_a_forked_process_has_threads_of_its_own(answered):
     lab, _ = answered()
     assert lab.each(abs, [-1, -2], threads=2) == [1, 2]
-    if not (child := os.fork()):
+    with warnings.catch_warnings():  # a fork beside threads, which Python 3.12 and later warn of
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if not child:
         signal.alarm(5)
         os._exit(lab.each(abs, [-3], threads=1) != [3])
     assert os.waitpid(child, 0)[1] == 0

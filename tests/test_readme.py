@@ -82,6 +82,17 @@ def test_every_linked_page_exists() -> None:
             assert ((CHECKOUT / page).parent / target).exists(), f"{page}: {target}"
 
 
+def test_every_linked_heading_exists() -> None:
+    for page, text in TEXTS.items():
+        for target, anchor in re.findall(r"\]\((?!https?:)([^)#]+\.md)#([^)]+)\)", text):
+            linked = ((CHECKOUT / page).parent / target).read_text()
+            headings = re.findall(r"(?m)^#+ (.*)", linked)
+            slugs = [
+                re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings
+            ]
+            assert anchor in slugs, f"{page}: {target}#{anchor}"
+
+
 COMMANDS = sorted(
     {
         words

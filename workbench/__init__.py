@@ -7,6 +7,9 @@ first used.
 # Only `sys` is imported: the worker that runs untrusted SQL imports this package without site-packages.
 import sys
 
+if sys.platform == "win32":
+    raise ImportError("workbench runs on Linux and macOS; on Windows, install and start it in WSL")
+
 # Records that IPython shows as HTML. The drawing code is imported with the first record shown.
 RECORDS = ("Context", "Execution", "Schema", "Selection", "Trial")
 

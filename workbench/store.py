@@ -32,6 +32,12 @@ _UNUSABLE = (
 )
 
 
+class _Connection(sqlite3.Connection):
+    """A connection that closes with its last use, so that a dropped `Store` leaves none open."""
+
+    __del__ = sqlite3.Connection.close
+
+
 def home() -> Path:
     """Return the folder of the cache file and the indexes: `WORKBENCH_HOME`, or `~/.workbench`."""
     return Path(os.environ.get("WORKBENCH_HOME") or Path.home() / ".workbench")
@@ -134,9 +140,15 @@ class Store:
         if self.read_only and not os.access(self.path, os.W_OK) and not self._has_log():
             uri += "&immutable=1"  # else SQLite needs to create files beside it
         connection = sqlite3.connect(
-            uri, uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False
+            uri,
+            uri=True,
+            timeout=_WAIT,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=_Connection,
         )
         connection.execute("PRAGMA cache_size=-64000")  # KB of pages kept in memory
+        connection.execute("PRAGMA fullfsync=1")  # fsync on macOS leaves data in the disk's buffer
         return connection
 
     def _has_log(self) -> bool:

@@ -299,10 +299,14 @@ class Selection:
 
 Message = Mapping[str, Any]  # {"role": "user", "content": "..."}
 
+# What a prompt is asked for: its calls get the parameters that a user set for the role.
+Role = Literal["generation", "filtering", "judge", "rest"]
+ROLES: tuple[str, ...] = get_args(Role)
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One model call. Its cache key leaves out what it is for: prompt, question, system, again.
+    """One model call. Its cache key is made of its model, messages, parameters and sample alone.
 
     >>> request = wb.Request("direct", "openai/gpt-4o", [{"role": "user", "content": "Say 1."}])
     >>> client = wb.Client(wb.Cache())
@@ -318,6 +322,7 @@ class Request:
     question: str = ""
     system: str = ""
     again: bool = False  # it asks once more after an unread reply
+    may_grow: bool = False  # its output limit is the prompt's, and no user set it
 
 
 Fault = Literal[

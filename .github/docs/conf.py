@@ -23,7 +23,7 @@ version = release = version_of("text2sql-workbench")
 html_title = f"workbench {version}"
 html_copy_source = False
 html_show_copyright = False
-html_static_path: list[str] = []
+html_static_path = html_css_files = ["site.css"]
 root_doc = "README"
 include_patterns = [
     "README.md",
@@ -36,22 +36,26 @@ include_patterns = [
     "tests/benchmarks/README.md",
     "workbench/**/README.md",
 ]
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
 html_theme = "furo"
 nb_execution_mode = "off"  # the notebooks are those that `make reproduce` has executed
 myst_heading_anchors = 4
 suppress_warnings = ["myst.xref_missing"]  # the gallery's anchors are HTML; tests check links
 autodoc_member_order = "bysource"
-autodoc_typehints = "description"
+maximum_signature_line_length = 80
 autodoc_preserve_defaults = True
+highlight_language = "text"  # of blocks that name none
 default_role = "code"  # a docstring sets names between single backquotes
+PARAMETERS = r"(\w+(?:, \w+)*): "
 
 GUIDES = [
+    "workbench/explorer/README",
     "notebooks/README",
     "experiments/README",
     "workbench/evaluate/README",
     "workbench/benchmarks/README",
     "workbench/llm/README",
+    "workbench/systems/README",
     "workbench/prompts/README",
     "workbench/sql/README",
     "workbench/train/README",
@@ -73,10 +77,11 @@ def contents(caption: str, pages: list[str]) -> str:
     return "\n".join(["```{toctree}", f":caption: {caption}", ":hidden:", *pages, "```"])
 
 
-def literal(path: Path, language: str) -> str:
-    """Return a section that shows a file as it is."""
-    name = path.relative_to(ROOT)
-    return f"## `{path.stem}`\n\n```{{literalinclude}} /{name}\n:language: {language}\n```"
+def literal(path: Path, folder: Path, language: str) -> str:
+    """Return a section that shows a file of a folder as it is."""
+    title = path.relative_to(folder).with_suffix("")
+    place = path.relative_to(ROOT)
+    return f"## `{title}`\n\n```{{literalinclude}} /{place}\n:language: {language}\n```"
 
 
 def names() -> Iterator[str]:
@@ -104,25 +109,24 @@ def sections(page: str) -> Iterator[str]:
     elif page == ".github/docs/names":
         yield from names()
     elif page == ".github/docs/prompts":
-        for folder in sorted(
-            path for path in (ROOT / "workbench/prompts").iterdir() if path.is_dir()
-        ):
-            for prompt in sorted(folder.glob("*.md")):
-                yield literal(prompt, "jinja")
+        folder = ROOT / "workbench/prompts"
+        for prompt in sorted(folder.glob("*/*.md")):
+            yield literal(prompt, folder, "jinja")
     elif page == ".github/docs/experiments":
-        for experiment in sorted((ROOT / "experiments").glob("*.yaml")):
-            yield literal(experiment, "yaml")
+        folder = ROOT / "experiments"
+        for experiment in sorted(folder.glob("*.yaml")):
+            yield literal(experiment, folder, "yaml")
 
 
-def name_parameters(*event: Any) -> None:
-    """Make a docstring's lines `parameter: what it is` a list of fields, as Sphinx writes it."""
+def list_parameters(*event: Any) -> None:
+    """Make a docstring's lines `parameter: what it is` a list."""
     lines: list[str] = event[-1]
-    for number, line in enumerate(lines):
-        parameter = re.match(r"(\w+): (?=[a-z])", line)
-        if parameter:
-            is_first = not (number and lines[number - 1].startswith((":param", " ")))
-            lines[number] = ("\n" if is_first else "") + f":param {line}"
-    lines[:] = "\n".join(lines).split("\n")
+    summary, *paragraphs = "\n".join(lines).split("\n\n")
+    for number, paragraph in enumerate(paragraphs):
+        if all(re.match(f"{PARAMETERS}|    ", line) for line in paragraph.splitlines()):
+            listed = re.sub(f"(?m)^{PARAMETERS}", r"- **\1**: ", paragraph)
+            paragraphs[number] = re.sub("(?m)^    ", "  ", listed)
+    lines[:] = "\n\n".join([summary, *paragraphs]).split("\n")
 
 
 def add_sections(_app: Sphinx, page: str, text: list[str]) -> None:
@@ -137,6 +141,6 @@ def add_index(app: Sphinx, problem: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    app.connect("autodoc-process-docstring", name_parameters)
+    app.connect("autodoc-process-docstring", list_parameters)
     app.connect("source-read", add_sections)
     app.connect("build-finished", add_index)

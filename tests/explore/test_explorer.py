@@ -3,6 +3,7 @@
 import json
 import math
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -229,6 +230,6 @@ def test_kept_work_of_several_programs_stays(zoo, explorer):
     other = wb.explore(zoo.study, zoo.system)
     ask(explorer, "keep", edits={"generate/direct": BRIEF})
     ask(other, "keep", edits={"generate/direct": {"temperature": 0.5}})
-    with sqlite3.connect(explorer.store.path) as database:
+    with closing(sqlite3.connect(explorer.store.path)) as database, database:
         kept = [*database.execute("SELECT name FROM variants")]
     assert kept == [("v1",), ("v2",)]

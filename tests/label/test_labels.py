@@ -2,6 +2,7 @@
 
 import math
 import sqlite3
+from contextlib import closing
 from fractions import Fraction
 
 import pytest
@@ -68,7 +69,7 @@ def test_the_last_label_counts_and_undo_brings_back_the_one_before(store):
     store.undo("ann", "mine")
     assert (store.undo("ann", "mine"), len(store.labels())) == (None, 1)
     counts = "SELECT (SELECT count(*) FROM labels), count(*) FROM retractions"
-    with sqlite3.connect(store.path) as database:  # rows are only ever added
+    with closing(sqlite3.connect(store.path)) as database, database:  # rows are only ever added
         assert [*database.execute(counts)] == [(4, 3)]
 
 

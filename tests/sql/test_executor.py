@@ -499,7 +499,11 @@ def test_after_a_fork_parent_and_child_have_workers_of_their_own(database):
         "assert found == [((me, i),) for i in range(100)], found\n"
         "if me == 'parent': sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))\n"
     )
-    command = [sys.executable, "-c", program, str(database)]
+    quiet = [
+        "-W",
+        "ignore::DeprecationWarning",
+    ]  # Python 3.12 and later warn of a fork beside threads
+    command = [sys.executable, *quiet, "-c", program, str(database)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 

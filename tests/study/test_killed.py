@@ -15,7 +15,8 @@ from tests.llm.server import Server, reply_to
 from workbench.errors import StoreError
 from workbench.store import Store
 
-pytestmark = pytest.mark.slow
+NO_PROC = not Path("/proc/self").exists()
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(NO_PROC, reason="needs /proc")]
 RUNS = """import workbench as wb
 study = wb.open_study(experiment, limit=limit)
 run = study.run(wb.mac_sql(study.model))

@@ -3,8 +3,10 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
+import pytest
 
 CELL = """import time
 import workbench as wb
@@ -59,6 +61,7 @@ def run(program, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
 def test_a_cell_that_is_run_again_ends_what_the_study_before_had(tmp_path):
     run(RERUN, tmp_path)
 

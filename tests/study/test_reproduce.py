@@ -170,11 +170,11 @@ def test_with_a_reply_pack_others_replay_the_numbers_offline_and_a_missing_reply
     code, said, _ = command(path, "--from", pack, "--offline")
     assert (code, "0 calls asked, 3 cached" in said) == (0, True), said
     idle = "{} of its {} calls were asked for by nobody, {} of {} requests are not in it"
-    assert f"{idle.format(0, 3, 0, 3)}; {platform.platform()}" in said
+    assert f"{idle.format(0, 3, 0, 3)}; made on {platform.platform()}" in said
     assert "KeyboardInterrupt" not in said
     assert (tmp_path / "figures/mine/one.csv").read_bytes() == first
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "third"))
-    pack.write_bytes(b"".join(pack.read_bytes().splitlines(keepends=True)[1:]))
+    pack.write_bytes(b"".join(pack.read_bytes().splitlines(keepends=True)[2:]))
     code, said, _ = command(path, "--from", pack, "--offline")
     assert (code, "CacheMissError" in said) == (1, True), said
     assert re.search(r"[01] of its 2 calls were asked for by nobody, 1 of [123] requests", said)

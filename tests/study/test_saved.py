@@ -120,7 +120,7 @@ assert html[0] == html[1]
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-@pytest.mark.parametrize("name", ["../up", "a b", "", "ä", "a.b"])
+@pytest.mark.parametrize("name", ["../up", "a b", "", "ä", "a.b", "Table_1"])
 def test_a_name_never_becomes_a_path(study, table, name):
-    with pytest.raises(BadInputError, match="use ASCII letters, digits"):
+    with pytest.raises(BadInputError, match="use lower-case ASCII letters, digits"):
         study.save(name, table[1])

@@ -18,7 +18,7 @@ from workbench.benchmarks.benchmark import BENCHMARKS, benchmark_name
 from workbench.benchmarks.predictions import ANSWERS, write_predictions
 from workbench.cli import options
 from workbench.errors import BadInputError
-from workbench.llm.cache import Cache
+from workbench.llm.cache import Cache, made_on, this_machine
 from workbench.llm.calls import is_parser
 from workbench.llm.money import dollars
 from workbench.store import home
@@ -207,9 +207,13 @@ def _replayed(pack: Path, log: Path) -> str:
     asked = set(log.read_text().split())
     idle = len(calls - asked)
     missed = len(asked - calls)
+    machines = f"replayed on {this_machine()}"
+    origin = made_on(pack)
+    if origin:
+        machines = f"made on {origin}, {machines}"
     return (
         f"{pack}: {idle:,} of its {len(calls):,} calls were asked for by nobody,"
-        f" {missed:,} of {len(asked):,} requests are not in it; {back.this_machine()}"
+        f" {missed:,} of {len(asked):,} requests are not in it; {machines}"
     )
 
 
@@ -237,7 +241,7 @@ def trace(data: Path, row: int, ids: tuple[str, ...]) -> None:
         questions = trials["question_id"].nunique()
         print(
             f"{len(trials):,} candidates for {questions:,} questions, {len(calls):,} calls\n"
-            f"{store.path} on {back.this_machine()}\n"
+            f"{store.path} on {this_machine()}\n"
         )
         if trials.empty:
             return

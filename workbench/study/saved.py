@@ -141,8 +141,9 @@ class Saved:
 
         `names` are those of runs, by their ids.
         """
-        if not re.fullmatch(r"\w+", name, re.ASCII):
-            raise BadInputError(f"the name {name!r} is not allowed: use ASCII letters, digits, '_'")
+        if not re.fullmatch("[a-z0-9_]+", name):  # macOS ignores the case of a file's name
+            allowed = "use lower-case ASCII letters, digits, '_'"
+            raise BadInputError(f"the name {name!r} is not allowed: {allowed}")
         record: dict[str, Any] = {"kind": "figure", "title": "", "table": ""}
         frame = getattr(shown, "data", pd.DataFrame())
         if isinstance(shown, ResultTable):

@@ -147,7 +147,7 @@ class Nearest:
 
 
 @dataclass(frozen=True)
-class Given:
+class ExamplesByQuestion:
     """Examples that another system wrote, by question id (table 9: CodeS); the first `shown` of them."""
 
     examples: Mapping[str, tuple[Example, ...]] = field(repr=False, hash=False)

@@ -7,6 +7,7 @@ one step a line, and an ablation is `dataclasses.replace(system, fix=())`.
 
 import dataclasses
 import linecache
+import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
@@ -184,7 +185,7 @@ def _definition(thing: type | FunctionType) -> Any:
         return name
     own = vars(thing).values() if isinstance(thing, type) else [thing]
     codes = [one.__code__ for one in own if isinstance(one, FunctionType)]
-    generated = {"<string>", dataclasses.__file__}
+    generated = {"<string>", dataclasses.__file__, reprlib.__file__}
     files = sorted({code.co_filename for code in codes} - generated)
     for file in files:
         linecache.checkcache(file)
