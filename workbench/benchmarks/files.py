@@ -146,8 +146,14 @@ class _Entry(BaseModel):
             to = ForeignKey((name,), self.tables[ref_table], (ref_name,))
             foreign[table].append(to)
         tables = []
-        for name, *parts in zip(self.tables, columns, primary, foreign, strict=True):
-            tables.append(Table(name, *map(tuple, parts)))
+        for number, name in enumerate(self.tables):
+            described = Table(
+                name=name,
+                columns=tuple(columns[number]),
+                primary_key=tuple(primary[number]),
+                foreign_keys=tuple(foreign[number]),
+            )
+            tables.append(described)
         return Schema(self.db_id, tuple(tables))
 
     def _column(self, number: int) -> tuple[int, str]:
