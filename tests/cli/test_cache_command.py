@@ -33,7 +33,8 @@ def test_calls_are_counted_by_prompt(run, home):
 def test_an_export_is_merged_into_another_home(run, home, monkeypatch):
     file = home / "some.jsonl"
     assert run("cache", "export", file).out == f"{file}: 3 calls\n"
-    keys = [json.loads(line)["key"] for line in file.read_text().splitlines()[:2]]
+    _machine, *calls = map(json.loads, file.read_text().splitlines())
+    keys = [call["key"] for call in calls[:2]]
     assert run("cache", "export", file, "--keys", " ".join(keys)).out == f"{file}: 2 calls\n"
     monkeypatch.setenv("WORKBENCH_HOME", str(home / "other"))
     assert run("cache", "merge", file).out.startswith("2 rows added, 0 were cached")
