@@ -8,14 +8,33 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+)
+from pydantic_core import ErrorDetails
 
 from workbench.errors import BadInputError, content_of, fault
 from workbench.types import Column, ForeignKey, Schema, Table
 
+
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
 Filled = Annotated[str, StringConstraints(pattern=r"\S")]
+Queries = Annotated[list[Filled], Field(min_length=1), BeforeValidator(_listed)]
 _Model = TypeVar("_Model")
 _OBJECT = re.compile(r"\s*\{.*\}\s*")
+
+
+def one_line(text: str) -> str:
+    """Return a text with one blank between two words, as texts of questions are compared."""
+    return " ".join(text.split())
 
 
 def read_text(path: Path) -> str:
@@ -33,19 +52,19 @@ def read_json(path: Path, text: str) -> Any:
 
     An object that has a key twice is refused, since one of two answers would be lost.
     """
-    numbers = _json_lines(text)
-    if not numbers:
+    lines = _json_lines(text)
+    if not lines:
         return _value(path, text, 1)
-    lines = text.split("\n")
-    return [_value(path, lines[number - 1], number) for number in numbers]
+    return [_value(path, line, number) for number, line in lines.items()]
 
 
-def _json_lines(text: str) -> list[int]:
-    """Return the numbers of the lines that hold a value, from 1; none if it is one JSON text."""
-    lines = text.split("\n")
-    numbers = [number for number, line in enumerate(lines, 1) if line.strip()]
-    has_several = len(numbers) > 1
-    return numbers if has_several and _OBJECT.fullmatch(lines[numbers[0] - 1]) else []
+def _json_lines(text: str) -> dict[int, str]:
+    """Return the lines of JSON lines by their numbers, from 1; none if it is one JSON text."""
+    numbered = enumerate(text.split("\n"), 1)
+    lines = {number: line for number, line in numbered if line.strip()}
+    first = next(iter(lines.values()), "")
+    is_json_lines = len(lines) > 1 and _OBJECT.fullmatch(first)
+    return lines if is_json_lines else {}
 
 
 def _value(path: Path, text: str, line: int) -> Any:
@@ -76,16 +95,22 @@ def read_items(path: Path, model: type[_Model]) -> list[_Model]:
     try:
         return TypeAdapter(list[model]).validate_python(items)  # type: ignore[valid-type]
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place, *names = first["loc"]
-        field = ".".join(map(str, names)) or "not an object"
-        where = f"{path}, {_place(text, int(place))}: {field}"
-        raise BadInputError(f"{where}: {first['msg']}; it is {first['input']!r:.60}") from error
+        field, first = first_fault(error)
+        item, _, name = field.partition(".")
+        place = _place(text, int(item))
+        wrong = f"{name or 'not an object'}: {first['msg']}; it is {first['input']!r:.60}"
+        raise BadInputError(f"{path}, {place}: {wrong}") from error
+
+
+def first_fault(error: ValidationError) -> tuple[str, ErrorDetails]:
+    """Return the first field that a model of pydantic refuses, with the way to it, and why."""
+    first = error.errors(include_url=False)[0]
+    return ".".join(map(str, first["loc"])), first
 
 
 def _place(text: str, item: int) -> str:
     """Return where an item of a file stands: its line in JSON lines, else its number from 0."""
-    numbers = _json_lines(text)
+    numbers = [*_json_lines(text)]
     return f"line {numbers[item]}" if numbers else f"item {item}"
 
 
@@ -99,8 +124,8 @@ class _Entry(BaseModel):
     tables: list[str] = Field(alias="table_names_original")
     columns: list[tuple[int, str]] = Field(alias="column_names_original")
     types: list[str] = Field(alias="column_types")
-    # A composite primary key is a list among the numbers in some releases.
-    primary_keys: list[int | list[int]]
+    # Each is a number, or a list of those of a composite key in some releases.
+    primary_keys: list[Annotated[list[int], BeforeValidator(_listed)]]
     foreign_keys: list[tuple[int, int]]
 
     def as_schema(self) -> Schema:
@@ -110,20 +135,20 @@ class _Entry(BaseModel):
             if table >= 0:
                 columns[table].append(Column(name, kind))
         primary: list[list[str]] = [[] for _ in self.tables]
-        for key in self.primary_keys:
-            for number in key if isinstance(key, list) else [key]:
+        for numbers in self.primary_keys:
+            for number in numbers:
                 table, name = self._column(number)
                 primary[table].append(name)
         foreign: list[list[ForeignKey]] = [[] for _ in self.tables]
         for number, ref_number in self.foreign_keys:
             table, name = self._column(number)
             ref_table, ref_name = self._column(ref_number)
-            key_to = ForeignKey((name,), self.tables[ref_table], (ref_name,))
-            foreign[table].append(key_to)
-        parts = zip(
-            self.tables, map(tuple, columns), map(tuple, primary), map(tuple, foreign), strict=True
-        )
-        return Schema(self.db_id, tuple(Table(*part) for part in parts))
+            to = ForeignKey((name,), self.tables[ref_table], (ref_name,))
+            foreign[table].append(to)
+        tables = []
+        for name, *parts in zip(self.tables, columns, primary, foreign, strict=True):
+            tables.append(Table(name, *map(tuple, parts)))
+        return Schema(self.db_id, tuple(tables))
 
     def _column(self, number: int) -> tuple[int, str]:
         """Return a column's table and name; a key of `*` or of a number below 0 fits no table."""
@@ -140,22 +165,24 @@ def read_spider_schemas(path: Path) -> dict[str, Schema]:
     """
     schemas: dict[str, Schema] = {}
     numbers: dict[str, int] = {}
-    for number, item in enumerate(read_items(path, dict[str, Any])):
+    items = read_items(path, dict[str, Any])
+    for number, item in enumerate(items):
         try:
             schema = _Entry.model_validate(item).as_schema()
         except (ValueError, IndexError) as error:
-            why = f"not a schema in Spider's form ({_first_line(error)})"
+            why = f"not a schema in Spider's form ({_reason(error)})"
             raise BadInputError(f"{path}, item {number}: {why}") from error
-        if schema.db_id in schemas:
-            both = f"items {numbers[schema.db_id]} and {number} both have db_id {schema.db_id!r}"
-            raise BadInputError(f"{path}: {both}; leave one of them")
-        schemas[schema.db_id] = schema
-        numbers[schema.db_id] = number
+        db_id = schema.db_id
+        if db_id in schemas:
+            both = f"items {numbers[db_id]} and {number}"
+            raise BadInputError(f"{path}: {both} both have db_id {db_id!r}; leave one of them")
+        schemas[db_id] = schema
+        numbers[db_id] = number
     return schemas
 
 
-def _first_line(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False)[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    return fault(error)
+def _reason(error: Exception) -> str:
+    if not isinstance(error, ValidationError):
+        return fault(error)
+    field, first = first_fault(error)
+    return f"{field}: {first['msg']}"

@@ -117,8 +117,9 @@ def conversation(cache: Cache, call_keys: Sequence[str]) -> tuple[Message, ...]:
     select = "SELECT key, prompt, messages, text FROM calls WHERE key IN"
     calls = {key: call for key, *call in cache.read_keys(select, list(call_keys))}
     cached = [calls[key] for key in call_keys if key in calls]
-    turns = [call for call in cached if call[0] == cached[0][0]]  # a fixer's calls may follow
-    if not turns:
+    if not cached:
         return ()
+    first_prompt = cached[0][0]  # a fixer's calls may follow
+    turns = [call for call in cached if call[0] == first_prompt]
     _, messages, text = turns[-1]
     return (*orjson.loads(messages), {"role": "assistant", "content": text})
