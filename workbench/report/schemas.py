@@ -1,6 +1,7 @@
 """Figures of pruned schemas (CHESS, 5, 16, 17), of the features of queries, of causes of errors."""
 
 from collections.abc import Iterable, Mapping
+from itertools import cycle
 from typing import Any
 
 import pandas as pd
@@ -54,22 +55,30 @@ def columns_left(stages: DataFrame, *, paper: Published | None = None, stamp: ob
     means = data.pivot_table("columns", "db_id", "stage", sort=False)
     rows = range(len(means))
     figure, axes = style.blank(0.6 + 0.24 * len(means))
-    axes.hlines(rows, means.min(axis=1), means.max(axis=1), style.PALE, linewidth=1, zorder=0)
-    for place, (stage, column) in enumerate(means.items()):
-        mark: Any = {"ls": "", "ms": 5, "mew": 0, "marker": style.MARKERS[place % 8]}
-        shade = (style.BLUE, (place + 1) / len(means.columns))
-        axes.plot(column, rows, color=shade, label=style.text(stage, 40), **mark)
+    least, most = means.min(axis=1), means.max(axis=1)
+    axes.hlines(rows, least, most, style.PALE, linewidth=1, zorder=0)
+    shades = _shades(len(means.columns))
+    for stage, shade, marker in zip(means, shades, cycle(style.MARKERS), strict=False):
+        name = style.text(stage, 40)
+        axes.plot(means[stage], rows, marker, color=shade, label=name, ms=5, mew=0)
     if paper is not None:
         last = paper.frame().iloc[-1]
         look = style.printed_look(paper)
         look["label"] += f": {last['label']}"
-        axes.plot([last["columns"]] * len(means), rows, **look)
+        theirs = [last["columns"] for _ in rows]
+        axes.plot(theirs, rows, **look)
     style.name_rows(axes, [*means.index])
     style.logarithmic(axes)
     axes.set_xlabel("columns left (mean)")
     left = stages.groupby("stage", sort=False)["columns"].mean()
-    title = f"{left.iloc[-1]:.0f} of {left.iloc[0]:.0f} columns are left on average"
+    whole, last_left = left.iloc[0], left.iloc[-1]
+    title = f"{last_left:.0f} of {whole:.0f} columns are left on average"
     return style.finish(figure, data, stamp, title)
+
+
+def _shades(number: int) -> list[Any]:
+    """Return blues for so many stages, each darker than the one before."""
+    return [(style.BLUE, (place + 1) / number) for place in range(number)]
 
 
 @style.settings
@@ -80,32 +89,39 @@ def funnel(stages: DataFrame, *, paper: Published | None = None, stamp: object) 
     """
     style.need(stages, "stage", "tables", "columns")
     figure, axes = style.blank(0.1 + 0.36 * len(stages))
-    shades: Any = [(style.BLUE, (place + 1) / len(stages)) for place in range(len(stages))]
-    _draw_centred(axes, stages["columns"], color=shades)
+    _draw_centred(axes, stages["columns"], color=_shades(len(stages)))
     texts = [f"{row.tables:,} tables, {row.columns:,} columns" for row in stages.itertuples()]
     if paper is not None:
         theirs = style.printed(paper, stages["stage"])
-        hollow = {"fill": False, "ec": style.GREY, "label": style.printed_name(paper)}
-        _draw_centred(axes, theirs["columns"], height=0.5, **hollow)
-        for place, row in enumerate(theirs.to_dict("records")):
-            if pd.notna(row["columns"]):
-                texts[place] += f"\n(paper {row['tables']:.0f}, {row['columns']:.0f})"
+        name = style.printed_name(paper)
+        _draw_centred(
+            axes,
+            theirs["columns"],
+            height=0.5,
+            fill=False,
+            ec=style.GREY,
+            label=name,
+        )
+        for place, (tables, columns) in enumerate(theirs.to_numpy()):
+            if pd.notna(columns):
+                texts[place] += f"\n(paper {tables:.0f}, {columns:.0f})"
     beside = axes.get_yaxis_transform()
     for place, said in enumerate(texts):
         axes.text(1, place, said, va="center", fontsize=style.SMALL, transform=beside)
     style.name_rows(axes, stages["stage"].tolist(), 16)
     axes.set_xticks([])
     axes.spines[:].set_visible(False)
-    first, last = stages.iloc[0], stages.iloc[-1]
+    tables, columns = stages["tables"].tolist(), stages["columns"].tolist()
     title = (
-        f"{last['columns']:,} of {first['columns']:,} columns are left, "
-        f"{last['tables']:,} of {first['tables']:,} tables"
+        f"{columns[-1]:,} of {columns[0]:,} columns are left, "
+        f"{tables[-1]:,} of {tables[0]:,} tables"
     )
     return style.finish(figure, stages, stamp, title)
 
 
 def _draw_centred(axes: Axes, widths: "pd.Series[Any]", **look: Any) -> None:
-    axes.barh(range(len(widths)), widths.to_numpy(), left=-widths.to_numpy() / 2, **look)
+    places = range(len(widths))
+    axes.barh(places, widths, left=-widths / 2, **look)
 
 
 def survival(stages: Mapping[str, Schema], used: Iterable[tuple[str, str]] = ()) -> DataFrame:
@@ -151,7 +167,8 @@ def pruned_schema(columns: DataFrame, *, paper: Published | None = None, stamp: 
     numbers, as figure 16 prints them, stand in brackets.
     """
     style.need(columns, *_SURVIVAL)
-    columns = columns.assign(depth=columns["place"] / (columns["stages"] - 1).clip(lower=1))
+    last = (columns["stages"] - 1).clip(lower=1)
+    columns = columns.assign(depth=columns["place"] / last)
     figure, axes = style.blank(1, TWO)
     axes.set_axis_off()
     heights = [0] * _ACROSS
@@ -168,7 +185,8 @@ def pruned_schema(columns: DataFrame, *, paper: Published | None = None, stamp: 
     title = f"{kept.sum():,} of {len(columns):,} columns are left"
     if used.any():
         axes.plot([], [], "*", color=style.INK, ms=7, label="used by the gold query")
-        title += f", with {(kept & used).sum()} of the {used.sum()} that the gold query uses"
+        kept_and_used = (kept & used).sum()
+        title += f", with {kept_and_used} of the {used.sum()} that the gold query uses"
     return style.finish(figure, columns.drop(columns="depth"), stamp, title)
 
 
@@ -193,16 +211,19 @@ def _draw_block(axes: Axes, x: int, y: int, table: str, block: DataFrame) -> Non
 def _name_stages(axes: Axes, columns: DataFrame, paper: Published | None) -> None:
     """Say in the legend how many columns each stage left, and how many in the paper."""
     stages = columns.drop_duplicates("place").sort_values("place")
-    printed = DataFrame({"columns": [None] * len(stages)})
+    stages["printed"] = None
     if paper is not None:
-        printed = style.printed(paper, stages["stage"])
-    for row, theirs in zip(stages.itertuples(), printed["columns"], strict=True):
-        count = (columns["place"] >= row.place).sum()
-        label = f"left by {row.stage}" if row.place else row.stage
-        label = f"{style.text(label, 40)}: {count:,}"
-        if pd.notna(theirs):
-            label += f" (paper {theirs:.0f})"
-        axes.fill([], [], fc=(style.BLUE, row.depth), ec=style.GREY, lw=0.5, label=label)
+        theirs = style.printed(paper, stages["stage"])
+        stages["printed"] = theirs["columns"].to_numpy()
+    for row in stages.to_dict("records"):
+        place, stage = row["place"], row["stage"]
+        count = (columns["place"] >= place).sum()
+        name = style.text(f"left by {stage}" if place else stage, 40)
+        label = f"{name}: {count:,}"
+        if pd.notna(row["printed"]):
+            label += f" (paper {row['printed']:.0f})"
+        shade = (style.BLUE, row["depth"])
+        axes.fill([], [], fc=shade, ec=style.GREY, lw=0.5, label=label)
 
 
 @style.settings
@@ -212,36 +233,43 @@ def feature_distribution(queries: DataFrame, *, stamp: object) -> Picture:
     Unreadable `sql` is not counted. A feature that no query has gets no bar.
     """
     style.need(queries, "source", "sql")
-    parts = [
-        _feature_shares(str(name), part) for name, part in queries.groupby("source", sort=False)
-    ]
+    sources = queries.groupby("source", sort=False)
+    parts = [_feature_shares(str(source), part) for source, part in sources]
     data = pd.concat(parts, ignore_index=True)
     wide = data.pivot_table("percent", "feature", "source", sort=False)
     missing = wide.index[wide.max(axis=1) == 0]
     wide = wide.drop(missing)
-    looks = style.looks(wide, data.groupby("source")["n"].first())
+    numbers = data.groupby("source")["n"].first()
+    looks = style.looks(wide, numbers)
     figure, axes = style.bars(wide, looks, ONE)
     style.percent(axes.xaxis, "queries that have it")
 
-    feature: Any = (wide.max(axis=1) - wide.min(axis=1)).idxmax()
+    distances = wide.max(axis=1) - wide.min(axis=1)
+    feature: Any = distances.idxmax()
     shares = wide.loc[feature]
     most, least = shown(shares.idxmax()), shown(shares.idxmin())
     title = f"{feature} differs most: {most} {shares.max():.0f}%, {least} {shares.min():.0f}%"
     if len(looks) == 1:
-        title = f"{wide.iloc[:, 0].idxmax()} is the most frequent in {most}"
-    note = f"In no query: {', '.join(missing)}." if len(missing) else ""
+        feature = wide.iloc[:, 0].idxmax()
+        title = f"{feature} is the most frequent in {most}"
+    note = ""
+    if len(missing):
+        note = f"In no query: {', '.join(missing)}."
     return style.finish(figure, data, stamp, title, note)
 
 
 def _feature_shares(source: str, queries: DataFrame) -> DataFrame:
     """Return the percentage of one source's queries that have each feature."""
-    readable = [counts for counts in map(features, queries["sql"].astype(str)) if counts]
-    if not readable:
+    counts = [features(sql) for sql in queries["sql"].astype(str)]
+    readable = DataFrame([of_query for of_query in counts if of_query])
+    if readable.empty:
         raise BadInputError(f"none of the {len(queries)} queries of {source} can be read as SQL")
-    shares = 100 * (DataFrame(readable) > 0).mean()
+    shares = 100 * (readable > 0).mean()
     table = shares.rename_axis("feature").reset_index(name="percent")
     table.insert(0, "source", source)
-    return table.assign(n=len(readable), run=runs(queries))
+    table["n"] = len(readable)
+    table["run"] = runs(queries)
+    return table
 
 
 @style.settings
@@ -308,10 +336,12 @@ def _counts_of_causes(labels: DataFrame, by: str) -> DataFrame:
     """Return how often each error and detail occurs for each bar, the most frequent on top."""
     error = labels["error"].astype(str)
     detail = labels["detail"].fillna("").astype(str)
-    counts = pd.crosstab([error, detail], labels[by])[labels[by].unique()]
+    bars = labels[by]
+    counts = pd.crosstab([error, detail], bars)[bars.unique()]
     kinds = counts.sum(axis=1).reset_index(name="kind")
     kinds["all"] = kinds.groupby("error")["kind"].transform("sum")
-    kinds = kinds.sort_values(["all", "error", "kind"], ascending=[False, True, False])
+    order = ["all", "error", "kind"]
+    kinds = kinds.sort_values(order, ascending=[False, True, False])
     return counts.iloc[kinds.index]
 
 
