@@ -412,11 +412,9 @@ def test_intervals_are_clustered_where_a_row_has_several_databases(
     assert ("clustered by database" in text) == clustered
 
 
-def test_a_frame_of_answers_and_a_stamp_in_place_of_a_column_are_clear_errors(questions, trials):
+def test_a_frame_of_answers_in_place_of_candidates_is_a_clear_error(questions):
     with pytest.raises(BadInputError, match=r"run\.trials"):
         figures.venn(questions(), stamp="s")
-    with pytest.raises(BadInputError, match="bounds_by_generator"):
-        figures.bounds(trials(), {})
 
 
 def test_figures_offers_figures_and_their_numbers_alone():

@@ -38,8 +38,6 @@ def bounds(trials: DataFrame, by: str = "generator", *, first: bool = False) -> 
 
     A bound is the exact mean over all choices of k candidates or, with `first`, that of the first k.
     """
-    if not isinstance(by, str):
-        raise BadInputError("`by` is the name of a column; `bounds_by_generator` takes a stamp")
     style.need(trials, "question_id", "correct", by)
     groups = {str(name): trials[trials[by] == name] for name in ordered(trials[by])}
     if len(groups) > 1:
@@ -118,14 +116,15 @@ def bounds_by_difficulty(trials: DataFrame, *, stamp: object) -> Picture:
     figure, panels = style.panels(1.9, 2)
     for axes, side in zip(panels, ("upper", "lower"), strict=True):
         axes.set_title(f"{side} bound")
+        _name_axes(axes)
+        ends = {}
         for name, part in parts.items():
             axes.plot(part["k"], part[side], markevery=_SPACE, **looks[name].mark)
-        _name_axes(axes)
-    lower_ends = {name: part["lower"].iloc[-1] for name, part in parts.items()}
-    style.name_lines(panels[-1], lower_ends, looks)
+            ends[name] = part[side].iloc[-1]
+    style.name_lines(panels[-1], ends, looks)
 
-    uppers = data.groupby("difficulty", sort=False)["upper"].agg(["first", "last"])
-    uppers = uppers.drop(TOGETHER, errors="ignore")
+    levels = data[data["difficulty"] != TOGETHER]
+    uppers = levels.groupby("difficulty", sort=False)["upper"].agg(["first", "last"])
     gains = uppers["last"] - uppers["first"]
     level: Any = gains.idxmax()
     first, last = uppers.loc[level]
@@ -173,27 +172,33 @@ def venn(trials: DataFrame, *, paper: Published | None = None, stamp: object) ->
     A paper's counts stand in brackets below ours.
     """
     wide = solved(trials)
-    if len(wide.columns) not in {2, 3}:
-        number = len(wide.columns)
+    number = len(wide.columns)
+    if number not in {2, 3}:
         raise BadInputError(f"a Venn diagram shows two or three, not {number}: use `agreement`")
     data = _regions(wide, runs(trials))
     printed = _printed_regions(paper)
     texts = {}
-    for solvers, number in zip(data["solved_by"], data["n"], strict=True):
-        theirs = printed.get(frozenset(map(shown, solvers.split(SEVERAL))))
-        texts[solvers] = f"{number:,}\n({theirs})" if theirs else f"{number:,}"
+    for solvers, count in zip(data["solved_by"], data["n"], strict=True):
+        names = frozenset(map(shown, solvers.split(SEVERAL)))
+        texts[solvers] = f"{count:,}"
+        if names in printed:
+            texts[solvers] += f"\n({printed[names]})"
     figure, axes = style.blank(2.8)
     _draw_circles(axes, wide, texts)
 
+    total = len(wide)
     none = data.iloc[-1]
-    told = f"none: {none['n']:,} of {len(wide):,} ({none['percent']:.1f}%); areas not to scale"
+    told = f"none: {none['n']:,} of {total:,} ({none['percent']:.1f}%); areas not to scale"
     if paper is not None:
-        theirs = f"{printed[frozenset([''])]} of {paper.n:,}"
-        told += f"\n({style.printed_name(paper)}: {theirs})"
+        theirs = printed[frozenset([""])]
+        told += f"\n({style.printed_name(paper)}: {theirs} of {paper.n:,})"
     axes.set_title(told, loc="center", pad=26)  # above the names of the circles
+    together = total - none["n"]
     solves = wide.sum()
-    title = f"Together they solve {wide.any(axis=1).sum():,} of {len(wide):,} questions; "
-    title += f"the best of them, {shown(solves.idxmax())}, {solves.max():,}"
+    title = (
+        f"Together they solve {together:,} of {total:,} questions; "
+        f"the best of them, {shown(solves.idxmax())}, {solves.max():,}"
+    )
     return style.finish(figure, data, stamp, title)
 
 
@@ -223,20 +228,23 @@ def _draw_circles(axes: Axes, wide: DataFrame, texts: dict[str, str]) -> None:
         draw, algorithm = venn3, layout.venn3.DefaultLayoutAlgorithm
     else:
         draw, algorithm = venn2, layout.venn2.DefaultLayoutAlgorithm
-    regions = list(product("01", repeat=len(wide.columns)))[1:]
+    combinations = ["".join(digits) for digits in product("01", repeat=len(wide.columns))]
+    regions = combinations[1:]
     even = algorithm(fixed_subset_sizes=(1,) * len(regions))
-    looks: dict[Any, Look] = dict(style.looks(wide))
+    looks = style.looks(wide)
     names = [fill(look.label, 18) for look in looks.values()]
     solvers = [set(wide.index[right]) for _, right in wide.items()]
     diagram = draw(solvers, names, alpha=1, ax=axes, layout_algorithm=even)
-    for name, label in zip(wide, diagram.set_labels, strict=True):
-        label.set(color=looks[name].colour, fontsize=8)
+    for look, label in zip(looks.values(), diagram.set_labels, strict=True):
+        label.set(color=look.colour, fontsize=8)
     for region in regions:
-        inside = [str(name) for name, is_in in zip(wide, region, strict=True) if is_in == "1"]
+        inside = [name for name, digit in zip(looks, region, strict=True) if digit == "1"]
         ground = _overlap([looks[name].colour for name in inside])
-        diagram.get_patch_by_id("".join(region)).set(facecolor=ground, edgecolor="white")
-        label = diagram.get_label_by_id("".join(region))
-        label.set(text=texts[SEVERAL.join(inside)], color=style.ink_on(ground), size=style.SMALL)
+        patch = diagram.get_patch_by_id(region)
+        patch.set(facecolor=ground, edgecolor="white")
+        label = diagram.get_label_by_id(region)
+        label.set_text(texts[SEVERAL.join(inside)])
+        label.set(color=style.ink_on(ground), fontsize=style.SMALL)
 
 
 def _overlap(colours: list[Any]) -> Any:
@@ -301,28 +309,33 @@ def agreement(trials: DataFrame, measure: str = "same verdict", *, stamp: object
     "same verdict": both right or both wrong. "row alone": the row's is right, the column's is wrong.
     """
     one_of(_TITLES, measure=measure)
-    data = _shares_of_pairs(solved(trials), measure).assign(run=runs(trials), counted="all")
+    data = _shares_of_pairs(solved(trials), measure)
+    data = data.assign(run=runs(trials), counted="all")
     shares = data.pivot_table("percent", "generator", "other", sort=False)
     labels = [style.text(shown(name), 28) for name in shares]
-    is_small = len(labels) <= 14
-    cell = 0.26 if is_small else 0.14  # inches
+    has_room = len(labels) <= 14
+    cell = 0.26 if has_room else 0.14  # inches
     longest = max(map(len, labels))
     figure, axes = style.blank(0.4 + cell * len(labels) + 0.05 * longest, TWO)
-    _draw_cells(axes, shares.set_axis(labels).set_axis(labels, axis=1), annotated=is_small)
-    axes.tick_params(length=0, grid_alpha=0, labelsize=8 if is_small else style.SMALL)
-
-    solves: Any = shares.iloc[0, 0]
-    title = f"{shown(shares.index[0])} solves {solves:.0f}% of the questions"
-    pairs = data[data["generator"] != data["other"]].sort_values("percent")
-    if not pairs.empty:
-        row = pairs.iloc[-1 if measure == "row alone" else 0]
-        first, second = shown(row["generator"]), shown(row["other"])
-        title = f"{first} and {second} agree least: on {row['percent']:.0f}% of the questions"
-        if measure == "row alone":
-            title = f"{first} adds most to {second}: right where that is wrong in "
-            title += f"{row['percent']:.0f}% of the questions"
+    shares = shares.set_axis(labels).set_axis(labels, axis=1)
+    _draw_cells(axes, shares, annotated=has_room)
+    axes.tick_params(length=0, grid_alpha=0, labelsize=8 if has_room else style.SMALL)
+    title = _title_of_pairs(data, measure)
     note = f"Each cell: {_TITLES[measure]}. The diagonal: solved."
     return style.finish(figure, data, stamp, title, note)
+
+
+def _title_of_pairs(data: DataFrame, measure: str) -> str:
+    pairs = data[data["generator"] != data["other"]].sort_values("percent")
+    if pairs.empty:
+        only = data.iloc[0]
+        return f"{shown(only['generator'])} solves {only['percent']:.0f}% of the questions"
+    row = pairs.iloc[-1 if measure == "row alone" else 0]
+    first, second = shown(row["generator"]), shown(row["other"])
+    share = f"{row['percent']:.0f}% of the questions"
+    if measure == "row alone":
+        return f"{first} adds most to {second}: right where that is wrong in {share}"
+    return f"{first} and {second} agree least: on {share}"
 
 
 def _shares_of_pairs(wide: DataFrame, measure: str) -> DataFrame:
@@ -441,11 +454,16 @@ def regret(questions: DataFrame, *, stamp: object) -> Picture:
     looks = {"right": _WAYS[RIGHT], "lost": _WAYS[LOST], NONE: _WAYS[NONE]}
     rows = []
     for name, group in outcomes(questions).groupby("system", sort=False):
-        counts = group["outcome"].value_counts()
-        row: dict[str, Any] = {"system": str(name)}
-        for part, look in looks.items():
-            row[part] = 100 * counts.get(look.label, 0) / len(group)
-        row |= {"n_lost": counts.get(LOST, 0), "run": runs(group), "counted": "all"}
+        outcome = group["outcome"]
+        row = {
+            "system": str(name),
+            "right": 100 * (outcome == RIGHT).mean(),
+            "lost": 100 * (outcome == LOST).mean(),
+            NONE: 100 * (outcome == NONE).mean(),
+            "n_lost": (outcome == LOST).sum(),
+            "run": runs(group),
+            "counted": "all",
+        }
         rows.append(row)
     data = DataFrame(rows)
     wide = data.set_index("system")[[*looks]]
