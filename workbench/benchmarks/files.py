@@ -146,8 +146,10 @@ class _Entry(BaseModel):
             to = ForeignKey((name,), self.tables[ref_table], (ref_name,))
             foreign[table].append(to)
         tables = []
-        for name, *parts in zip(self.tables, columns, primary, foreign, strict=True):
-            tables.append(Table(name, *map(tuple, parts)))
+        for name, of_table, key, references in zip(
+            self.tables, columns, primary, foreign, strict=True
+        ):
+            tables.append(Table(name, tuple(of_table), tuple(key), tuple(references)))
         return Schema(self.db_id, tuple(tables))
 
     def _column(self, number: int) -> tuple[int, str]:
