@@ -133,7 +133,8 @@ def ask(tmp_path):
     yield ask
     for process in started:
         process.kill()
-        process.communicate()
+        process.wait()
+        process.stdout.close()
 
 
 @pytest.mark.parametrize(

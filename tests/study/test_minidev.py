@@ -63,4 +63,4 @@ def test_the_guide_tells_the_estimate_of_bundled_questions(tmp_path, monkeypatch
     path = shipped("experiments") / "minidev.yaml"
     done = CliRunner().invoke(reproduce, [str(path), "--preview"], catch_exceptions=False)
     (told,) = re.findall(r"about \$.* calls", GUIDE.read_text())
-    assert done.output.splitlines()[-1].startswith(f"{told},")
+    assert done.stdout.splitlines()[-1].startswith(f"{told},")

@@ -146,10 +146,14 @@ class _Entry(BaseModel):
             to = ForeignKey((name,), self.tables[ref_table], (ref_name,))
             foreign[table].append(to)
         tables = []
-        for name, of_table, key, references in zip(
-            self.tables, columns, primary, foreign, strict=True
-        ):
-            tables.append(Table(name, tuple(of_table), tuple(key), tuple(references)))
+        for number, name in enumerate(self.tables):
+            described = Table(
+                name=name,
+                columns=tuple(columns[number]),
+                primary_key=tuple(primary[number]),
+                foreign_keys=tuple(foreign[number]),
+            )
+            tables.append(described)
         return Schema(self.db_id, tuple(tables))
 
     def _column(self, number: int) -> tuple[int, str]:
