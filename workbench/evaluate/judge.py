@@ -1,6 +1,4 @@
-"""Judge predictions against gold.
-
-A row for each answer with the verdict of every metric, and summaries of the rows.
+"""Judge predictions against gold: a row for each answer, and summaries of the rows.
 
 A question whose gold query fails stays in the table, marked by `gold_status`; every answer to it
 is wrong. Questions on a damaged database are a verdict on nobody, and are left out by name.
@@ -124,7 +122,7 @@ def named(metrics: Mapping[str, Metric] | Sequence[Metric]) -> dict[str, Metric]
 def _without_damaged(
     benchmark: Benchmark, verdicts: pd.DataFrame, executor: Executor
 ) -> pd.DataFrame:
-    """The verdicts without the questions on damaged databases, which a warning names."""
+    """Return the verdicts without the questions on damaged databases, which a warning names."""
     damaged: dict[str, str] = {}
     for db_id, part in verdicts.groupby("db_id"):
         errors = part.loc[~part["gold_status"].isin(_COMPLETE), "gold_error"].tolist()
