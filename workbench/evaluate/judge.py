@@ -89,10 +89,7 @@ def judge(
     """
     own_metrics = named(metrics)
     questions = {question.id: question for question in benchmark.questions}
-    names = ["question_id", "generator"]
-    every = pd.DataFrame(product(questions, predictions["generator"].unique()), columns=names)
-    answers = every.merge(predictions[[*names, "sample", "sql"]], how="left", on=names)
-    answers["sample"] = answers["sample"].fillna(0).astype(int)
+    answers = _with_missing(predictions, list(questions))
     pairs = list(zip(answers["question_id"], answers["sql"].fillna(""), strict=True))
     parts = by_database(benchmark, pairs)
     verdicts = {}
@@ -107,6 +104,16 @@ def judge(
     missing |= {"status": "missing", "error": "no prediction"}
     frame.loc[frame["sql"].isna(), list(missing)] = list(missing.values())
     return _without_damaged(benchmark, frame, executor)
+
+
+def _with_missing(predictions: pd.DataFrame, question_ids: Sequence[str]) -> pd.DataFrame:
+    """Return every generator's answers, and a row without a query where it has none."""
+    names = ["question_id", "generator"]
+    generators = predictions["generator"].unique()
+    every = pd.DataFrame(product(question_ids, generators), columns=names)
+    answers = every.merge(predictions[[*names, "sample", "sql"]], how="left", on=names)
+    answers["sample"] = answers["sample"].fillna(0).astype(int)
+    return answers
 
 
 def named(metrics: Mapping[str, Metric] | Sequence[Metric]) -> dict[str, Metric]:
@@ -289,11 +296,12 @@ def _features(gold: Gold) -> list[str]:
 
 def compare_generators(verdicts: pd.DataFrame, a: str, b: str) -> PairedComparison:
     """Compare generator a with b in BIRD's sense of EX, by the first sample of each."""
-    first = verdicts.drop_duplicates(["generator", "question_id"]).set_index("question_id")
-    right_a = dict(first.loc[first["generator"] == a, "ex_bird"])
-    right_b = dict(first.loc[first["generator"] == b, "ex_bird"])
-    databases = dict(zip(first.index, first["db_id"], strict=True))
-    return compare(right_a, right_b, databases)
+    first = verdicts.drop_duplicates(["generator", "question_id"])
+    right = {}
+    for name, answers in first.groupby("generator"):
+        right[name] = dict(zip(answers["question_id"], answers["ex_bird"], strict=True))
+    databases = dict(zip(first["question_id"], first["db_id"], strict=True))
+    return compare(right[a], right[b], databases)
 
 
 def compare_all(comparisons: Mapping[str, PairedComparison]) -> pd.DataFrame:

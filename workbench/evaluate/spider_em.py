@@ -95,16 +95,10 @@ def hardness(sql: str, schema: Schema) -> Literal["easy", "medium", "hard", "ext
     query, _ = _read(sql, schema)
     if query is None:
         return ""
-    units = query.units()
-    values = [unit.value for unit in units] + [unit.upper for unit in units]
+    values = [unit.value for unit in query.units()] + [unit.upper for unit in query.units()]
     nested = sum(isinstance(value, Query) for value in values)
     nested += query.combined is not None
-
-    clauses = sum(map(bool, (query.where.units, query.group, query.order, query.limit)))
-    clauses += max(len(query.tables) - 1, 0)
-    clauses += query.connectors().count("or")
-    clauses += sum(unit.operator == "like" for unit in units)
-
+    clauses = _clauses(query)
     conditions = 1 + len(query.where.connectors)
     counts = (_aggregates(query), len(query.select), conditions, len(query.group))
     others = sum(count > 1 for count in counts)
@@ -118,6 +112,16 @@ def hardness(sql: str, schema: Schema) -> Literal["easy", "medium", "hard", "ext
     if (clauses <= 2 and others > 2) or (clauses == 3 and others <= 2):
         return "hard"
     return "extra"
+
+
+def _clauses(query: Query) -> int:
+    """Return the number of clauses, further tables, ORs and LIKEs."""
+    clauses = (query.where.units, query.group, query.order, query.limit)
+    number = sum(bool(clause) for clause in clauses)
+    number += max(len(query.tables) - 1, 0)
+    number += query.connectors().count("or")
+    number += sum(unit.operator == "like" for unit in query.units())
+    return number
 
 
 def _aggregates(query: Query) -> int:
