@@ -60,20 +60,22 @@ class Lexical:
                 return 1
             return round(1000 * math.log1p(len(texts) / max(1, counts[feature])))
 
-        shared = sorted(set().union(*query_features))
-        place = {feature: n for n, feature in enumerate(shared)}
-        weights = np.array([weight(feature) for feature in shared], np.float64)
+        asked = sorted(set().union(*query_features))  # no other feature counts in a product
+        place = {feature: n for n, feature in enumerate(asked)}
 
         def vectors(sets: Sequence[frozenset[str]]) -> Matrix:
-            matrix = np.zeros((len(sets), len(shared)))
+            matrix = np.zeros((len(sets), len(asked)))
             for row, features in zip(matrix, sets, strict=True):
-                row[[place[feature] for feature in features & place.keys()]] = 1
-            return matrix * weights
+                for feature in features & place.keys():
+                    row[place[feature]] = weight(feature)
+            return matrix
 
         def lengths(sets: Sequence[frozenset[str]]) -> Matrix:
-            squares = [sum(weight(feature) ** 2 for feature in features) for features in sets]
-            roots: Matrix = np.sqrt(np.array(squares, np.float64).clip(1))
-            return roots
+            matrix = np.ones(len(sets))
+            for n, features in enumerate(sets):
+                square = sum(weight(feature) ** 2 for feature in features)
+                matrix[n] = math.sqrt(max(1, square))
+            return matrix
 
         # Weights are integers, so that every processor has the same sums.
         products = vectors(query_features) @ vectors(text_features).T

@@ -145,11 +145,12 @@ class Trigram:
         """
         query = folded(text[:LONGEST])
         near = self._near(arrays, query)
-        keys = [folded(texts[number]) for number in near]
+        near_texts = [texts[number] for number in near]
+        keys = [folded(other) for other in near_texts]
         (alike,) = process.cdist([query], keys, scorer=fuzz.WRatio)
         (whole,) = process.cdist([query], keys, scorer=fuzz.ratio)
-        differs = [texts[number] != text for number in near]
-        order = np.lexsort((near, -whole, -alike, differs))
+        differs = [other != text for other in near_texts]
+        order = np.lexsort((near, -whole, -alike, differs))  # by the last key first
         return near[order[:limit]]
 
     def _near(self, arrays: Arrays, query: str) -> Numbers:
@@ -157,7 +158,7 @@ class Trigram:
 
         The number is relative to the shorter of the two.
         """
-        wanted = np.unique(_hashed(f" {query} ")).astype(np.intp)
+        wanted = np.unique(_hashed(f" {query} ")).astype(np.intp)  # the buckets of its trigrams
         texts_of = arrays["texts_of"]
         until = arrays["until"]
         sizes = arrays["sizes"]
