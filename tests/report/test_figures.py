@@ -391,7 +391,7 @@ def test_a_system_whose_verdicts_are_the_same_has_no_interval(questions, shown_t
     same = frame[frame["system"] == "chase_sql"].assign(system="same")
     figure = figures.paired_differences(pd.concat([frame, same]), stamp="s")
     assert "no verdict differs" in shown_text(figure)
-    assert len(figure.axes[0].containers) == 1
+    assert len(figure.axes[0].collections) == 1
 
 
 def test_a_row_of_few_questions_is_left_out_and_the_figure_says_so(questions, shown_text):

@@ -69,19 +69,21 @@ def accuracy_by(
         return sentence(f"EX is {data['EX'].iloc[0]:.0f}% in every row", data, stamp)
     count_of = data.groupby(by)["n"].max()
     few = count_of[count_of < _FEWEST]
-    if len(few) == len(count_of):
-        few = few[:0]
-    drawn = data[~data[by].isin(few.index)]
+    drawn = data
+    if len(few) < len(count_of):
+        drawn = data[~data[by].isin(few.index)]
     rows = ordered(drawn[by])
     parts = series(drawn, label)
-    high = len(rows) * max(0.2, 0.1 + 0.1 * len(parts))
-    figure, axes = style.blank(0.65 + high, TWO if len(parts) > 2 else ONE)
+    row_high = max(0.2, 0.1 + 0.1 * len(parts))
+    wide = TWO if len(parts) > 2 else ONE
+    figure, axes = style.blank(0.65 + row_high * len(rows), wide)
     _draw_intervals(axes, parts, by, rows)
     style.name_rows(axes, [f"{row} (N = {count_of[row]:,})" for row in rows], 30)
     style.percent(axes.xaxis, "EX with 95% interval")
 
     means = drawn.groupby(by)["EX"].mean()
-    lowest, highest = shown(means.idxmin()), shown(means.idxmax())
+    lowest = shown(means.idxmin())
+    highest = shown(means.idxmax())
     title = (
         f"EX is lowest for {lowest}, {means.min():.0f}% on average, "
         f"and highest for {highest}, {means.max():.0f}%"
@@ -89,9 +91,9 @@ def accuracy_by(
     note = "Intervals are clustered by database."
     if by == "db_id":
         note = "Intervals are over the questions of each database."
-    if len(few):
-        left_out = ", ".join(f"{shown(name)} ({count})" for name, count in few.items())
-        note += f" Left out, with fewer than {_FEWEST} questions: {left_out}."
+    if len(drawn) < len(data):
+        left_out = [f"{shown(name)} ({count})" for name, count in few.items()]
+        note += f" Left out, with fewer than {_FEWEST} questions: {', '.join(left_out)}."
     return style.finish(figure, data, stamp, title, note)
 
 
@@ -99,11 +101,19 @@ def _draw_intervals(axes: Axes, parts: dict[str, DataFrame], by: str, rows: list
     """Draw in each row a mark with its interval for each part, one below the other."""
     looks = style.looks(parts)
     step = 0.8 / len(parts)
-    for number, (name, part) in enumerate(parts.items()):
-        offset = (number + 0.5) * step - 0.4
-        places = part[by].map(rows.index) + offset
+    below = step / 2 - 0.4
+    for name, part in parts.items():
+        places = part[by].map(rows.index) + below
         ends = style.spread(part)
-        axes.errorbar(part["EX"], places, xerr=ends, ls="", ms=5, **looks[name].mark)
+        axes.errorbar(
+            part["EX"],
+            places,
+            xerr=ends,
+            ls="",
+            ms=5,
+            **looks[name].mark,
+        )
+        below += step
     for row in range(1, len(rows)):
         axes.axhline(row - 0.5, color=style.PALE, linewidth=0.5)
 
@@ -152,8 +162,8 @@ def paired_differences(
     """Draw the `differences`: intervals and McNemar's exact p, both over questions.
 
     Blue is better, red worse, and grey not decided: the interval holds 0. Where no verdict differs,
-    there is no interval. A pale interval is clustered by database; with fewer than ten databases the
-    figure says that there is none.
+    there is no interval. A pale interval is clustered by database; with fewer than ten databases
+    the figure says that there is none.
     """
     data = differences(questions, against)
     base = style.text(shown(data["against"].iloc[0]), 40)
@@ -180,17 +190,16 @@ def paired_differences(
 
 def _draw_difference(axes: Axes, place: int, row: dict[Any, Any], ink: str) -> None:
     """Draw a difference with its intervals, and write its numbers beside it."""
-    difference = row["difference"]
+    told = "no verdict differs"
     if row["won"] or row["lost"]:
         if "clustered low" in row:
             axes.hlines(place, row["clustered low"], row["clustered high"], style.PALE, lw=5)
-        ends = [[difference - row["low"]], [row["high"] - difference]]
-        axes.errorbar(difference, place, xerr=ends, fmt="o", color=ink)
-        told = f"{difference:+.1f}  won {row['won']}, lost {row['lost']}, p = {row['p_value']:.3g}"
+        axes.hlines(place, row["low"], row["high"], ink)
+        axes.plot(row["difference"], place, "o", color=ink)
+        told = "{difference:+.1f}  won {won}, lost {lost}, p = {p_value:.3g}".format_map(row)
         told = told.replace("-", "\N{MINUS SIGN}")
     else:
         axes.plot(0, place, "o", color=style.GREY, mfc="white")
-        told = "no verdict differs"
     beside = axes.get_yaxis_transform()
     axes.text(1.02, place, told, transform=beside, va="center", fontsize=style.SMALL)
 
@@ -199,9 +208,9 @@ def _draw_difference(axes: Axes, place: int, row: dict[Any, Any], ink: str) -> N
 def pareto(rows: DataFrame, cost: str = "tokens", *, per: str = "", stamp: object) -> Picture:
     """Draw accuracy against cost, and the frontier: filled marks, which no cheaper system beats.
 
-    `rows` have `system`, EX in percent, `low` and `high`, and calls, tokens or dollars `per` question
-    or benchmark. A mark that lies on another one is smaller. The column `best` of the data says
-    which systems are the frontier.
+    `rows` have `system`, EX in percent, `low` and `high`, and calls, tokens or dollars `per`
+    question or benchmark. A mark that lies on another one is smaller. The column `best` of the data
+    says which systems are the frontier.
     """
     one_of(_COSTS, cost=cost)
     style.need(rows, "system", "EX", cost)
@@ -226,27 +235,39 @@ def pareto(rows: DataFrame, cost: str = "tokens", *, per: str = "", stamp: objec
     style.percent(axes.yaxis, "EX with 95% interval")
 
     top = known.sort_values("EX", kind="stable").iloc[-1]
-    spent = f"{top[cost]:,.0f}" if top[cost] >= 1000 else f"{top[cost]:,.3g}"
+    price = top[cost]
+    spent = f"{price:,.0f}" if price >= 1000 else f"{price:,.3g}"
     system = style.text(shown(top["system"]), 40)
     title = f"{system} is most accurate, {top['EX']:.1f}%, with {spent} {unit}"
     return style.finish(figure, data.sort_index(), stamp, title)
 
 
 def _draw_costs(axes: Axes, known: DataFrame, cost: str, looks: dict[str, Look]) -> None:
-    """Draw the marks, the most accurate first; the more of cheaper systems it lies on, the smaller."""
-    sizes = {}
-    for index, system in known.iterrows():
-        before = known.loc[:index].iloc[:-1]
-        is_near = before[cost].between(0.9 * system[cost], system[cost])
-        is_alike = (before["EX"] - system["EX"]).abs() < 4
-        sizes[index] = max(2.5, 9 - 2.5 * (is_near & is_alike).sum())
+    """Draw the marks, the most accurate first; one is smaller the more others it lies on."""
     for index in known.sort_values("EX", kind="stable").index[::-1]:
         row = known.loc[[index]]
         look = looks[str(row["system"].iloc[0])]
-        size = sizes[index]
-        mark: Any = {"ms": size, "elinewidth": size / 6, "zorder": 12 - size, "ls": ""}
-        mark["mfc"] = look.colour if row["best"].all() else "white"
-        axes.errorbar(row[cost], row["EX"], style.spread(row), **mark, **look.mark)
+        size = max(2.5, 9 - 2.5 * _overlapped(known.loc[:index], cost))
+        axes.errorbar(
+            row[cost],
+            row["EX"],
+            style.spread(row),
+            ls="",
+            ms=size,
+            mfc=look.colour if row["best"].all() else "white",
+            elinewidth=size / 6,
+            zorder=12 - size,
+            **look.mark,
+        )
+
+
+def _overlapped(rows: DataFrame, cost: str) -> int:
+    """Return how many of the rows above lie under the mark of the last one."""
+    last = rows.iloc[-1]
+    before = rows.iloc[:-1]
+    is_near = before[cost] >= 0.9 * last[cost]
+    is_alike = (before["EX"] - last["EX"]).abs() < 4
+    return len(before[is_near & is_alike])
 
 
 @style.settings
@@ -270,15 +291,15 @@ def accuracy_against(
     looks = style.looks(parts)
     figure, axes = style.blank(1.9, TWO if len(parts) > 2 else ONE)
     _draw_lines(axes, parts, x, looks)
-    sizes = {*points[x]}
+    sizes = set(points[x])
     if paper is not None:
         theirs = _theirs(paper, x)
         axes.plot(theirs[x], theirs["printed EX"], **style.printed_look(paper))
-        sizes |= {*theirs[x]}
+        sizes.update(theirs[x])
     style.percent(axes.yaxis, "EX with 95% interval")
     if x == "columns":
         style.logarithmic(axes)
-        axes.set_xticks(sorted(sizes), [f"{size:,}" for size in sorted(sizes)])
+        axes.set_xticks(list(sizes), [f"{size:,}" for size in sizes])
         axes.set_xlabel("columns in the schema")
     else:
         axes.xaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10], integer=True))
@@ -303,8 +324,11 @@ def _title_of(sizes: "pd.Series[int]", changes: list[float]) -> str:
     least, most = sizes.min(), sizes.max()
     if least == most:
         return f"EX with {least:,} {sizes.name}"
-    ends = dict.fromkeys([round(min(changes)), round(max(changes))])
-    points = " to ".join(f"{change:+d}" for change in ends)
+    lowest = f"{round(min(changes)):+d}"
+    highest = f"{round(max(changes)):+d}"
+    points = lowest
+    if lowest != highest:
+        points = f"{lowest} to {highest}"
     title = f"From {least:,} to {most:,} {sizes.name} EX changes by {points} points"
     return title.replace("-", "\N{MINUS SIGN}")
 

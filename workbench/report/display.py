@@ -1,4 +1,4 @@
-"""Displays of records in a notebook's cell: every text of a database or a model is escaped by construction."""
+"""Displays of records in a notebook's cell; every text of a database or a model is escaped."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ _ROWS, _COLUMNS = 20, 8  # of a result that are shown
 
 
 class Html(Markup):
-    """HTML whose placeholders are filled with escaped text; as the last line of a cell it shows itself."""
+    """HTML whose placeholders are filled with escaped text; a cell that ends with it shows it."""
 
     __slots__ = ()
 
@@ -55,7 +55,7 @@ def trial_html(trial: Trial) -> Html:
 
 
 def schema_html(schema: Schema) -> Html:
-    """The tables of a schema with keys, descriptions and examples as prompts show them, each to unfold."""
+    """Show the tables of a schema as prompts have them, each to unfold."""
     parts = [line(f"Schema of {schema.db_id}")]
     for one in schema.tables:
         text = create_table_text(replace(schema, tables=(one,)))
@@ -72,7 +72,7 @@ def context_html(context: Context) -> Html:
 
 
 def pool_html(selection: Selection) -> Html:
-    """The candidates of a question, those of the most frequent result first, and the selector's comparisons."""
+    """Show the candidates of a question, the most frequent result first, and their comparisons."""
     trials = selection.trials
     names = [_candidate_name(selection, number) for number in range(len(trials))]
     named: dict[int | None, str] = dict(enumerate(names))
@@ -119,7 +119,10 @@ DISPLAYS: Mapping[type, Callable[[Any], str]] = {
 
 
 def group_numbers(fingerprints: Sequence[str]) -> list[int]:
-    """The group of each result: equal results share a number, 0 for the largest group; -1 without a complete result."""
+    """Return the group of each result: 0 for the largest, -1 without a complete result.
+
+    Equal results share a number.
+    """
     sizes = Counter(filter(None, fingerprints))
     order = {result: number for number, (result, _) in enumerate(sizes.most_common())}
     return [order.get(result, -1) for result in fingerprints]
@@ -135,7 +138,7 @@ def _history(trial: Trial) -> Iterable[Html]:
 
 
 def result_html(execution: Execution) -> Html:
-    """The first rows of a result as SQL literals, so that '1' and 1 look different; or its error."""
+    """Show the first rows of a result as SQL literals, so that '1' and 1 differ; or its error."""
     if not execution.is_complete:
         return line(result_text(execution))
     heads = [one_line(name, 40) for name in execution.columns[:_COLUMNS]]

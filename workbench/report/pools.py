@@ -36,7 +36,7 @@ _SPACE = 0.1  # of the panel between the marks of a line
 def bounds(trials: DataFrame, by: str = "generator", *, first: bool = False) -> DataFrame:
     """Return the bounds in percent for every k, for each value of a column and for all together.
 
-    A bound is the exact mean over all choices of k candidates or, with `first`, that of the first k.
+    A bound is the exact mean over all choices of k candidates; with `first` of the first k alone.
     """
     style.need(trials, "question_id", "correct", by)
     groups = {str(name): trials[trials[by] == name] for name in ordered(trials[by])}
@@ -71,9 +71,9 @@ def bounds_by_generator(
 ) -> Picture:
     """Draw figure 2, a to c: both bounds and the selector's EX, for each generator and for all.
 
-    `selected` has for each `generator` ("all together" for all) and `k` the `EX`, in percent, of the
-    choice among the first k candidates. The bounds are then of the same candidates, so that EX lies
-    between them.
+    `selected` has for each `generator` ("all together" for all) and `k` the `EX`, in percent, of
+    the choice among the first k candidates. The bounds are then of the same candidates, so that EX
+    lies between them.
     """
     data = bounds(trials, first=selected is not None)
     if selected is not None:
@@ -140,7 +140,7 @@ def _name_axes(axes: Axes, *, first: bool = False) -> None:
 
 
 def solved(trials: DataFrame) -> DataFrame:
-    """Return a row for each question, a column for each generator: whether any candidate is right."""
+    """Return for each question and generator, in its column, whether any candidate is right."""
     style.need(trials, "question_id", "correct", "generator")
     right = trials.pivot_table("correct", "question_id", "generator", "max", sort=False)
     return (right == 1)[trials["generator"].unique()]
@@ -306,7 +306,7 @@ _TITLES = {"same verdict": "both right or both wrong", "row alone": "row right, 
 def agreement(trials: DataFrame, measure: str = "same verdict", *, stamp: object) -> Picture:
     """Draw a heat map over pairs of generators, in percent; the diagonal has what each solves.
 
-    "same verdict": both right or both wrong. "row alone": the row's is right, the column's is wrong.
+    "same verdict": both right or both wrong. "row alone": the row is right, the column is wrong.
     """
     one_of(_TITLES, measure=measure)
     data = _shares_of_pairs(solved(trials), measure)
@@ -373,7 +373,7 @@ def _draw_cells(axes: Axes, shares: DataFrame, *, annotated: bool) -> None:
 
 
 def outcomes(questions: DataFrame, wrong_gold: Collection[str] = ()) -> DataFrame:
-    """Return each question with its `outcome`; `wrong_gold` has the ids of those with wrong gold."""
+    """Return each question with its `outcome`; `wrong_gold` are ids of those with wrong gold."""
     style.need(questions, "question_id", "correct", "oracle")
     correct, oracle = questions["correct"].astype(bool), questions["oracle"].astype(bool)
     outcome = pd.Series(NONE, index=questions.index).mask(oracle, LOST).mask(correct, RIGHT)

@@ -163,8 +163,8 @@ def pruned_schema(columns: DataFrame, *, paper: Published | None = None, stamp: 
     """Draw figure 17: a block for each table; a column that more stages kept is darker.
 
     `survival` makes `columns`. Primary keys are bold, foreign keys in italics with the table that
-    they refer to, and the gold query's columns have a star. The legend counts the columns; a paper's
-    numbers, as figure 16 prints them, stand in brackets.
+    they refer to, and the gold query's columns have a star. The legend counts the columns; a
+    paper's numbers, as figure 16 prints them, stand in brackets.
     """
     style.need(columns, *_SURVIVAL)
     last = (columns["stages"] - 1).clip(lower=1)
