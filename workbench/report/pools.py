@@ -116,11 +116,11 @@ def bounds_by_difficulty(trials: DataFrame, *, stamp: object) -> Picture:
     figure, panels = style.panels(1.9, 2)
     for axes, side in zip(panels, ("upper", "lower"), strict=True):
         axes.set_title(f"{side} bound")
-        _name_axes(axes)
         ends = {}
         for name, part in parts.items():
             axes.plot(part["k"], part[side], markevery=_SPACE, **looks[name].mark)
             ends[name] = part[side].iloc[-1]
+        _name_axes(axes)
     style.name_lines(panels[-1], ends, looks)
 
     levels = data[data["difficulty"] != TOGETHER]

@@ -96,13 +96,16 @@ def looks(names: Iterable[Any], sizes: "pd.Series[int] | None" = None) -> dict[s
 
 def text(value: object, most: int = 1000) -> str:
     """Return a value as one line of what the font can show, cut in the middle if it is long."""
-    line = " ".join(visible(str(value)).split()) or "(empty)"
-    known = _glyphs()
-    line = "".join(sign if ord(sign) in known else f"[U+{ord(sign):04X}]" for sign in line)
+    words = visible(str(value)).split()
+    line = " ".join(words) or "(empty)"
+    for sign in set(line):
+        if ord(sign) not in _glyphs():
+            line = line.replace(sign, f"[U+{ord(sign):04X}]")
     if len(line) <= most:
         return line
     half = most // 2
-    return f"{line[:half].rstrip()}…{line[1 - half :].lstrip()}"
+    start, end = line[:half], line[1 - half :]
+    return f"{start.rstrip()}…{end.lstrip()}"
 
 
 @cache
