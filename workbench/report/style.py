@@ -25,7 +25,7 @@ from matplotlib.axis import Axis
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.font_manager import findfont, get_font
-from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator, PercentFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, PercentFormatter
 from matplotlib.typing import ColorType
 from pandas import DataFrame
 from PIL import Image
@@ -117,7 +117,6 @@ class Picture(Figure):
     """A figure with the data that it shows; a notebook displays it as the PNG of its file."""
 
     data: DataFrame  # for the CSV beside it
-    title: str  # what is seen
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         wide, high = self.get_size_inches()
@@ -304,8 +303,7 @@ def logarithmic(axes: Axes) -> None:
     low, high = axes.dataLim.intervalx
     steps = (1, 3) if high < 1000 * low else (1,)
     axes.xaxis.set(major_locator=LogLocator(subs=steps), minor_locator=NullLocator())
-    short = EngFormatter(sep="")
-    axes.xaxis.set_major_formatter(lambda x, _: short(x) if x >= 1000 else f"{x:g}")
+    axes.xaxis.set_major_formatter("{x:,.7g}")
 
 
 def finish(figure: Picture, data: DataFrame, stamp: object, title: str, note: str = "") -> Picture:
@@ -322,7 +320,6 @@ def finish(figure: Picture, data: DataFrame, stamp: object, title: str, note: st
     more = 0.14 * len(heading) + 0.1 * len(footer) + 0.16 * rows
     figure.set_figheight(figure.get_figheight() + more)
     figure.data = data
-    figure.title = title
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     return figure
