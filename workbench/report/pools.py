@@ -311,7 +311,7 @@ def unique_solves(
         counts = style.printed(paper, wide.columns)[["questions"]]
         theirs = counts.set_axis(wide.columns).T.set_axis([TOGETHER])
     figure, axes = style.bars(wide, style.looks(wide), ONE, "{:,.0f}", theirs, paper)
-    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
     axes.set_xlabel("questions it alone solves")
     title = f"{totals.sum():,} questions are solved by one alone, most by {shown(totals.idxmax())}"
     return finish(figure, data, stamp, f"{title} ({totals.max():,})")

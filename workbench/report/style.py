@@ -25,7 +25,7 @@ from matplotlib.axis import Axis
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.font_manager import findfont, get_font
-from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, PercentFormatter
+from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator, PercentFormatter
 from matplotlib.typing import ColorType
 from pandas import DataFrame
 from PIL import Image
@@ -303,7 +303,8 @@ def logarithmic(axes: Axes) -> None:
     low, high = axes.dataLim.intervalx
     steps = (1, 3) if high < 1000 * low else (1,)
     axes.xaxis.set(major_locator=LogLocator(subs=steps), minor_locator=NullLocator())
-    axes.xaxis.set_major_formatter("{x:,.7g}")
+    short = EngFormatter(sep="")
+    axes.xaxis.set_major_formatter(lambda x, _: short(x) if x >= 1000 else f"{x:g}")
 
 
 def finish(figure: Picture, data: DataFrame, stamp: object, title: str, note: str = "") -> Picture:
