@@ -391,7 +391,7 @@ def test_a_system_whose_verdicts_are_the_same_has_no_interval(questions, shown_t
     same = frame[frame["system"] == "chase_sql"].assign(system="same")
     figure = figures.paired_differences(pd.concat([frame, same]), stamp="s")
     assert "no verdict differs" in shown_text(figure)
-    assert len(figure.axes[0].containers) == 1
+    assert len(figure.axes[0].collections) == 1
 
 
 def test_a_row_of_few_questions_is_left_out_and_the_figure_says_so(questions, shown_text):
@@ -472,3 +472,29 @@ def test_a_figure_shows_the_papers_values_unless_it_is_told_not_to(
     assert named in " ".join(shown_text(with_them).split())
     assert named not in " ".join(shown_text(without).split())
     assert faults(with_them) == []
+
+
+@style.settings
+def bars_with_paper(ours, theirs):
+    """One bar of ours with the mark of a paper, and the boxes of its number and of the mark."""
+    paper = published("CHESS", "figure 18")
+    frames = [pd.DataFrame({"a": [value]}, index=["cause"]) for value in (ours, theirs)]
+    figure, axes = style.bars(frames[0], style.looks(["a"]), style.ONE, "{:.1f}", frames[1], paper)
+    figure = style.finish(figure, frames[0], STAMP, "title")
+    (number,) = axes.texts
+    (mark,) = axes.lines
+    return number.get_window_extent(), mark.get_window_extent()
+
+
+@pytest.mark.parametrize("theirs", [1.0, 20.5, 21.0, 24.0, 40.0])
+def test_a_papers_mark_touches_no_number(theirs):
+    number, mark = bars_with_paper(20.0, theirs)
+    assert mark.x1 < number.x0 or number.x1 < mark.x0
+
+
+def test_the_stamp_of_a_narrow_figure_takes_two_lines(trials):
+    stamp = (
+        "embedded/parser (a small statistical parser, no language model) on bundled-dev, N = 278"
+    )
+    figure = figures.unique_solves(trials(), stamp=f"{stamp}, EX (BIRD), similarity by letters")
+    assert figure._supxlabel.get_text().count("\n") == 1

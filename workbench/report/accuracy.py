@@ -16,16 +16,36 @@ from workbench.report import style
 from workbench.report.names import ordered, shown
 from workbench.report.published import Published
 from workbench.report.stamp import question_ids, runs
-from workbench.report.style import ONE, TWO, Look, Picture, series
+from workbench.report.style import (
+    BLUE,
+    GREY,
+    ONE,
+    PALE,
+    SMALL,
+    TWO,
+    Look,
+    Picture,
+    blank,
+    finish,
+    logarithmic,
+    name_lines,
+    name_rows,
+    need,
+    percent,
+    printed_look,
+    series,
+    spread,
+)
 from workbench.report.tables import ResultTable, sentence
 
 _COSTS = {"calls": "model calls", "tokens": "tokens", "dollars": "US dollars"}
+_SIZES = {"columns": "columns in the schema", "tests": "unit tests per question"}
 _FEWEST = 10  # questions of a row that is drawn
 _TRACED = {"system", "generator", "db_id", "difficulty"}  # columns by which `trace` finds answers
 _WAYS = {
-    "holds": ("better", style.BLUE),
+    "holds": ("better", BLUE),
     "fails": ("worse", style.RED),
-    "not decided": ("not decided", style.GREY),
+    "not decided": ("not decided", GREY),
 }
 
 
@@ -34,7 +54,7 @@ def accuracies(questions: DataFrame, by: list[str]) -> DataFrame:
 
     A question whose value is a list counts for each value in it.
     """
-    style.need(questions, "correct", "db_id", *by)
+    need(questions, "correct", "db_id", *by)
     for column in by:
         questions = questions.explode(column)
     rows = []
@@ -69,48 +89,61 @@ def accuracy_by(
         return sentence(f"EX is {data['EX'].iloc[0]:.0f}% in every row", data, stamp)
     count_of = data.groupby(by)["n"].max()
     few = count_of[count_of < _FEWEST]
-    if len(few) == len(count_of):
-        few = few[:0]
-    drawn = data[~data[by].isin(few.index)]
+    drawn = data
+    if len(few) < len(count_of):
+        drawn = data[~data[by].isin(few.index)]
     rows = ordered(drawn[by])
     parts = series(drawn, label)
-    high = len(rows) * max(0.2, 0.1 + 0.1 * len(parts))
-    figure, axes = style.blank(0.65 + high, TWO if len(parts) > 2 else ONE)
+    row_high = max(0.2, 0.1 + 0.1 * len(parts))
+    wide = TWO if len(parts) > 2 else ONE
+    figure, axes = blank(0.65 + row_high * len(rows), wide)
     _draw_intervals(axes, parts, by, rows)
-    style.name_rows(axes, [f"{row} (N = {count_of[row]:,})" for row in rows], 30)
-    style.percent(axes.xaxis, "EX with 95% interval")
+    name_rows(axes, [f"{row} (N = {count_of[row]:,})" for row in rows], 30)
+    percent(axes.xaxis, "EX with 95% interval")
 
-    means = drawn.groupby(by)["EX"].mean()
-    lowest, highest = shown(means.idxmin()), shown(means.idxmax())
-    title = (
-        f"EX is lowest for {lowest}, {means.min():.0f}% on average, "
-        f"and highest for {highest}, {means.max():.0f}%"
-    )
+    title = _title_of_rows(drawn.groupby(by)["EX"].mean())
     note = "Intervals are clustered by database."
     if by == "db_id":
         note = "Intervals are over the questions of each database."
-    if len(few):
-        left_out = ", ".join(f"{shown(name)} ({count})" for name, count in few.items())
-        note += f" Left out, with fewer than {_FEWEST} questions: {left_out}."
-    return style.finish(figure, data, stamp, title, note)
+    if len(drawn) < len(data):
+        left_out = [f"{shown(name)} ({count})" for name, count in few.items()]
+        note += f" Left out, with fewer than {_FEWEST} questions: {', '.join(left_out)}."
+    return finish(figure, data, stamp, title, note)
+
+
+def _title_of_rows(means: "pd.Series[float]") -> str:
+    lowest = shown(means.idxmin())
+    highest = shown(means.idxmax())
+    return (
+        f"EX is lowest for {lowest}, {means.min():.0f}% on average, "
+        f"and highest for {highest}, {means.max():.0f}%"
+    )
 
 
 def _draw_intervals(axes: Axes, parts: dict[str, DataFrame], by: str, rows: list[Any]) -> None:
     """Draw in each row a mark with its interval for each part, one below the other."""
     looks = style.looks(parts)
     step = 0.8 / len(parts)
-    for number, (name, part) in enumerate(parts.items()):
-        offset = (number + 0.5) * step - 0.4
-        places = part[by].map(rows.index) + offset
-        ends = style.spread(part)
-        axes.errorbar(part["EX"], places, xerr=ends, ls="", ms=5, **looks[name].mark)
+    below = step / 2 - 0.4
+    for name, part in parts.items():
+        places = part[by].map(rows.index) + below
+        ends = spread(part)
+        axes.errorbar(
+            part["EX"],
+            places,
+            xerr=ends,
+            ls="",
+            ms=5,
+            **looks[name].mark,
+        )
+        below += step
     for row in range(1, len(rows)):
-        axes.axhline(row - 0.5, color=style.PALE, linewidth=0.5)
+        axes.axhline(row - 0.5, color=PALE, linewidth=0.5)
 
 
 def differences(questions: DataFrame, against: str | None = None) -> DataFrame:
     """Return each system minus the one `against`, by default the first, on the same questions."""
-    style.need(questions, "question_id", "db_id", "correct", "system")
+    need(questions, "question_id", "db_id", "correct", "system")
     verdicts: dict[str, Any] = {}
     for name, part in questions.groupby("system", sort=False):
         verdicts[str(name)] = part.set_index("question_id")["correct"].astype(float).to_dict()
@@ -152,21 +185,21 @@ def paired_differences(
     """Draw the `differences`: intervals and McNemar's exact p, both over questions.
 
     Blue is better, red worse, and grey not decided: the interval holds 0. Where no verdict differs,
-    there is no interval. A pale interval is clustered by database; with fewer than ten databases the
-    figure says that there is none.
+    there is no interval. A pale interval is clustered by database; with fewer than ten databases
+    the figure says that there is none.
     """
     data = differences(questions, against)
     base = style.text(shown(data["against"].iloc[0]), 40)
     if not data[["won", "lost"]].any(axis=None):
         return sentence(f"No verdict differs from those of {base}", data, stamp)
-    figure, axes = style.blank(0.45 + 0.2 * len(data), TWO)
-    axes.axvline(0, color=style.GREY, linewidth=0.8)
+    figure, axes = blank(0.45 + 0.2 * len(data), TWO)
+    axes.axvline(0, color=GREY, linewidth=0.8)
     decided: Counter[str] = Counter()
     for place, row in enumerate(data.to_dict("records")):
         way, ink = _WAYS[stats.decide(row["low"], row["high"])]
         decided[way] += 1
         _draw_difference(axes, place, row, ink)
-    style.name_rows(axes, data["system"].tolist(), 33)
+    name_rows(axes, data["system"].tolist(), 33)
     axes.set_xlabel(f"EX minus that of {base}, percentage points")
 
     counts = [f"{decided[way]} {way}" for way, _ in _WAYS.values() if way in decided]
@@ -175,36 +208,35 @@ def paired_differences(
         note += " The pale ones are clustered by database."
     else:
         note += f" {stats.too_few(questions['db_id'].nunique())}."
-    return style.finish(figure, data, stamp, f"Beside {base}: {', '.join(counts)}", note)
+    return finish(figure, data, stamp, f"Beside {base}: {', '.join(counts)}", note)
 
 
 def _draw_difference(axes: Axes, place: int, row: dict[Any, Any], ink: str) -> None:
     """Draw a difference with its intervals, and write its numbers beside it."""
-    difference = row["difference"]
+    told = "no verdict differs"
     if row["won"] or row["lost"]:
         if "clustered low" in row:
-            axes.hlines(place, row["clustered low"], row["clustered high"], style.PALE, lw=5)
-        ends = [[difference - row["low"]], [row["high"] - difference]]
-        axes.errorbar(difference, place, xerr=ends, fmt="o", color=ink)
-        told = f"{difference:+.1f}  won {row['won']}, lost {row['lost']}, p = {row['p_value']:.3g}"
+            axes.hlines(place, row["clustered low"], row["clustered high"], PALE, lw=5)
+        axes.hlines(place, row["low"], row["high"], ink)
+        axes.plot(row["difference"], place, "o", color=ink)
+        told = "{difference:+.1f}  won {won}, lost {lost}, p = {p_value:.3g}".format_map(row)
         told = told.replace("-", "\N{MINUS SIGN}")
     else:
-        axes.plot(0, place, "o", color=style.GREY, mfc="white")
-        told = "no verdict differs"
+        axes.plot(0, place, "o", color=GREY, mfc="white")
     beside = axes.get_yaxis_transform()
-    axes.text(1.02, place, told, transform=beside, va="center", fontsize=style.SMALL)
+    axes.text(1.02, place, told, transform=beside, va="center", fontsize=SMALL)
 
 
 @style.settings
 def pareto(rows: DataFrame, cost: str = "tokens", *, per: str = "", stamp: object) -> Picture:
     """Draw accuracy against cost, and the frontier: filled marks, which no cheaper system beats.
 
-    `rows` have `system`, EX in percent, `low` and `high`, and calls, tokens or dollars `per` question
-    or benchmark. A mark that lies on another one is smaller. The column `best` of the data says
-    which systems are the frontier.
+    `rows` have `system`, EX in percent, `low` and `high`, and calls, tokens or dollars `per`
+    question or benchmark. A mark that lies on another one is smaller. The column `best` of the data
+    says which systems are the frontier.
     """
     one_of(_COSTS, cost=cost)
-    style.need(rows, "system", "EX", cost)
+    need(rows, "system", "EX", cost)
     data = rows.reset_index(drop=True).sort_values([cost, "EX"], ascending=[True, False])
     best_before = data["EX"].astype(float).cummax().shift(fill_value=-inf)
     data = data.assign(best=data["EX"] > best_before)
@@ -212,41 +244,53 @@ def pareto(rows: DataFrame, cost: str = "tokens", *, per: str = "", stamp: objec
     if known.empty:
         raise BadInputError(f"no row has its {cost}: the price of the model may be unknown")
 
-    figure, axes = style.blank(2.4, TWO)
+    figure, axes = blank(2.4, TWO)
     _draw_costs(axes, known, cost, style.looks(rows["system"]))
     best = known[known["best"]]
-    line: Any = {"color": style.PALE, "linewidth": 2, "zorder": 0}
+    line: Any = {"color": PALE, "linewidth": 2, "zorder": 0}
     axes.step(best[cost], best["EX"], where="post", label="frontier (filled marks)", **line)
     if known[cost].min() > 0:
-        style.logarithmic(axes)
+        logarithmic(axes)
     unit = _COSTS[cost]
     if per:
         unit += f" per {style.text(per, 30)}"
     axes.set_xlabel(unit)
-    style.percent(axes.yaxis, "EX with 95% interval")
+    percent(axes.yaxis, "EX with 95% interval")
 
     top = known.sort_values("EX", kind="stable").iloc[-1]
-    spent = f"{top[cost]:,.0f}" if top[cost] >= 1000 else f"{top[cost]:,.3g}"
+    price = top[cost]
+    spent = f"{price:,.0f}" if price >= 1000 else f"{price:,.3g}"
     system = style.text(shown(top["system"]), 40)
     title = f"{system} is most accurate, {top['EX']:.1f}%, with {spent} {unit}"
-    return style.finish(figure, data.sort_index(), stamp, title)
+    return finish(figure, data.sort_index(), stamp, title)
 
 
 def _draw_costs(axes: Axes, known: DataFrame, cost: str, looks: dict[str, Look]) -> None:
-    """Draw the marks, the most accurate first; the more of cheaper systems it lies on, the smaller."""
-    sizes = {}
-    for index, system in known.iterrows():
-        before = known.loc[:index].iloc[:-1]
-        is_near = before[cost].between(0.9 * system[cost], system[cost])
-        is_alike = (before["EX"] - system["EX"]).abs() < 4
-        sizes[index] = max(2.5, 9 - 2.5 * (is_near & is_alike).sum())
+    """Draw the marks, the most accurate first; one is smaller the more others it lies on."""
     for index in known.sort_values("EX", kind="stable").index[::-1]:
         row = known.loc[[index]]
         look = looks[str(row["system"].iloc[0])]
-        size = sizes[index]
-        mark: Any = {"ms": size, "elinewidth": size / 6, "zorder": 12 - size, "ls": ""}
-        mark["mfc"] = look.colour if row["best"].all() else "white"
-        axes.errorbar(row[cost], row["EX"], style.spread(row), **mark, **look.mark)
+        size = max(2.5, 9 - 2.5 * _overlapped(known.loc[:index], cost))
+        axes.errorbar(
+            row[cost],
+            row["EX"],
+            spread(row),
+            ls="",
+            ms=size,
+            mfc=look.colour if row["best"].all() else "white",
+            elinewidth=size / 6,
+            zorder=12 - size,
+            **look.mark,
+        )
+
+
+def _overlapped(rows: DataFrame, cost: str) -> int:
+    """Return how many of the rows above lie under the mark of the last one."""
+    last = rows.iloc[-1]
+    before = rows.iloc[:-1]
+    is_near = before[cost] >= 0.9 * last[cost]
+    is_alike = (before["EX"] - last["EX"]).abs() < 4
+    return len(before[is_near & is_alike])
 
 
 @style.settings
@@ -262,31 +306,31 @@ def accuracy_against(
 
     The axis of `columns` is logarithmic. Where EX is the same everywhere, a table says so.
     """
-    style.need(points, x, "EX", *([label] if label else []))
+    one_of(_SIZES, x=x)
+    need(points, x, "EX", label or x)
     if len(points) > 1 and len(set(points["EX"])) == 1:
         title = f"EX is {points['EX'].iloc[0]:.1f}% whatever the number of {x}"
         return sentence(title, points, stamp, _printed_values(paper, x))
     parts = series(points.sort_values(x), label)
     looks = style.looks(parts)
-    figure, axes = style.blank(1.9, TWO if len(parts) > 2 else ONE)
+    figure, axes = blank(1.9, TWO if len(parts) > 2 else ONE)
     _draw_lines(axes, parts, x, looks)
-    sizes = {*points[x]}
+    sizes = set(points[x])
     if paper is not None:
         theirs = _theirs(paper, x)
-        axes.plot(theirs[x], theirs["printed EX"], **style.printed_look(paper))
-        sizes |= {*theirs[x]}
-    style.percent(axes.yaxis, "EX with 95% interval")
+        axes.plot(theirs[x], theirs["printed EX"], **printed_look(paper))
+        sizes.update(theirs[x])
+    percent(axes.yaxis, "EX with 95% interval")
+    axes.set_xlabel(_SIZES[x])
     if x == "columns":
-        style.logarithmic(axes)
-        axes.set_xticks(sorted(sizes), [f"{size:,}" for size in sorted(sizes)])
-        axes.set_xlabel("columns in the schema")
+        logarithmic(axes)
+        axes.set_xticks(list(sizes), [f"{size:,}" for size in sizes])
     else:
         axes.xaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10], integer=True))
-        axes.set_xlabel(f"unit {x} per question")
     ends = {name: part["EX"].iloc[-1] for name, part in parts.items()}
-    style.name_lines(axes, ends, looks)
+    name_lines(axes, ends, looks)
     changes = [ends[name] - part["EX"].iloc[0] for name, part in parts.items()]
-    return style.finish(figure, points, stamp, _title_of(points[x], changes))
+    return finish(figure, points, stamp, _title_of(points[x], changes))
 
 
 def _draw_lines(axes: Axes, parts: dict[str, DataFrame], x: str, looks: dict[str, Look]) -> None:
@@ -296,15 +340,18 @@ def _draw_lines(axes: Axes, parts: dict[str, DataFrame], x: str, looks: dict[str
         wide -= 1.2
         pale: Any = to_rgba(looks[name].colour, 0.35)
         bar: Any = {"ecolor": pale, "elinewidth": wide}
-        axes.errorbar(part[x], part["EX"], style.spread(part), **bar, **looks[name].mark)
+        axes.errorbar(part[x], part["EX"], spread(part), **bar, **looks[name].mark)
 
 
 def _title_of(sizes: "pd.Series[int]", changes: list[float]) -> str:
     least, most = sizes.min(), sizes.max()
     if least == most:
         return f"EX with {least:,} {sizes.name}"
-    ends = dict.fromkeys([round(min(changes)), round(max(changes))])
-    points = " to ".join(f"{change:+d}" for change in ends)
+    lowest = f"{round(min(changes)):+d}"
+    highest = f"{round(max(changes)):+d}"
+    points = lowest
+    if lowest != highest:
+        points = f"{lowest} to {highest}"
     title = f"From {least:,} to {most:,} {sizes.name} EX changes by {points} points"
     return title.replace("-", "\N{MINUS SIGN}")
 

@@ -19,15 +19,33 @@ from workbench.report import style
 from workbench.report.names import SEVERAL, TOGETHER, ordered, shown
 from workbench.report.published import Published
 from workbench.report.stamp import question_ids, runs
-from workbench.report.style import ONE, TWO, Look, Picture, series
+from workbench.report.style import (
+    BLUE,
+    GREY,
+    ONE,
+    SMALL,
+    TWO,
+    Look,
+    Picture,
+    blank,
+    finish,
+    ink_on,
+    name_lines,
+    need,
+    panels,
+    percent,
+    printed_look,
+    printed_name,
+    series,
+)
 from workbench.report.tables import ResultTable, sentence
 
 RIGHT, LOST = "right one chosen", "right one there, another chosen"
 NONE, WRONG_GOLD = "no right candidate", "gold is wrong"
 _WAYS = {
-    RIGHT: Look(RIGHT, style.BLUE),
+    RIGHT: Look(RIGHT, BLUE),
     LOST: Look(LOST, style.ORANGE),
-    NONE: Look(NONE, style.GREY),
+    NONE: Look(NONE, GREY),
     WRONG_GOLD: Look(WRONG_GOLD, style.PURPLE),
 }
 _SPACE = 0.1  # of the panel between the marks of a line
@@ -36,9 +54,9 @@ _SPACE = 0.1  # of the panel between the marks of a line
 def bounds(trials: DataFrame, by: str = "generator", *, first: bool = False) -> DataFrame:
     """Return the bounds in percent for every k, for each value of a column and for all together.
 
-    A bound is the exact mean over all choices of k candidates or, with `first`, that of the first k.
+    A bound is the exact mean over all choices of k candidates; with `first` of the first k alone.
     """
-    style.need(trials, "question_id", "correct", by)
+    need(trials, "question_id", "correct", by)
     groups = {str(name): trials[trials[by] == name] for name in ordered(trials[by])}
     if len(groups) > 1:
         groups[TOGETHER] = trials
@@ -71,19 +89,19 @@ def bounds_by_generator(
 ) -> Picture:
     """Draw figure 2, a to c: both bounds and the selector's EX, for each generator and for all.
 
-    `selected` has for each `generator` ("all together" for all) and `k` the `EX`, in percent, of the
-    choice among the first k candidates. The bounds are then of the same candidates, so that EX lies
-    between them.
+    `selected` has for each `generator` ("all together" for all) and `k` the `EX`, in percent, of
+    the choice among the first k candidates. The bounds are then of the same candidates, so that EX
+    lies between them.
     """
     data = bounds(trials, first=selected is not None)
     if selected is not None:
-        style.need(selected, "generator", "k", "EX")
+        need(selected, "generator", "k", "EX")
         picked = selected[["generator", "k", "EX"]].rename(columns={"EX": "selected"})
         data = data.merge(picked, on=["generator", "k"], how="left")
     parts = series(data, "generator")
     looks = style.looks(parts)
-    figure, panels = style.panels(1.75, len(parts))
-    for axes, (name, part) in zip(panels, parts.items(), strict=True):
+    figure, grid = panels(1.75, len(parts))
+    for axes, (name, part) in zip(grid, parts.items(), strict=True):
         axes.set_title(style.text(shown(name), 40))
         _draw_bounds(axes, part, looks[name].colour)
         if selected is not None:
@@ -92,12 +110,12 @@ def bounds_by_generator(
         _name_axes(axes, first=selected is not None)
     if paper is not None:
         theirs = paper.frame()
-        panels[-1].plot(theirs["k"], theirs["EX"], **style.printed_look(paper))
+        grid[-1].plot(theirs["k"], theirs["EX"], **printed_look(paper))
     last = data.iloc[-1]
     title = f"Among {last['k']} candidates {last['upper']:.0f}% of the questions have a right one"
     if selected is not None and pd.notna(last["selected"]):
         title += f", and {last['selected']:.0f}% are answered"
-    return style.finish(figure, data, stamp, title)
+    return finish(figure, data, stamp, title)
 
 
 def _draw_bounds(axes: Axes, rows: DataFrame, ink: Any) -> None:
@@ -113,15 +131,15 @@ def bounds_by_difficulty(trials: DataFrame, *, stamp: object) -> Picture:
     data = bounds(trials, "difficulty")
     parts = series(data, "difficulty")
     looks = style.looks(parts)
-    figure, panels = style.panels(1.9, 2)
-    for axes, side in zip(panels, ("upper", "lower"), strict=True):
+    figure, grid = panels(1.9, 2)
+    for axes, side in zip(grid, ("upper", "lower"), strict=True):
         axes.set_title(f"{side} bound")
-        _name_axes(axes)
         ends = {}
         for name, part in parts.items():
             axes.plot(part["k"], part[side], markevery=_SPACE, **looks[name].mark)
             ends[name] = part[side].iloc[-1]
-    style.name_lines(panels[-1], ends, looks)
+        _name_axes(axes)
+    name_lines(grid[-1], ends, looks)
 
     levels = data[data["difficulty"] != TOGETHER]
     uppers = levels.groupby("difficulty", sort=False)["upper"].agg(["first", "last"])
@@ -129,19 +147,19 @@ def bounds_by_difficulty(trials: DataFrame, *, stamp: object) -> Picture:
     level: Any = gains.idxmax()
     first, last = uppers.loc[level]
     title = f"More candidates could help {level} questions most: from {first:.0f} to {last:.0f}%"
-    return style.finish(figure, data, stamp, title)
+    return finish(figure, data, stamp, title)
 
 
 def _name_axes(axes: Axes, *, first: bool = False) -> None:
     axes.set_xlabel("the first k candidates" if first else "any k candidates, on average")
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1))
     axes.set_xlim(left=0.5)
-    style.percent(axes.yaxis, "EX")
+    percent(axes.yaxis, "EX")
 
 
 def solved(trials: DataFrame) -> DataFrame:
-    """Return a row for each question, a column for each generator: whether any candidate is right."""
-    style.need(trials, "question_id", "correct", "generator")
+    """Return for each question and generator, in its column, whether any candidate is right."""
+    need(trials, "question_id", "correct", "generator")
     right = trials.pivot_table("correct", "question_id", "generator", "max", sort=False)
     return (right == 1)[trials["generator"].unique()]
 
@@ -183,7 +201,7 @@ def venn(trials: DataFrame, *, paper: Published | None = None, stamp: object) ->
         texts[solvers] = f"{count:,}"
         if names in printed:
             texts[solvers] += f"\n({printed[names]})"
-    figure, axes = style.blank(2.8)
+    figure, axes = blank(2.8)
     _draw_circles(axes, wide, texts)
 
     total = len(wide)
@@ -191,7 +209,7 @@ def venn(trials: DataFrame, *, paper: Published | None = None, stamp: object) ->
     told = f"none: {none['n']:,} of {total:,} ({none['percent']:.1f}%); areas not to scale"
     if paper is not None:
         theirs = printed[frozenset([""])]
-        told += f"\n({style.printed_name(paper)}: {theirs} of {paper.n:,})"
+        told += f"\n({printed_name(paper)}: {theirs} of {paper.n:,})"
     axes.set_title(told, loc="center", pad=26)  # above the names of the circles
     together = total - none["n"]
     solves = wide.sum()
@@ -199,7 +217,7 @@ def venn(trials: DataFrame, *, paper: Published | None = None, stamp: object) ->
         f"Together they solve {together:,} of {total:,} questions; "
         f"the best of them, {shown(solves.idxmax())}, {solves.max():,}"
     )
-    return style.finish(figure, data, stamp, title)
+    return finish(figure, data, stamp, title)
 
 
 def _printed_regions(paper: Published | None) -> dict[frozenset[str], str]:
@@ -244,7 +262,7 @@ def _draw_circles(axes: Axes, wide: DataFrame, texts: dict[str, str]) -> None:
         patch.set(facecolor=ground, edgecolor="white")
         label = diagram.get_label_by_id(region)
         label.set_text(texts[SEVERAL.join(inside)])
-        label.set(color=style.ink_on(ground), fontsize=style.SMALL)
+        label.set(color=ink_on(ground), fontsize=SMALL)
 
 
 def _overlap(colours: list[Any]) -> Any:
@@ -255,7 +273,7 @@ def _overlap(colours: list[Any]) -> Any:
 
 def solved_alone(trials: DataFrame, by: str = "difficulty") -> DataFrame:
     """Return for each value of `by` and each generator the questions that it alone solves."""
-    style.need(trials, by)
+    need(trials, by)
     wide = solved(trials)
     group_of = trials.drop_duplicates("question_id").set_index("question_id")[by]
     lone = wide[wide.sum(axis=1) == 1]
@@ -293,10 +311,10 @@ def unique_solves(
         counts = style.printed(paper, wide.columns)[["questions"]]
         theirs = counts.set_axis(wide.columns).T.set_axis([TOGETHER])
     figure, axes = style.bars(wide, style.looks(wide), ONE, "{:,.0f}", theirs, paper)
-    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
     axes.set_xlabel("questions it alone solves")
     title = f"{totals.sum():,} questions are solved by one alone, most by {shown(totals.idxmax())}"
-    return style.finish(figure, data, stamp, f"{title} ({totals.max():,})")
+    return finish(figure, data, stamp, f"{title} ({totals.max():,})")
 
 
 _TITLES = {"same verdict": "both right or both wrong", "row alone": "row right, column wrong"}
@@ -306,7 +324,7 @@ _TITLES = {"same verdict": "both right or both wrong", "row alone": "row right, 
 def agreement(trials: DataFrame, measure: str = "same verdict", *, stamp: object) -> Picture:
     """Draw a heat map over pairs of generators, in percent; the diagonal has what each solves.
 
-    "same verdict": both right or both wrong. "row alone": the row's is right, the column's is wrong.
+    "same verdict": both right or both wrong. "row alone": the row is right, the column is wrong.
     """
     one_of(_TITLES, measure=measure)
     data = _shares_of_pairs(solved(trials), measure)
@@ -316,13 +334,13 @@ def agreement(trials: DataFrame, measure: str = "same verdict", *, stamp: object
     has_room = len(labels) <= 14
     cell = 0.26 if has_room else 0.14  # inches
     longest = max(map(len, labels))
-    figure, axes = style.blank(0.4 + cell * len(labels) + 0.05 * longest, TWO)
+    figure, axes = blank(0.4 + cell * len(labels) + 0.05 * longest, TWO)
     shares = shares.set_axis(labels).set_axis(labels, axis=1)
     _draw_cells(axes, shares, annotated=has_room)
-    axes.tick_params(length=0, grid_alpha=0, labelsize=8 if has_room else style.SMALL)
+    axes.tick_params(length=0, grid_alpha=0, labelsize=8 if has_room else SMALL)
     title = _title_of_pairs(data, measure)
     note = f"Each cell: {_TITLES[measure]}. The diagonal: solved."
-    return style.finish(figure, data, stamp, title, note)
+    return finish(figure, data, stamp, title, note)
 
 
 def _title_of_pairs(data: DataFrame, measure: str) -> str:
@@ -330,8 +348,11 @@ def _title_of_pairs(data: DataFrame, measure: str) -> str:
     if pairs.empty:
         only = data.iloc[0]
         return f"{shown(only['generator'])} solves {only['percent']:.0f}% of the questions"
-    row = pairs.iloc[-1 if measure == "row alone" else 0]
-    first, second = shown(row["generator"]), shown(row["other"])
+    row = pairs.iloc[0]
+    if measure == "row alone":
+        row = pairs.iloc[-1]
+    first = shown(row["generator"])
+    second = shown(row["other"])
     share = f"{row['percent']:.0f}% of the questions"
     if measure == "row alone":
         return f"{first} adds most to {second}: right where that is wrong in {share}"
@@ -373,8 +394,8 @@ def _draw_cells(axes: Axes, shares: DataFrame, *, annotated: bool) -> None:
 
 
 def outcomes(questions: DataFrame, wrong_gold: Collection[str] = ()) -> DataFrame:
-    """Return each question with its `outcome`; `wrong_gold` has the ids of those with wrong gold."""
-    style.need(questions, "question_id", "correct", "oracle")
+    """Return each question with its `outcome`; `wrong_gold` are ids of those with wrong gold."""
+    need(questions, "question_id", "correct", "oracle")
     correct, oracle = questions["correct"].astype(bool), questions["oracle"].astype(bool)
     outcome = pd.Series(NONE, index=questions.index).mask(oracle, LOST).mask(correct, RIGHT)
     doubted = questions["question_id"].isin(list(wrong_gold)) & ~correct
@@ -413,14 +434,14 @@ def outcome_bar(
         rows.append(row | {"question_ids": question_ids(part), "counted": "all"})
     printed = ""
     if paper is not None:
-        printed = style.printed_name(paper)
+        printed = printed_name(paper)
         wide.loc[printed] = style.printed(paper, _WAYS)["share"].to_numpy()
     if not wide[WRONG_GOLD].any():
         looks.pop(WRONG_GOLD)
         rows.pop()
     figure = style.stack(wide, looks, printed)
     right, lost = rows[0]["n"], rows[1]["n"]
-    return style.finish(figure, DataFrame(rows), stamp, _kept(right, right + lost))
+    return finish(figure, DataFrame(rows), stamp, _kept(right, right + lost))
 
 
 @style.settings
@@ -428,29 +449,29 @@ def exists_and_chosen(
     questions: DataFrame, *, paper: Published | None = None, stamp: object
 ) -> Picture:
     """Draw figure 7: the percentage of questions with a right candidate, and with one chosen."""
-    style.need(questions, "db_id", "correct", "oracle")
+    need(questions, "db_id", "correct", "oracle")
     sums = {"n": ("oracle", "size"), "exists": ("oracle", "mean"), "chosen": ("correct", "mean")}
     data = questions.groupby("db_id", sort=False).agg(**sums).reset_index()
     data[["exists", "chosen"]] *= 100
     data = data.assign(run=runs(questions), counted="all")
     looks = {
         "exists": Look("a right candidate exists", style.SKY),
-        "chosen": Look("a right candidate is chosen", style.BLUE),
+        "chosen": Look("a right candidate is chosen", BLUE),
     }
     wide = data.set_index("db_id")[[*looks]]
     theirs = None
     if paper is not None:
         theirs = style.printed(paper, wide.index).set_axis(wide.index)
     figure, axes = style.bars(wide, looks, ONE, theirs=theirs, paper=paper)
-    style.percent(axes.xaxis, "questions")
+    percent(axes.xaxis, "questions")
     title = _kept(questions["correct"].sum(), questions["oracle"].sum())
-    return style.finish(figure, data, stamp, title)
+    return finish(figure, data, stamp, title)
 
 
 @style.settings
 def regret(questions: DataFrame, *, stamp: object) -> Picture:
     """Draw for each `system` how many questions are right, lost in selection, or never solved."""
-    style.need(questions, "system")
+    need(questions, "system")
     looks = {"right": _WAYS[RIGHT], "lost": _WAYS[LOST], NONE: _WAYS[NONE]}
     rows = []
     for name, group in outcomes(questions).groupby("system", sort=False):
@@ -473,4 +494,4 @@ def regret(questions: DataFrame, *, stamp: object) -> Picture:
         title = f"Selection loses {lost.mean():.1f}% of the questions"
         if len(lost) > 1:
             title += ", whoever selects"
-    return style.finish(style.stack(wide, looks), data, stamp, title)
+    return finish(style.stack(wide, looks), data, stamp, title)

@@ -15,7 +15,24 @@ from workbench.report import style
 from workbench.report.names import shown
 from workbench.report.published import Published
 from workbench.report.stamp import runs
-from workbench.report.style import ONE, TWO, Picture
+from workbench.report.style import (
+    BLUE,
+    GREY,
+    ONE,
+    PALE,
+    SMALL,
+    TWO,
+    Picture,
+    blank,
+    finish,
+    ink_on,
+    logarithmic,
+    name_rows,
+    need,
+    percent,
+    printed_look,
+    printed_name,
+)
 from workbench.sql.facts import features
 from workbench.types import Schema, lower_name
 
@@ -49,36 +66,43 @@ def columns_left(stages: DataFrame, *, paper: Published | None = None, stamp: ob
 
     `stages` have a row for each question and stage. The paper prints one number for all databases.
     """
-    style.need(stages, "db_id", "stage", "columns")
+    need(stages, "db_id", "stage", "columns")
     each = stages.groupby(["db_id", "stage"], sort=False)["columns"]
     data = each.agg(columns="mean", n="size").reset_index().assign(run=runs(stages))
     means = data.pivot_table("columns", "db_id", "stage", sort=False)
     rows = range(len(means))
-    figure, axes = style.blank(0.6 + 0.24 * len(means))
+    figure, axes = blank(0.6 + 0.24 * len(means))
     least, most = means.min(axis=1), means.max(axis=1)
-    axes.hlines(rows, least, most, style.PALE, linewidth=1, zorder=0)
+    axes.hlines(rows, least, most, PALE, linewidth=1, zorder=0)
     shades = _shades(len(means.columns))
     for stage, shade, marker in zip(means, shades, cycle(style.MARKERS), strict=False):
-        name = style.text(stage, 40)
-        axes.plot(means[stage], rows, marker, color=shade, label=name, ms=5, mew=0)
+        axes.plot(
+            means[stage],
+            rows,
+            marker,
+            color=shade,
+            label=style.text(stage, 40),
+            ms=5,
+            mew=0,
+        )
     if paper is not None:
         last = paper.frame().iloc[-1]
-        look = style.printed_look(paper)
+        look = printed_look(paper)
         look["label"] += f": {last['label']}"
         theirs = [last["columns"] for _ in rows]
         axes.plot(theirs, rows, **look)
-    style.name_rows(axes, [*means.index])
-    style.logarithmic(axes)
+    name_rows(axes, [*means.index])
+    logarithmic(axes)
     axes.set_xlabel("columns left (mean)")
     left = stages.groupby("stage", sort=False)["columns"].mean()
     whole, last_left = left.iloc[0], left.iloc[-1]
     title = f"{last_left:.0f} of {whole:.0f} columns are left on average"
-    return style.finish(figure, data, stamp, title)
+    return finish(figure, data, stamp, title)
 
 
 def _shades(number: int) -> list[Any]:
     """Return blues for so many stages, each darker than the one before."""
-    return [(style.BLUE, (place + 1) / number) for place in range(number)]
+    return [(BLUE, (place + 1) / number) for place in range(number)]
 
 
 @style.settings
@@ -87,19 +111,19 @@ def funnel(stages: DataFrame, *, paper: Published | None = None, stamp: object) 
 
     `stages` have the columns `stage`, `tables` and `columns`. The paper's are hollow bars.
     """
-    style.need(stages, "stage", "tables", "columns")
-    figure, axes = style.blank(0.1 + 0.36 * len(stages))
+    need(stages, "stage", "tables", "columns")
+    figure, axes = blank(0.1 + 0.36 * len(stages))
     _draw_centred(axes, stages["columns"], color=_shades(len(stages)))
     texts = [f"{row.tables:,} tables, {row.columns:,} columns" for row in stages.itertuples()]
     if paper is not None:
         theirs = style.printed(paper, stages["stage"])
-        name = style.printed_name(paper)
+        name = printed_name(paper)
         _draw_centred(
             axes,
             theirs["columns"],
             height=0.5,
             fill=False,
-            ec=style.GREY,
+            ec=GREY,
             label=name,
         )
         for place, (tables, columns) in enumerate(theirs.to_numpy()):
@@ -107,8 +131,8 @@ def funnel(stages: DataFrame, *, paper: Published | None = None, stamp: object) 
                 texts[place] += f"\n(paper {tables:.0f}, {columns:.0f})"
     beside = axes.get_yaxis_transform()
     for place, said in enumerate(texts):
-        axes.text(1, place, said, va="center", fontsize=style.SMALL, transform=beside)
-    style.name_rows(axes, stages["stage"].tolist(), 16)
+        axes.text(1, place, said, va="center", fontsize=SMALL, transform=beside)
+    name_rows(axes, stages["stage"].tolist(), 16)
     axes.set_xticks([])
     axes.spines[:].set_visible(False)
     tables, columns = stages["tables"].tolist(), stages["columns"].tolist()
@@ -116,7 +140,7 @@ def funnel(stages: DataFrame, *, paper: Published | None = None, stamp: object) 
         f"{columns[-1]:,} of {columns[0]:,} columns are left, "
         f"{tables[-1]:,} of {tables[0]:,} tables"
     )
-    return style.finish(figure, stages, stamp, title)
+    return finish(figure, stages, stamp, title)
 
 
 def _draw_centred(axes: Axes, widths: "pd.Series[Any]", **look: Any) -> None:
@@ -163,13 +187,13 @@ def pruned_schema(columns: DataFrame, *, paper: Published | None = None, stamp: 
     """Draw figure 17: a block for each table; a column that more stages kept is darker.
 
     `survival` makes `columns`. Primary keys are bold, foreign keys in italics with the table that
-    they refer to, and the gold query's columns have a star. The legend counts the columns; a paper's
-    numbers, as figure 16 prints them, stand in brackets.
+    they refer to, and the gold query's columns have a star. The legend counts the columns; a
+    paper's numbers, as figure 16 prints them, stand in brackets.
     """
-    style.need(columns, *_SURVIVAL)
+    need(columns, *_SURVIVAL)
     last = (columns["stages"] - 1).clip(lower=1)
     columns = columns.assign(depth=columns["place"] / last)
-    figure, axes = style.blank(1, TWO)
+    figure, axes = blank(1, TWO)
     axes.set_axis_off()
     heights = [0] * _ACROSS
     for table, block in columns.groupby("table", sort=False):
@@ -187,7 +211,7 @@ def pruned_schema(columns: DataFrame, *, paper: Published | None = None, stamp: 
         axes.plot([], [], "*", color=style.INK, ms=7, label="used by the gold query")
         kept_and_used = (kept & used).sum()
         title += f", with {kept_and_used} of the {used.sum()} that the gold query uses"
-    return style.finish(figure, columns.drop(columns="depth"), stamp, title)
+    return finish(figure, columns.drop(columns="depth"), stamp, title)
 
 
 def _draw_block(axes: Axes, x: int, y: int, table: str, block: DataFrame) -> None:
@@ -195,15 +219,15 @@ def _draw_block(axes: Axes, x: int, y: int, table: str, block: DataFrame) -> Non
     axes.text(x + 0.02, y + 0.5, style.text(table, 20), va="center", weight="bold")
     for row in block.to_dict("records"):
         y += 1
-        ground = to_rgba(style.BLUE, row["depth"])
-        axes.add_patch(Rectangle((x, y), 0.94, 1, fc=ground, ec=style.GREY, lw=0.4))
+        ground = to_rgba(BLUE, row["depth"])
+        axes.add_patch(Rectangle((x, y), 0.94, 1, fc=ground, ec=GREY, lw=0.4))
         label = row["column"]
         if row["used"]:
             label = f"\N{BLACK STAR} {label}"
         if row["foreign_key"]:
             label += f" \N{RIGHTWARDS ARROW} {row['foreign_key']}"
-        cell = axes.text(x + 0.02, y + 0.5, style.text(label, 24), va="center", size=style.SMALL)
-        cell.set_color(style.ink_on(ground))
+        cell = axes.text(x + 0.02, y + 0.5, style.text(label, 24), va="center", size=SMALL)
+        cell.set_color(ink_on(ground))
         cell.set_fontweight("bold" if row["primary_key"] else "normal")
         cell.set_fontstyle("italic" if row["foreign_key"] else "normal")
 
@@ -222,8 +246,8 @@ def _name_stages(axes: Axes, columns: DataFrame, paper: Published | None) -> Non
         label = f"{name}: {count:,}"
         if pd.notna(row["printed"]):
             label += f" (paper {row['printed']:.0f})"
-        shade = (style.BLUE, row["depth"])
-        axes.fill([], [], fc=shade, ec=style.GREY, lw=0.5, label=label)
+        shade = (BLUE, row["depth"])
+        axes.fill([], [], fc=shade, ec=GREY, lw=0.5, label=label)
 
 
 @style.settings
@@ -232,7 +256,7 @@ def feature_distribution(queries: DataFrame, *, stamp: object) -> Picture:
 
     Unreadable `sql` is not counted. A feature that no query has gets no bar.
     """
-    style.need(queries, "source", "sql")
+    need(queries, "source", "sql")
     sources = queries.groupby("source", sort=False)
     parts = [_feature_shares(str(source), part) for source, part in sources]
     data = pd.concat(parts, ignore_index=True)
@@ -242,7 +266,7 @@ def feature_distribution(queries: DataFrame, *, stamp: object) -> Picture:
     numbers = data.groupby("source")["n"].first()
     looks = style.looks(wide, numbers)
     figure, axes = style.bars(wide, looks, ONE)
-    style.percent(axes.xaxis, "queries that have it")
+    percent(axes.xaxis, "queries that have it")
 
     distances = wide.max(axis=1) - wide.min(axis=1)
     feature: Any = distances.idxmax()
@@ -255,7 +279,7 @@ def feature_distribution(queries: DataFrame, *, stamp: object) -> Picture:
     note = ""
     if len(missing):
         note = f"In no query: {', '.join(missing)}."
-    return style.finish(figure, data, stamp, title, note)
+    return finish(figure, data, stamp, title, note)
 
 
 def _feature_shares(source: str, queries: DataFrame) -> DataFrame:
@@ -288,14 +312,10 @@ def error_bars(
     of rules. The most frequent kind is on top. `column` is the one of the paper's columns that
     stands beside ours, if it has several.
     """
-    style.need(labels, "error", "detail", "automatic", *([panel] if panel else []))
+    need(labels, "error", "detail", "automatic", panel or "error")
     by = panel or "panel"
     counts = _counts_of_causes(labels.assign(**{by: _bar_of(labels, panel)}), by)
-    data = counts.reset_index().melt(["error", "detail"], var_name=by, value_name="count")
-    data = data[data["count"] > 0].reset_index(drop=True)
-    data["percent"] = 100 * data["count"] / data.groupby(by)["count"].transform("sum")
-    data = data[[by, "error", "detail", "count", "percent"]].assign(run=runs(labels))
-
+    data = _rows_of_causes(counts, by).assign(run=runs(labels))
     shares = 100 * counts / counts.sum()
     shares.index = [f"{error}: {kind}" if kind else error for error, kind in counts.index]
     first = shares.columns[0]
@@ -313,8 +333,8 @@ def error_bars(
             theirs = None
     looks = style.looks(shares, counts.sum())
     figure, axes = style.bars(shares, looks, TWO, theirs=theirs, paper=paper)
-    style.percent(axes.xaxis, "errors" if len(looks) > 1 else f"errors (N = {number:,})")
-    return style.finish(figure, data, stamp, title, note)
+    percent(axes.xaxis, "errors" if len(looks) > 1 else f"errors (N = {number:,})")
+    return finish(figure, data, stamp, title, note)
 
 
 def _most_frequent_cause(counts: "pd.Series[int]") -> str:
@@ -343,6 +363,15 @@ def _counts_of_causes(labels: DataFrame, by: str) -> DataFrame:
     order = ["all", "error", "kind"]
     kinds = kinds.sort_values(order, ascending=[False, True, False])
     return counts.iloc[kinds.index]
+
+
+def _rows_of_causes(counts: DataFrame, by: str) -> DataFrame:
+    """Return a row for each bar and cause, with its count and its percentage of the bar's."""
+    data = counts.reset_index().melt(["error", "detail"], var_name=by, value_name="count")
+    data = data[data["count"] > 0].reset_index(drop=True)
+    totals = data.groupby(by)["count"].transform("sum")
+    data["percent"] = 100 * data["count"] / totals
+    return data[[by, "error", "detail", "count", "percent"]]
 
 
 def _with_paper(

@@ -2,9 +2,10 @@
 
 A generator or system has one colour and marker in every figure, and bars stand in the order of the
 legend, so that colour is never the only sign. The colours are Okabe and Ito's (2008), which
-colour-blind readers can tell apart. Text may be anything that databases and models write: `$` starts
-no formula, and a character that the font lacks is written as its number. The stamp, in the footer of
-a figure and the caption of a table, says which model answered, on which questions, by which metric.
+colour-blind readers can tell apart. Text may be anything that databases and models write: `$`
+starts no formula, and a character that the font lacks is written as its number. The stamp, in the
+footer of a figure and the caption of a table, says which model answered, on which questions, by
+which metric.
 """
 
 import math
@@ -94,14 +95,17 @@ def looks(names: Iterable[Any], sizes: "pd.Series[int] | None" = None) -> dict[s
 
 
 def text(value: object, most: int = 1000) -> str:
-    """Return a value as one line of what the font can show, cut in the middle to so many characters."""
-    line = " ".join(visible(str(value)).split()) or "(empty)"
-    known = _glyphs()
-    line = "".join(sign if ord(sign) in known else f"[U+{ord(sign):04X}]" for sign in line)
+    """Return a value as one line of what the font can show, cut in the middle if it is long."""
+    words = visible(str(value)).split()
+    line = " ".join(words) or "(empty)"
+    for sign in set(line):
+        if ord(sign) not in _glyphs():
+            line = line.replace(sign, f"[U+{ord(sign):04X}]")
     if len(line) <= most:
         return line
     half = most // 2
-    return f"{line[:half].rstrip()}…{line[1 - half :].lstrip()}"
+    start, end = line[:half], line[1 - half :]
+    return f"{start.rstrip()}…{end.lstrip()}"
 
 
 @cache
@@ -113,7 +117,6 @@ class Picture(Figure):
     """A figure with the data that it shows; a notebook displays it as the PNG of its file."""
 
     data: DataFrame  # for the CSV beside it
-    title: str  # what is seen
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         wide, high = self.get_size_inches()
@@ -174,7 +177,7 @@ def printed_name(paper: Published) -> str:
 
 
 def printed_look(paper: Published) -> dict[str, Any]:
-    """Return the hollow grey mark of a paper's value, named after the model that the paper asked."""
+    """Return the hollow grey mark of a paper's value, named after the paper's model."""
     mark = {"marker": "D", "ms": 4, "mfc": "white", "mec": "#555555", "mew": 1, "ls": ""}
     return {**mark, "zorder": 9, "clip_on": False, "label": printed_name(paper)}
 
@@ -230,7 +233,7 @@ def bars(
 
 
 def stack(values: DataFrame, looks: Mapping[str, Look], pale: object = None) -> Picture:
-    """Draw a bar of pieces in percent for each row of the values; the row `pale`, a paper's, is pale."""
+    """Draw a bar of pieces in percent for each row of the values; a paper's row is `pale`."""
     figure, axes = blank(0.5 + 0.26 * len(values), TWO)
     _draw_bars(axes, values, looks, stacked=True)
     name_rows(axes, [*values.index], 40)
@@ -318,7 +321,6 @@ def finish(figure: Picture, data: DataFrame, stamp: object, title: str, note: st
     more = 0.14 * len(heading) + 0.1 * len(footer) + 0.16 * rows
     figure.set_figheight(figure.get_figheight() + more)
     figure.data = data
-    figure.title = title
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     return figure
