@@ -3,6 +3,7 @@
 import orjson
 import pandas as pd
 import pytest
+from PIL import Image
 
 from workbench.report.stamp import Stamp
 from workbench.report.tables import alone
@@ -63,10 +64,13 @@ def test_a_claim_that_is_not_decided_says_so(page):
     assert "- **is not decided here**: a is better" in page(chase_table_1=record(claims=claims))
 
 
-def test_figures_are_pictures_and_long_lists_are_links(page):
+def test_figures_are_pictures_in_their_natural_size_and_long_lists_are_links(page, tmp_path):
+    folder = tmp_path / "figures" / "mine"
+    folder.mkdir(parents=True)
+    Image.new("P", (640, 9)).save(folder / "chess_figure_4.png")
     long = record(table=TABLE + "| x | 1 |\n" * 40)
     text = page(chess_figure_4=record(kind="figure", table=""), chess_table_2=long)
-    assert "![Figure 4](mine/chess_figure_4.png)" in text
+    assert '<img src="mine/chess_figure_4.png" width="352" alt="Figure 4">' in text
     assert "([40 rows](mine/chess_table_2.csv))" in text
     assert "| x |" not in text
 

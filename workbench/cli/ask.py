@@ -26,7 +26,7 @@ from workbench.types import Question, Selection
 @click.option(
     "--calls",
     type=click.IntRange(min=0),
-    help="Stop before more calls are sent; those of a model in this process are not counted.",
+    help="Stop before more calls are made, those of a model in this process among them.",
 )
 def ask(
     database: str,

@@ -1,6 +1,4 @@
-"""Whether the data decides the gold answer.
-
-A LIMIT that cuts a tie, NULL sorted first, numbers treated as text.
+"""Whether the data decides the gold answer, or a LIMIT cuts a tie, NULL is first, text a number.
 
 Each finding comes with its evidence, and none is a verdict: a question with a tie may still have
 one sensible answer. A part of a query that does not run alone, such as a subquery that reads its

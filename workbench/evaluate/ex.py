@@ -37,7 +37,7 @@ from workbench.types import Execution, Gold, Limits, Row
 Pair = tuple[str, str]  # a question's id and a query that answers it
 Parts = Mapping[Path, Sequence[Pair]]  # of each database file
 Form = Callable[[str], str]  # writes a query as it is executed
-Ran = list[list[Execution]]  # for each form, of a query and of the gold queries
+Ran = list[list[Execution]]  # for each form: a query's execution, then the gold queries'
 
 
 def ex_verdicts(
@@ -52,14 +52,17 @@ def ex_verdicts(
     BIRD's sense reads fingerprints of results and no rows; a query whose fingerprint is in
     `known` does not run again.
     """
-    stored = [pair for pair in pairs if benchmark.golds[pair[0]].results]
-    compared = [pair for pair in pairs if not benchmark.golds[pair[0]].results]
-    right = _by_rows(benchmark, by_database(benchmark, stored), executor, str, limits)
-    parts = by_database(benchmark, compared)
+    by_results: list[Pair] = []  # whose golds are stored results
+    by_queries: list[Pair] = []
+    for question_id, sql in pairs:
+        has_results = bool(benchmark.golds[question_id].results)
+        (by_results if has_results else by_queries).append((question_id, sql))
+    parts = by_database(benchmark, by_queries)
     if benchmark.sense == "spider":
-        right |= _by_rows(benchmark, parts, executor, spider_text, limits)
+        right = _by_rows(benchmark, parts, executor, spider_text, limits)
     else:
-        right |= _by_fingerprint(benchmark, parts, executor, limits, known or {})
+        right = _by_fingerprint(benchmark, parts, executor, limits, known or {})
+    right |= _by_rows(benchmark, by_database(benchmark, by_results), executor, str, limits)
     return [right[pair] for pair in pairs]
 
 
@@ -67,8 +70,10 @@ def _by_rows(
     benchmark: Benchmark, parts: Parts, executor: Executor, form: Form, limits: Limits = DEFAULT
 ) -> dict[Pair, bool]:
     right = {}
-    for pair, (executions,) in executed(benchmark, parts, executor, [form], limits):
-        right[pair] = right_in_spider(benchmark.golds[pair[0]], *executions)
+    for pair, ran in executed(benchmark, parts, executor, [form], limits):
+        question_id, _ = pair
+        predicted, *golds = ran[0]
+        right[pair] = right_in_spider(benchmark.golds[question_id], predicted, *golds)
     return right
 
 
@@ -92,10 +97,11 @@ def _by_fingerprint(
     right = {}
     for path, part in parts.items():
         for key, sql in part:
-            result = known.get((key, sql)) or fingerprints.get((path, normalise_text(sql)), "")
+            job = (path, normalise_text(sql))
+            result = known.get((key, sql)) or fingerprints.get(job, "")
             golds = [normalise_text(gold) for gold in benchmark.golds[key].queries]
-            accepted = {fingerprints[path, gold] for gold in golds}
-            right[key, sql] = result in accepted - {""}
+            accepted = {fingerprints[path, gold] for gold in golds} - {""}
+            right[key, sql] = result in accepted
     return right
 
 

@@ -1,6 +1,4 @@
-"""Judge predictions against gold.
-
-A row for each answer with the verdict of every metric, and summaries of the rows.
+"""Judge predictions against gold: a row for each answer, and summaries of the rows.
 
 A question whose gold query fails stays in the table, marked by `gold_status`; every answer to it
 is wrong. Questions on a damaged database are a verdict on nobody, and are left out by name.
@@ -91,10 +89,7 @@ def judge(
     """
     own_metrics = named(metrics)
     questions = {question.id: question for question in benchmark.questions}
-    names = ["question_id", "generator"]
-    every = pd.DataFrame(product(questions, predictions["generator"].unique()), columns=names)
-    answers = every.merge(predictions[[*names, "sample", "sql"]], how="left", on=names)
-    answers["sample"] = answers["sample"].fillna(0).astype(int)
+    answers = _with_missing(predictions, list(questions))
     pairs = list(zip(answers["question_id"], answers["sql"].fillna(""), strict=True))
     parts = by_database(benchmark, pairs)
     verdicts = {}
@@ -111,6 +106,16 @@ def judge(
     return _without_damaged(benchmark, frame, executor)
 
 
+def _with_missing(predictions: pd.DataFrame, question_ids: Sequence[str]) -> pd.DataFrame:
+    """Return every generator's answers, and a row without a query where it has none."""
+    names = ["question_id", "generator"]
+    generators = predictions["generator"].unique()
+    every = pd.DataFrame(product(question_ids, generators), columns=names)
+    answers = every.merge(predictions[[*names, "sample", "sql"]], how="left", on=names)
+    answers["sample"] = answers["sample"].fillna(0).astype(int)
+    return answers
+
+
 def named(metrics: Mapping[str, Metric] | Sequence[Metric]) -> dict[str, Metric]:
     """Return metrics of one's own by their names."""
     if not isinstance(metrics, Mapping):
@@ -124,7 +129,7 @@ def named(metrics: Mapping[str, Metric] | Sequence[Metric]) -> dict[str, Metric]
 def _without_damaged(
     benchmark: Benchmark, verdicts: pd.DataFrame, executor: Executor
 ) -> pd.DataFrame:
-    """The verdicts without the questions on damaged databases, which a warning names."""
+    """Return the verdicts without the questions on damaged databases, which a warning names."""
     damaged: dict[str, str] = {}
     for db_id, part in verdicts.groupby("db_id"):
         errors = part.loc[~part["gold_status"].isin(_COMPLETE), "gold_error"].tolist()
@@ -291,11 +296,12 @@ def _features(gold: Gold) -> list[str]:
 
 def compare_generators(verdicts: pd.DataFrame, a: str, b: str) -> PairedComparison:
     """Compare generator a with b in BIRD's sense of EX, by the first sample of each."""
-    first = verdicts.drop_duplicates(["generator", "question_id"]).set_index("question_id")
-    right_a = dict(first.loc[first["generator"] == a, "ex_bird"])
-    right_b = dict(first.loc[first["generator"] == b, "ex_bird"])
-    databases = dict(zip(first.index, first["db_id"], strict=True))
-    return compare(right_a, right_b, databases)
+    first = verdicts.drop_duplicates(["generator", "question_id"])
+    right = {}
+    for name, answers in first.groupby("generator"):
+        right[name] = dict(zip(answers["question_id"], answers["ex_bird"], strict=True))
+    databases = dict(zip(first["question_id"], first["db_id"], strict=True))
+    return compare(right[a], right[b], databases)
 
 
 def compare_all(comparisons: Mapping[str, PairedComparison]) -> pd.DataFrame:

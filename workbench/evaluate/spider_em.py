@@ -52,29 +52,32 @@ class Condition(NamedTuple):
     upper: Value  # of BETWEEN
 
 
-class Query(NamedTuple):
-    """One SELECT.
+class Conditions(NamedTuple):
+    """The conditions of a clause, and the AND or OR after each but the last."""
 
-    A table is a name or a subquery; conditions alternate with AND and OR; LIMIT's number is left
-    out.
-    """
+    units: tuple[Condition, ...] = ()
+    connectors: tuple[str, ...] = ()
+
+
+class Query(NamedTuple):
+    """One SELECT. A table is a name or a subquery; LIMIT's number is left out."""
 
     select: tuple[tuple[str, Expression], ...] = ()
     distinct: bool = False
     tables: tuple[Union[str, "Query"], ...] = ()
-    on: tuple[Any, ...] = ()
-    where: tuple[Any, ...] = ()
+    on: Conditions = Conditions()
+    where: Conditions = Conditions()
     group: tuple[ColumnUse, ...] = ()
-    having: tuple[Any, ...] = ()
+    having: Conditions = Conditions()
     order: tuple[str, tuple[Expression, ...]] | None = None
     limit: bool = False
     combined: tuple[str, "Query"] | None = None  # INTERSECT, UNION or EXCEPT, and its second query
 
     def units(self) -> tuple[Condition, ...]:
-        return self.on[::2] + self.where[::2] + self.having[::2]
+        return self.on.units + self.where.units + self.having.units
 
     def connectors(self) -> tuple[str, ...]:
-        return self.on[1::2] + self.where[1::2] + self.having[1::2]
+        return self.on.connectors + self.where.connectors + self.having.connectors
 
 
 def exact_match(predicted: str, gold: str, schema: Schema) -> bool:
@@ -88,21 +91,16 @@ def exact_match(predicted: str, gold: str, schema: Schema) -> bool:
 
 
 def hardness(sql: str, schema: Schema) -> Literal["easy", "medium", "hard", "extra", ""]:
-    """Spider's level of a gold query, as its `eval_hardness` has it; "" for an unreadable one."""
+    """Return Spider's level of a gold query, by its `eval_hardness`; "" for an unreadable one."""
     query, _ = _read(sql, schema)
     if query is None:
         return ""
-    units = query.units()
-    values = [unit.value for unit in units] + [unit.upper for unit in units]
+    values = [unit.value for unit in query.units()] + [unit.upper for unit in query.units()]
     nested = sum(isinstance(value, Query) for value in values)
     nested += query.combined is not None
-
-    clauses = sum(map(bool, (query.where, query.group, query.order, query.limit)))
-    clauses += max(len(query.tables) - 1, 0)
-    clauses += query.connectors().count("or")
-    clauses += sum(unit.operator == "like" for unit in units)
-
-    counts = (_aggregates(query), len(query.select), len(query.where), len(query.group))
+    clauses = _clauses(query)
+    conditions = 1 + len(query.where.connectors)
+    counts = (_aggregates(query), len(query.select), conditions, len(query.group))
     others = sum(count > 1 for count in counts)
 
     if nested:
@@ -116,6 +114,16 @@ def hardness(sql: str, schema: Schema) -> Literal["easy", "medium", "hard", "ext
     return "extra"
 
 
+def _clauses(query: Query) -> int:
+    """Return the number of clauses, further tables, ORs and LIKEs."""
+    clauses = (query.where.units, query.group, query.order, query.limit)
+    number = sum(bool(clause) for clause in clauses)
+    number += max(len(query.tables) - 1, 0)
+    number += query.connectors().count("or")
+    number += sum(unit.operator == "like" for unit in query.units())
+    return number
+
+
 def _aggregates(query: Query) -> int:
     """Return the number of aggregates as Spider's script counts them.
 
@@ -127,9 +135,9 @@ def _aggregates(query: Query) -> int:
             uses += [left, right] if right else [left]
     names = [aggregate for aggregate, _ in query.select]
     names += [use.aggregate for use in uses]
-    negated = [bool(unit.negated) for unit in query.where[::2] + query.having[::2]]
-    connectors = query.having[1::2]
-    return sum(name != "" for name in names) + sum(negated) + len(connectors)
+    number = sum(name != "" for name in names)
+    number += sum(unit.negated for unit in query.where.units + query.having.units)
+    return number + len(query.having.connectors)
 
 
 def _components(query: Query) -> Mapping[str, object]:
@@ -139,11 +147,11 @@ def _components(query: Query) -> Mapping[str, object]:
     return {
         "tables": Counter(query.tables),
         "select": Counter(query.select),
-        "where": Counter(query.where[::2]),
+        "where": Counter(query.where.units),
         # None without GROUP BY, whatever HAVING says: "keywords" sees that there is one.
         "group": (group, query.having) if group else None,
         "order": (order, query.limit) if order else None,
-        "and/or": set(query.where[1::2]),
+        "and/or": set(query.where.connectors),
         "IUEN": (combined[0], _components(combined[1])) if combined else None,
         "keywords": _keywords(query),
     }
@@ -152,9 +160,9 @@ def _components(query: Query) -> Mapping[str, object]:
 def _keywords(query: Query) -> set[str]:
     units = query.units()
     there: dict[str, object] = {
-        "where": query.where,
+        "where": query.where.units,
         "group": query.group,
-        "having": query.having,
+        "having": query.having.units,
         "order": query.order,
         "limit": query.limit,
         "or": "or" in query.connectors(),
@@ -241,6 +249,9 @@ def _comparable(node: Any, merged: Mapping[str, str] | None) -> Any:
         value = _comparable(node.value, None) if isinstance(node.value, Query) else None
         upper = _comparable(node.upper, None) if isinstance(node.upper, Query) else None
         return Condition(node.negated, node.operator, left, value, upper)
+    if isinstance(node, Conditions):
+        units = tuple(_comparable(unit, merged) for unit in node.units)
+        return Conditions(units, node.connectors)
     if isinstance(node, Query):
         query = Query(*(_comparable(part, merged) for part in node))
         distinct = node.distinct and merged is None
@@ -338,9 +349,9 @@ class _Parser:
         self.at = start
         distinct, select = self.select_clause()
         self.at = end
-        where = self.conditions() if self.accept("where") else ()
+        where = self.conditions() if self.accept("where") else Conditions()
         group = self.by("group", self.column_use) or ()
-        having = self.conditions() if self.accept("having") else ()
+        having = self.conditions() if self.accept("having") else Conditions()
         order = self.order_clause()
         limit = bool(self.accept("limit"))
         if limit:
@@ -359,10 +370,10 @@ class _Parser:
         while self.accept(";"):
             pass
 
-    def from_clause(self) -> tuple[tuple[str | Query, ...], tuple[Any, ...]]:
+    def from_clause(self) -> tuple[tuple[str | Query, ...], Conditions]:
         tables: list[str | Query] = []
         self.names = []
-        on: tuple[Any, ...] = ()
+        on = Conditions()
         while self.upcoming:
             in_brackets = self.accept("(")
             if self.upcoming == "select":
@@ -378,7 +389,9 @@ class _Parser:
                 self.names.append(name)
             # Spider keeps the conditions of all ONs in one list, joined by AND.
             if self.accept("on"):
-                on += ("and", *self.conditions()) if on else self.conditions()
+                more = self.conditions()
+                between = ("and",) if on.units else ()
+                on = Conditions(on.units + more.units, on.connectors + between + more.connectors)
             if in_brackets:
                 self.expect(")")
             if self.upcoming in _CLAUSE_ENDS:
@@ -417,15 +430,16 @@ class _Parser:
             direction = written or direction
         return direction, tuple(expression for expression, _ in ordered)
 
-    def conditions(self) -> tuple[Any, ...]:
-        parts: list[Any] = []
+    def conditions(self) -> Conditions:
+        units = []
+        connectors = []
         while self.upcoming:
-            parts.append(self.condition())
+            units.append(self.condition())
             if self.upcoming in _CLAUSE_ENDS | _JOINS:
                 break
             # Here Spider drops the rest, but no valid SQL gets here.
-            parts.append(self.expect("and", "or"))
-        return tuple(parts)
+            connectors.append(self.expect("and", "or"))
+        return Conditions(tuple(units), tuple(connectors))
 
     def condition(self) -> Condition:
         left = self.expression()

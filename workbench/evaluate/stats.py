@@ -22,7 +22,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy.special import bdtr, stdtrit
 
 from workbench.errors import BadInputError
 
@@ -86,8 +86,9 @@ class PairedComparison:
     def note(self) -> str:
         if self.clustered is None:
             return too_few(self.clusters)
-        low, high = (100 * end for end in self.clustered)
-        return f"clustered by {self.clusters} databases {low:+.2f} to {high:+.2f}"
+        low, high = self.clustered
+        interval = f"{100 * low:+.2f} to {100 * high:+.2f}"
+        return f"clustered by {self.clusters} databases {interval}"
 
 
 def too_few(databases: int) -> str:
@@ -102,11 +103,11 @@ def mean_interval(values: Sequence[float], clusters: Sequence[str]) -> Interval:
     x = np.asarray(values, dtype=np.float64)
     _check_shares(x, clusters)
     mean = float(x.mean())
-    if x.min() == x.max():
-        spread = _Z**2 / len(x)
+    if x.min() == x.max():  # the plain interval has no width
+        half_of_unit = _Z / math.sqrt(len(x))
     else:
-        spread = _plain_half(x, clusters) ** 2 / (mean * (1 - mean))
-    return _wilson(mean, spread, len(x))
+        half_of_unit = _plain_half(x, clusters) / math.sqrt(mean * (1 - mean))
+    return _wilson(mean, half_of_unit, len(x))
 
 
 def _check_shares(x: Floats, clusters: Sequence[str]) -> None:
@@ -116,12 +117,13 @@ def _check_shares(x: Floats, clusters: Sequence[str]) -> None:
         raise BadInputError(f"{counts}: give fractions, not percent, and the database of each")
 
 
-def _wilson(mean: float, spread: float, n: int) -> Interval:
+def _wilson(mean: float, half_of_unit: float, n: int) -> Interval:
     """Return Wilson's interval of a share.
 
-    The plain one, mean +- half, would leave [0, 1] near its ends and have no width there. `spread`
-    is the squared half of the plain interval, divided by the variance of one verdict.
+    The plain one, mean +- half, would leave [0, 1] near its ends and have no width there.
+    `half_of_unit` is its half for verdicts with a standard deviation of 1.
     """
+    spread = half_of_unit**2
     centre = (mean + spread / 2) / (1 + spread)
     half = math.sqrt(mean * (1 - mean) * spread + spread**2 / 4) / (1 + spread)
     low = max(0.0, min(mean, centre - half))
@@ -132,17 +134,18 @@ def _wilson(mean: float, spread: float, n: int) -> Interval:
 def number_interval(values: Sequence[float], clusters: Sequence[str]) -> Interval:
     """Return the mean of any numbers and its interval; `clusters` gives each number's database."""
     x = np.asarray(values, dtype=np.float64)
-    mean, half = float(x.mean()), _plain_half(x, clusters)
+    mean = float(x.mean())
+    half = _plain_half(x, clusters)
     return Interval(mean, mean - half, mean + half, len(x))
 
 
 def _plain_half(x: Floats, clusters: Sequence[str]) -> float:
-    """Half of the plain interval.
+    """Return half of the plain interval.
 
     Clusters can only enlarge it, since a few databases may agree by chance.
     """
-    independent = _Z**2 * float(x.var()) / len(x)
-    return math.sqrt(max(independent, _clustered(x, clusters)))
+    independent = _Z * float(x.std()) / math.sqrt(len(x))
+    return max(independent, _clustered_half(x, clusters))
 
 
 def compare(
@@ -182,20 +185,20 @@ def compare(
 def _over_databases(changes: Floats, databases: Sequence[str]) -> tuple[float, float]:
     """Return the interval of a mean change clustered by database."""
     mean = float(changes.mean())
-    half = math.sqrt(max(_agresti_min(changes), _clustered(changes, databases)))
+    half = max(_agresti_min_half(changes), _clustered_half(changes, databases))
     return max(-1.0, mean - half), min(1.0, mean + half)
 
 
-def _agresti_min(changes: Floats) -> float:
-    """Return the squared half-width of the interval of a mean change over independent questions.
+def _agresti_min_half(changes: Floats) -> float:
+    """Return half of the interval of a mean change over independent questions.
 
     Agresti and Min (2005) add half a question to each of the four outcomes of a pair: two
     systems that never differ on this benchmark get an interval with a width.
     """
     n = len(changes) + 2
-    differing = float(np.abs(changes).sum())
-    variance = (differing + 1 - float(changes.sum()) ** 2 / n) / n**2
-    return _Z**2 * variance
+    differing = float(np.abs(changes).sum()) + 1
+    difference = float(changes.sum())
+    return _Z * math.sqrt(differing - difference**2 / n) / n
 
 
 def _check_paired(
@@ -222,10 +225,8 @@ def mcnemar(won: int, lost: int) -> float:
 
     Each question that differs is won with probability 1/2.
     """
-    flips = won + lost
-    tail = sum(comb(flips, count) for count in range(min(won, lost) + 1))
-    p_value: float = 2 * tail / 2**flips
-    return min(1.0, p_value)
+    tail = float(bdtr(min(won, lost), won + lost, 0.5))
+    return min(1.0, 2 * tail)
 
 
 def _tango(won: int, lost: int, n: int, side: Literal[-1, 1]) -> float:
@@ -257,25 +258,24 @@ def _tango(won: int, lost: int, n: int, side: Literal[-1, 1]) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values of comparisons made together, each adjusted for all of them (Holm, 1979).
+    """Return the p-values of comparisons made together, each adjusted for all of them (Holm, 1979).
 
     >>> wb.holm([0.02, 0.4, 0.01])
     [0.04, 0.4, 0.03]
     """
     rising = pd.Series(p_values, dtype=float).sort_values()
-    # The smallest of m is multiplied by m, the next by m - 1, and so on. The running maximum keeps
-    # the order.
+    # The smallest of m is multiplied by m, the next by m - 1, and so on.
     multiplied = rising * np.arange(len(rising), 0, -1)
     adjusted = multiplied.clip(upper=1.0).cummax()
     return adjusted.sort_index().tolist()
 
 
-def _clustered(values: Floats, clusters: Sequence[str]) -> float:
-    """Return the squared half-width of the interval clustered by database.
+def _clustered_half(values: Floats, clusters: Sequence[str]) -> float:
+    """Return half of the interval of a mean clustered by database.
 
-    It is t squared times the jackknife's variance: the jackknife leaves out one database after
-    the other and measures how far the mean moves. It copes with databases of unequal size; a
-    bootstrap of nine databases underestimates (see the table above).
+    It is t times the jackknife's standard error: the jackknife leaves out one database after the
+    other and measures how far the mean moves. It copes with databases of unequal size; a bootstrap
+    of nine databases underestimates (see the table above).
     """
     databases = pd.Series(values).groupby(np.asarray(clusters, dtype=np.str_))
     sums = databases.sum()
@@ -286,22 +286,20 @@ def _clustered(values: Floats, clusters: Sequence[str]) -> float:
     total = sums.sum()
     mean = total / len(values)
     means_without = (total - sums) / (len(values) - sizes)
-    moves = means_without - mean
-    variance = (count - 1) / count * float((moves**2).sum())
+    variance = (count - 1) / count * float(((means_without - mean) ** 2).sum())
     # A variance from a handful of databases is itself uncertain: Student's t, not the normal
     # quantile.
     t = float(stdtrit(count - 1, (1 + CONFIDENCE) / 2))
-    return t**2 * variance
+    return t * math.sqrt(variance)
 
 
 def bounds(verdicts: Mapping[str, Sequence[float]]) -> pd.DataFrame:
     """Return the best and the worst possible selection among k candidates, in percent.
 
-    CHASE-SQL's figure 2 and table 6.
-
-    The upper bound (unbiased pass@k) is an oracle that picks a right candidate wherever there is
-    one, the lower bound an adversary. Both are exact means over all choices of k candidates, up
-    to the fewest of a question, whatever the order of the candidates.
+    These are CHASE-SQL's figure 2 and table 6. The upper bound (unbiased pass@k) is an oracle that
+    picks a right candidate wherever there is one, the lower bound an adversary. Both are exact
+    means over all choices of k candidates, up to the fewest of a question, whatever the order of
+    the candidates.
     """
     fewest = min(map(len, verdicts.values()), default=0)
     if not fewest:

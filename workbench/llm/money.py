@@ -333,10 +333,16 @@ class Budget:
         with store.write(durable=False) as db:
             db.execute("INSERT OR IGNORE INTO budgets VALUES (?, 0, 0, 0, 0)", [self.name])
             update = (
-                f"UPDATE budgets SET reserved = reserved + ?1, {counter} = {counter} + 1 "
-                "WHERE name = ?2 AND spent + reserved + ?1 <= ?3 AND made + under_way < ?4"
+                f"UPDATE budgets SET reserved = reserved + :dollars, {counter} = {counter} + 1 "
+                "WHERE name = :name AND spent + reserved + :dollars <= :most_dollars "
+                "AND made + under_way < :most_calls"
             )
-            values = [dollars, self.name, self._most_dollars, self._most_calls]
+            values = {
+                "dollars": dollars,
+                "name": self.name,
+                "most_dollars": self._most_dollars,
+                "most_calls": self._most_calls,
+            }
             return db.execute(update, values).rowcount == 1
 
     def _reached(self, needed: float) -> BudgetError:

@@ -100,10 +100,12 @@ def load(name: str | Prompt, folder: Path | None = None) -> Prompt:
     """
     if isinstance(name, Prompt):
         return name
-    is_name = re.fullmatch(r"\w+/\w+", name, re.ASCII)
-    for base in (folder, _OURS):
-        if is_name and base and (base / f"{name}.md").is_file():
-            return Prompt(content_of(base / f"{name}.md").decode("utf-8-sig"), name)
+    folders = (folder, _OURS) if folder else (_OURS,)
+    if re.fullmatch(r"\w+/\w+", name, re.ASCII):
+        for base in folders:
+            path = base / f"{name}.md"
+            if path.is_file():
+                return Prompt(content_of(path).decode("utf-8-sig"), name)
     raise BadInputError(f"there is no prompt {name!r}; the prompts are {', '.join(names())}")
 
 

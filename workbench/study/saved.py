@@ -299,7 +299,7 @@ def _page(folder: Path, index: Mapping[str, Mapping[str, Any]]) -> Iterator[str]
             paper = word
             yield from ("", f"### {_PAPERS.get(word, word)}")
         yield from ("", f'<a id="{_anchor(folder, name)}"></a>')
-        yield from _piece(folder.name, name, index[name], notebooks.get(name, ""))
+        yield from _piece(folder, name, index[name], notebooks.get(name, ""))
 
 
 def _anchor(folder: Path, name: str) -> str:
@@ -312,7 +312,7 @@ def _label(name: str) -> str:
     return (" ".join(words) or name).capitalize()
 
 
-def _piece(folder: str, name: str, record: Mapping[str, Any], notebook: str) -> Iterator[str]:
+def _piece(folder: Path, name: str, record: Mapping[str, Any], notebook: str) -> Iterator[str]:
     """Yield the lines about a figure or table: heading, itself, stamp and the paper's claims."""
     first, *words = name.split("_")
     label = _label(name)
@@ -323,11 +323,11 @@ def _piece(folder: str, name: str, record: Mapping[str, Any], notebook: str) -> 
     if "earlier" in record:
         yield from ("**Not drawn in the last run**: this is of an earlier one.", "")
 
-    data = f"{folder}/{name}.csv"
+    data = f"{folder.name}/{name}.csv"
     link = f"[data]({data})"
     rows = record["table"].count("\n|") - 2
     if record["kind"] == "figure":
-        yield f"![{markdown(label)}]({folder}/{name}.png)"
+        yield _image(folder / f"{name}.png", label)
     elif rows > _MOST_ROWS:
         link = f"[{rows} rows]({data})"
     else:
@@ -337,13 +337,21 @@ def _piece(folder: str, name: str, record: Mapping[str, Any], notebook: str) -> 
     if "Here: " in record["table"]:  # the table says it
         stamp = ""
     if notebook:
-        link += f", [notebook]({folder}/{notebook})"
+        link += f", [notebook]({folder.name}/{notebook})"
     yield from ("", f"{markdown(stamp)} ({link})".strip())
 
     for claim in record["claims"]:
         if claim.get("verdict", "not judged") != "not judged":  # an older index has none
             text = markdown(f"{claim['text']} {claim['detail']}")
             yield from ("", f"- **{VERDICTS[claim['verdict']]}**: {text}")
+
+
+def _image(png: Path, label: str) -> str:
+    """Return the tag of a figure at its natural size, so that text is as large in every figure."""
+    from workbench.report.style import page_width  # noqa: PLC0415  draws
+
+    width = page_width(png)
+    return f'<img src="{png.parent.name}/{png.name}" width="{width}" alt="{label}">'
 
 
 @cache
