@@ -18,10 +18,11 @@ RECIPES = dict(
     re.findall(r"(?m)^## Add an? ([^\n]+)\n(.*?)(?=^## |\Z)", GUIDE, re.DOTALL | re.MULTILINE)
 )
 
-TERSE_PROMPT = """{#
-A prompt of ours: the shortest that asks for a query.
-Output limit: 500 tokens.
-#}
+TERSE_PROMPT = """---
+follows: ours, the shortest prompt that asks for a query
+role: generation
+output_limit: 500
+---
 # System
 You write SQLite.
 # User

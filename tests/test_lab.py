@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pytest
 
 from workbench import replies
-from workbench.errors import StoppedError
+from workbench.errors import BadInputError, StoppedError
 from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
@@ -26,7 +26,7 @@ from workbench.types import Candidate, Column, Context, Question, Schema, Table
 QUESTION = Question("q1", "zoo", "How many animals are there?", "count the rows")
 CONTEXT = Context(QUESTION, Schema("zoo", (Table("animal", (Column("name"),)),)))
 PROMPT = Prompt(
-    "{#\nOutput limit: 100 tokens.\n#}\n# User\n{{ question }} {{ hint }} {{ schema | fence }}"
+    "---\nrole: generation\noutput_limit: 100\n---\n# User\n{{ question }} {{ hint }} {{ schema | fence }}"
 )
 NAMES, ALL = "SELECT name FROM animal", "SELECT * FROM animal"
 
@@ -75,6 +75,14 @@ def test_a_roles_parameters_win_over_its_models_and_both_over_the_steps(answered
     given = {"test/model": {"temperature": None, "seed": 3}, "generation": {"seed": 4}}
     lab, _ = answered(parameters=given)
     assert lab.request(Asker(), PROMPT, CONTEXT).parameters == {"seed": 4, "max_tokens": 100}
+
+
+def test_a_judges_prompt_of_a_cell_does_not_get_the_generators_parameters(answered):
+    lab, _ = answered(parameters={"generation": {"seed": 4}, "judge": {"seed": 5}})
+    judge = Prompt("---\nrole: judge\n---\n# User\nA or B?")
+    assert lab.request(Asker(), judge, CONTEXT).parameters["seed"] == 5
+    with pytest.raises(BadInputError, match="generate/own has no role"):
+        lab.request(Asker(), Prompt("# User\nA or B?"), CONTEXT)
 
 
 @pytest.mark.parametrize("prompt", ["prune/select_tables", "prune/select_columns", "fix/reviser"])

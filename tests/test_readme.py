@@ -1,6 +1,7 @@
 """What the READMEs show is true: their programs run, the first answer and the first table come out as printed, and
 every page and command that they name exists."""
 
+import ast
 import os
 import re
 import shlex
@@ -51,6 +52,22 @@ def test_a_program_runs_and_prints_what_the_page_says(
         program = re.sub('"(openai|hosted_vllm)/[^"]+"', '"embedded/parser"', program)
     lines = run(tmp_path, "-c", program)
     assert not printed or lines.split() == printed.split()
+
+
+@pytest.mark.parametrize(
+    ("room", "name"),
+    [
+        ("systems", "agent"),
+        ("evaluate", "undetermined"),
+        ("evaluate", "with_golds"),
+        ("train", "execution_reward"),
+    ],
+)
+def test_what_is_beyond_the_papers_takes_a_cell_of_three_statements(room: str, name: str) -> None:
+    text = TEXTS[f"workbench/{room}/README.md"]
+    programs = [program for program, _ in re.findall(BLOCKS.format("python"), text, re.DOTALL)]
+    calling = [ast.parse(program) for program in programs if f".{name}(" in program]
+    assert min(len(program.body) for program in calling) <= 3
 
 
 def test_the_first_command_answers_as_it_is_printed(tmp_path: Path) -> None:

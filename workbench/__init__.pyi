@@ -12,8 +12,8 @@ from workbench.evaluate.judge import by_feature as by_feature
 from workbench.evaluate.judge import gold_candidates as gold_candidates
 from workbench.evaluate.judge import judge as judge
 from workbench.evaluate.linking import AroundGold as AroundGold
+from workbench.evaluate.linking import gold_literals as gold_literals
 from workbench.evaluate.linking import linking_by_stage as linking_by_stage
-from workbench.evaluate.linking import literals as literals
 from workbench.evaluate.stats import decide as decide
 from workbench.evaluate.stats import holm as holm
 from workbench.explorer import explore as explore
@@ -38,7 +38,7 @@ from workbench.retrieve.retrieval import Retrieval as Retrieval
 from workbench.retrieve.values import LSH as LSH
 from workbench.retrieve.values import Trigram as Trigram
 from workbench.sql.executor import Executor as Executor
-from workbench.sql.reading import used as used
+from workbench.sql.reading import columns_used as columns_used
 from workbench.sql.schema import read_schema as read_schema
 from workbench.sql.schema import with_examples as with_examples
 from workbench.sql.texts import create_table_text as create_table_text
@@ -58,7 +58,7 @@ from workbench.systems.baselines import Proposed as Proposed
 from workbench.systems.baselines import direct as direct
 from workbench.systems.baselines import replayed as replayed
 from workbench.systems.baselines import zero_shot as zero_shot
-from workbench.systems.chase_sql import Given as Given
+from workbench.systems.chase_sql import ExamplesByQuestion as ExamplesByQuestion
 from workbench.systems.chase_sql import Nearest as Nearest
 from workbench.systems.chase_sql import Pairwise as Pairwise
 from workbench.systems.chase_sql import Ranker as Ranker

@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from workbench.errors import one_of
+from workbench.errors import BadInputError, one_of
 from workbench.llm import calls
 from workbench.llm.client import Client
 from workbench.prompts import Prompt, load
@@ -26,6 +26,7 @@ from workbench.sql.executor import Executor
 from workbench.sql.schema import describe, read_schema, with_examples
 from workbench.sql.texts import context_data, create_table_text
 from workbench.types import (
+    ROLES,
     Candidate,
     Completion,
     Context,
@@ -33,6 +34,7 @@ from workbench.types import (
     Limits,
     Question,
     Request,
+    Role,
     Schema,
     Trial,
 )
@@ -157,10 +159,8 @@ class Lab:
         return replies
 
     def longer(self, request: Request, reply: Completion) -> Request | None:
-        """Return the request with more room, if its reply was cut off at our limit."""
-        given = calls.given_for(request.model, request.prompt, self.parameters)
-        ours = "max_tokens" in request.parameters and not given.keys() & calls.LIMITS
-        if reply.finish_reason != "length" or not ours:
+        """Return the request with more room, if its reply was cut off at the prompt's limit."""
+        if reply.finish_reason != "length" or not request.may_grow:
             return None
         return calls.with_more_room(request, thought=not answer(reply.text))
 
@@ -185,19 +185,37 @@ class Lab:
             data = context_data(about, schema_text) | data
         else:
             question = about
-        template, model = load(prompt, self.prompts), step.model
-        given = calls.given_for(model, template.name, self.parameters)
+        template = load(prompt, self.prompts)
+        model = step.model
+        given = calls.given_for(model, self._role(template), self.parameters)
         sent = calls.call_parameters(model, step.temperature, template.output_limit, given)
-        takes_schema = self.structured == "on" or (
-            self.structured == "auto" and calls.listed(model).get("supports_response_schema")
+        takes_schema = calls.listed(model).get("supports_response_schema")
+        if self.structured == "on" or (self.structured == "auto" and takes_schema):
+            form = response_format(template.name)
+            if form:
+                sent = {"response_format": form} | sent
+        request = Request(
+            template.name,
+            model,
+            template.messages(**data),
+            sent,
+            sample,
+            question=question.id,
+            system=self.system,
+            may_grow="max_tokens" in sent and given.keys().isdisjoint(calls.LIMITS),
         )
-        if takes_schema and (form := response_format(template.name)):
-            sent = {"response_format": form} | sent
-        messages = template.messages(**data)
-        request = Request(template.name, model, messages, sent, sample, question.id, self.system)
         if self.watch:
             self.watch(request, data)
         return request
+
+    def _role(self, prompt: Prompt) -> Role | None:
+        """Return the prompt's role, which it must have where parameters are set by role."""
+        if not prompt.role and not self.parameters.keys().isdisjoint(ROLES):
+            raise BadInputError(
+                f"prompt {prompt.name} has no role, and parameters are set by role: begin it with "
+                f"---, `role: ` and one of {', '.join(ROLES)}, and ---"
+            )
+        return prompt.role
 
     def each(
         self,

@@ -1,8 +1,9 @@
-"""The records that all packages share, all frozen: of databases, of a question's answer, of model calls."""
+"""The records that all packages share, all frozen: of databases, of answers, of model calls."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import chain
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any, Literal, get_args
 
@@ -13,7 +14,7 @@ _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 @lru_cache(maxsize=65536)  # every step compares the names of a few schemas
 def lower_name(name: str) -> str:
-    """The name in the form in which SQLite compares names: only ASCII letters lose their case."""
+    """Return the name as SQLite compares names: only ASCII letters lose their case."""
     return name.lower() if name.isascii() else name.translate(_LOWER)
 
 
@@ -56,47 +57,57 @@ class Schema:
     skipped: tuple[str, ...] = ()
 
     def __hash__(self) -> int:
-        """A hash of a few names: hashing every text would take a millisecond at each cache lookup."""
-        parts = ((table.name, len(table.columns), *table.columns[:1]) for table in self.tables)
+        """Return a hash of a few names.
+
+        Hashing every text would take a millisecond at each cache lookup.
+        """
+        parts = [(table.name, len(table.columns), *table.columns[:1]) for table in self.tables]
         return hash((self.db_id, *parts))
 
     def table(self, name: str) -> Table | None:
-        """The table of that name, in any case, as in SQLite; or None."""
+        """Return the table of that name, in any case, as in SQLite; or None."""
         return next((t for t in self.tables if lower_name(t.name) == lower_name(name)), None)
 
     def column(self, table: str, name: str) -> Column | None:
-        """The column of that name in that table, in any case; or None."""
+        """Return the column of that name in that table, in any case; or None."""
         owner = self.table(table)
         columns = owner.columns if owner else ()
         return next((c for c in columns if lower_name(c.name) == lower_name(name)), None)
 
     def columns(self) -> tuple[tuple[str, str], ...]:
-        """Every (table, column), in schema order."""
+        """Return every (table, column), in schema order."""
         return tuple((t.name, c.name) for t in self.tables for c in t.columns)
 
     def only(self, columns: Iterable[tuple[str, str]]) -> "Schema":
-        """The schema with only these (table, column) pairs, in its own order.
+        """Return the schema with only these (table, column) pairs, in its own order.
 
         A table keeps its primary key and its foreign keys to tables that stay, with the columns on
         both sides, as in CHESS (appendix A.3): a pruned schema can still be joined.
         """
-        wanted: dict[str, set[str]] = {}
-        for table, column in columns:
-            if not self.column(table, column):
-                raise KeyError(f"no column {table}.{column} in the schema of {self.db_id}")
-            wanted.setdefault(lower_name(table), set()).add(lower_name(column))
-        kept = []
-        for t in (t for t in self.tables if lower_name(t.name) in wanted):
-            keys = tuple(key for key in t.foreign_keys if lower_name(key.ref_table) in wanted)
-            kept.append(replace(t, foreign_keys=keys))
-            names = [*t.primary_key, *(name for key in keys for name in key.columns)]
-            wanted[lower_name(t.name)].update(map(lower_name, names))
-            for key in keys:
+        wanted: dict[str, set[str]] = {}  # the columns of each table that stays
+        for name, column in columns:
+            if not self.column(name, column):
+                raise KeyError(f"no column {name}.{column} in the schema of {self.db_id}")
+            wanted.setdefault(lower_name(name), set()).add(lower_name(column))
+
+        tables = []
+        for table in self.tables:
+            if lower_name(table.name) in wanted:
+                keys = [key for key in table.foreign_keys if lower_name(key.ref_table) in wanted]
+                tables.append(replace(table, foreign_keys=tuple(keys)))
+        for table in tables:
+            names = wanted[lower_name(table.name)]
+            names.update(map(lower_name, table.primary_key))
+            for key in table.foreign_keys:
+                names.update(map(lower_name, key.columns))
                 wanted[lower_name(key.ref_table)].update(map(lower_name, key.ref_columns))
-        for n, t in enumerate(kept):
-            left = tuple(c for c in t.columns if lower_name(c.name) in wanted[lower_name(t.name)])
-            kept[n] = replace(t, columns=left)
-        return replace(self, tables=tuple(kept))
+
+        pruned = []
+        for table in tables:
+            names = wanted[lower_name(table.name)]
+            kept = tuple(part for part in table.columns if lower_name(part.name) in names)
+            pruned.append(replace(table, columns=kept))
+        return replace(self, tables=tuple(pruned))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +124,8 @@ class Question:
 class StoredResult:
     """A right answer whose rows are stored as the text of a CSV file, as Spider2 does.
 
-    A result meets it if every column that counts equals some column of the result, under whatever name and at whatever
-    place; the result may have more columns.
+    A result meets it if every column that counts equals some column of the result, under whatever
+    name and at whatever place; the result may have more columns.
     """
 
     csv: str
@@ -125,10 +136,11 @@ class StoredResult:
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """A question's gold query. It has a type of its own, so that giving it to a step is a type error.
+    """A question's gold query. As it has a type of its own, giving it to a step is a type error.
 
-    An answer is right if it meets `sql` or one of the `others`. Where `results` are stored, they alone decide: an answer
-    is right if it meets one of them, and `sql`, which may be empty, is only shown.
+    An answer is right if it meets `sql` or one of the `others`. Where `results` are stored, they
+    alone decide: an answer is right if it meets one of them, and `sql`, which may be empty, is only
+    shown.
     """
 
     question_id: str
@@ -145,7 +157,10 @@ class Gold:
 
 @dataclass(frozen=True, slots=True)
 class ValueMatch:
-    """A database value that resembles `keyword`; `edit` and `semantic` are similarities from 0 to 1."""
+    """A database value that resembles `keyword`.
+
+    `edit` and `semantic` are similarities from 0 to 1.
+    """
 
     table: str
     column: str
@@ -157,7 +172,7 @@ class ValueMatch:
 
 @dataclass(frozen=True, slots=True)
 class DescriptionMatch:
-    """A column's description that resembles the question; `score` is their similarity, from 0 to 1."""
+    """A column's description that resembles the question; `score` is their similarity, 0 to 1."""
 
     table: str
     column: str
@@ -176,7 +191,10 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """All that a prompt may show for a question. Retrieval and pruning make it, and generators read it."""
+    """All that a prompt may show for a question.
+
+    Retrieval and pruning make it, and generators read it.
+    """
 
     question: Question
     schema: Schema
@@ -194,7 +212,10 @@ SUSPECT: tuple[str, ...] = get_args(Suspect)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one query: its seconds, and its result's rows and bytes. Its cache key has them."""
+    """The limits of one query: its seconds, and its result's rows and bytes.
+
+    Its cache key has them.
+    """
 
     seconds: float = 30.0
     rows: int = 100_000
@@ -232,8 +253,10 @@ class Execution:
     def is_suspect(self, suspect: Suspect) -> bool:
         if self.status == "empty":
             return suspect != "failed"
-        only_nulls = bool(self.rows) and all(cell is None for row in self.rows for cell in row)
-        return self.status != "ok" or (suspect == "nulls" and only_nulls)
+        if self.status != "ok":
+            return True
+        cells = chain.from_iterable(self.rows)
+        return suspect == "nulls" and self.rows != () and all(cell is None for cell in cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +269,7 @@ class Candidate:
     reasoning: str = ""  # the model's text before the SQL
     call_keys: tuple[str, ...] = ()  # of the model calls behind it
     problem: str = ""
+    queries: int = 0  # that were run before it, to look at the database
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +291,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A judge's preference between two trials, by their indices in the order in which it saw them."""
+    """A judge's preference between two trials, by their indices as it saw them."""
 
     first: int
     second: int
@@ -298,10 +322,14 @@ class Selection:
 
 Message = Mapping[str, Any]  # {"role": "user", "content": "..."}
 
+# What a prompt is asked for: its calls get the parameters that a user set for the role.
+Role = Literal["generation", "filtering", "judge", "rest"]
+ROLES: tuple[str, ...] = get_args(Role)
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One model call. Its cache key leaves out what it is for: prompt, question, system, again.
+    """One model call. Its cache key is made of its model, messages, parameters and sample alone.
 
     >>> request = wb.Request("direct", "openai/gpt-4o", [{"role": "user", "content": "Say 1."}])
     >>> client = wb.Client(wb.Cache())
@@ -317,11 +345,20 @@ class Request:
     question: str = ""
     system: str = ""
     again: bool = False  # it asks once more after an unread reply
+    may_grow: bool = False  # its output limit is the prompt's, and no user set it
 
 
 Fault = Literal[
-    "rate_limit", "server", "connection", "timeout", "malformed", "empty", "filtered", "rejected", ""
-]  # fmt: skip
+    "rate_limit",
+    "server",
+    "connection",
+    "timeout",
+    "malformed",
+    "empty",
+    "filtered",
+    "rejected",
+    "",
+]
 
 
 @dataclass(frozen=True, slots=True)

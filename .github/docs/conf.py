@@ -40,6 +40,7 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
 html_theme = "furo"
 nb_execution_mode = "off"  # the notebooks are those that `make reproduce` has executed
 myst_heading_anchors = 4
+myst_enable_extensions = ["html_image"]  # the gallery's figures have a width
 suppress_warnings = ["myst.xref_missing"]  # the gallery's anchors are HTML; tests check links
 autodoc_member_order = "bysource"
 maximum_signature_line_length = 80

@@ -103,14 +103,14 @@ def test_a_missing_call_is_a_dashed_chip_with_its_price_and_is_asked(page, widge
 
 
 def test_a_template_has_numbered_lines_and_its_fault_is_at_its_line(page, widget, expect):
-    """The comment is folded, and the message lies over the template, which stays where it is."""
+    """The front matter is folded, and the message lies over the template, which stays where it is."""
     mount(page, widget)
     template, gutter = page.get_by_label("template"), page.locator(".no")
     expect(gutter.first).to_have_text("7")
     assert template.input_value().startswith("# System")
     page.locator(".fold").click()
     expect(gutter.first).to_have_text("1")
-    assert template.input_value().startswith("{#")
+    assert template.input_value().startswith("---")
     page.locator(".fold").click()
     before = page.locator(".edit").bounding_box()
     template.fill("# User\n{{ question }}\n{{ qestion }}")

@@ -6,8 +6,9 @@ from collections import Counter
 
 import pytest
 
-from workbench.benchmarks.benchmark import open_benchmark, size, some
+from workbench.benchmarks.benchmark import _Item, open_benchmark, size, some
 from workbench.benchmarks.check import missing
+from workbench.benchmarks.files import read_items
 from workbench.errors import BadInputError
 from workbench.types import Gold, Question
 
@@ -107,6 +108,24 @@ def test_a_file_that_is_no_list_of_objects_is_refused(tmp_path, tiny, content):
         open_benchmark("bird", tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"db_id": "zoo",', "line 4, column 17: not JSON"),
+        ('{"db_id": "zoo", "db_id": "zoo"}', "line 4: not JSON: one object has a key twice"),
+        ('{"db_id": "zoo", "question": " ", "SQL": "SELECT 1"}', "line 4: question: "),
+        ("[]", "line 4: not an object"),
+    ],
+)
+def test_a_wrong_line_of_json_lines_is_named_by_its_number(tmp_path, line, told):
+    path = tmp_path / "mine.jsonl"
+    item = {"db_id": "zoo", "question": "Which?", "SQL": "SELECT 1"}
+    path.write_text(f"{json.dumps(item)}\n\n{json.dumps(item)}\n{line}\n{json.dumps(item)}\n")
+    with pytest.raises(BadInputError, match=rf"mine\.jsonl, (from )?{told}") as caught:
+        read_items(path, _Item)
+    assert "list" not in str(caught.value)  # the file is right in its form
+
+
 def test_spiders_train_split_is_both_files_with_the_ids_of_the_first_unchanged(tmp_path, tiny):
     root = tiny.write_spider(tmp_path, "train_spider.json")
     with pytest.raises(BadInputError, match=r"train_others\.json: No such file"):
@@ -150,6 +169,15 @@ def test_a_damaged_schema_is_named(tmp_path, tiny, damage):
         open_benchmark("spider", root)
     (root / "tables.json").write_text(json.dumps(tables[:1]))
     with pytest.raises(BadInputError, match=r"tables\.json does not describe pond, shop"):
+        open_benchmark("spider", root)
+
+
+def test_a_database_that_tables_json_describes_twice_is_refused_with_both_places(tmp_path, tiny):
+    root = tiny.write_spider(tmp_path)
+    tables = tiny.tables_json()
+    (root / "tables.json").write_text(json.dumps([*tables, tables[1]]))
+    told = f"tables.json: items 1 and {len(tables)} both have db_id '{tables[1]['db_id']}'"
+    with pytest.raises(BadInputError, match=told):
         open_benchmark("spider", root)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.errors import BadInputError
-from workbench.evaluate.linking import AroundGold, Linking, linking_by_stage, literals
+from workbench.evaluate.linking import AroundGold, Linking, gold_literals, linking_by_stage
 from workbench.types import (
     Column,
     Context,
@@ -126,7 +126,7 @@ def found(sql, *values, text="Which shops are in Bonn?", hint=""):
     matches = tuple(ValueMatch(table, column, value, "", 1, 1) for table, column, value in values)
     benchmark = Benchmark("b", "bird", Path(), (question,), {"1": Gold("1", sql, "simple")})
     context = Context(question, SCHEMA, matches)
-    return literals(benchmark, {"1": context}, lambda _: SCHEMA)
+    return gold_literals(benchmark, {"1": context}, lambda _: SCHEMA)
 
 
 @pytest.mark.parametrize(

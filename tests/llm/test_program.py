@@ -17,6 +17,7 @@ from tests.llm.conftest import CANARY
 from tests.llm.server import Server
 from workbench.errors import BadInputError, CacheMissError, StoreError
 from workbench.llm import calls
+from workbench.llm.cache import this_machine
 
 KEYS = json.loads(Path(__file__).with_name("keys.json").read_text())
 
@@ -81,7 +82,12 @@ def test_an_export_gives_an_equal_cache(cache, tmp_path, ask):
         third = wb.Cache(tmp_path / "third.sqlite")
         assert third.merge(tmp_path / "new.sqlite") == (len(texts), 0)
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
-    line = json.loads((tmp_path / "a.jsonl").read_text().splitlines()[0]) | {"sample": 9}
+    machine, *lines = (tmp_path / "a.jsonl").read_text().splitlines(keepends=True)
+    assert json.loads(machine) == {"made_on": this_machine()}
+    (tmp_path / "older.jsonl").write_text("".join(lines))
+    with wb.Cache(tmp_path / "fourth.sqlite") as fourth:
+        assert fourth.merge(tmp_path / "older.jsonl") == (len(texts), 0)
+    line = json.loads(lines[0]) | {"sample": 9}
     (tmp_path / "changed.jsonl").write_text(json.dumps(line))
     with pytest.raises(BadInputError, match="line 1"):
         cache.merge(tmp_path / "changed.jsonl")
@@ -216,7 +222,7 @@ def test_a_statement_that_is_refused_blocks_no_other(cache):
 def test_a_pack_with_a_field_of_a_wrong_type_is_refused(cache, tmp_path, ask, field, value):
     wb.Client(cache, send=wb.scripted(["SELECT 1"])).complete(ask(1)[0])
     cache.export(tmp_path / "a.jsonl")
-    line = json.loads((tmp_path / "a.jsonl").read_text()) | {field: value}
+    line = json.loads((tmp_path / "a.jsonl").read_text().splitlines()[1]) | {field: value}
     (tmp_path / "a.jsonl").write_text(json.dumps(line))
     with wb.Cache(tmp_path / "new.sqlite") as new:
         with pytest.raises(BadInputError, match=f"its {field} is"):

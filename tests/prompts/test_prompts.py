@@ -51,8 +51,9 @@ class TestRendering:
     @pytest.mark.parametrize("name", names())
     def test_a_packaged_prompt_states_its_source_and_limit_and_ends_with_the_form(self, name):
         prompt = load(name)
-        comment = prompt.source.partition("#}")[0]
-        assert re.search(r"CHASE-SQL|CHESS|MAC-SQL|BIRD|ours", comment)
+        front_matter = prompt.source.partition("\n---\n")[0]
+        assert re.search(r"(?s)follows:.*(CHASE-SQL|CHESS|MAC-SQL|BIRD|ours).*role:", front_matter)
+        assert prompt.role
         assert prompt.output_limit
         *system, user = rendered(name)
         assert user["role"] == "user"
@@ -106,6 +107,11 @@ class TestRendering:
             ("# User\n{{ a.b() }}", "call"),
             ("# User\n{% include 'x' %}", "include"),
             ("# User\n{{ a | nope }}", "nope"),
+            ("---\nrole: critic\n---\n# User\na", "role is 'critic': it must be 'generation'"),
+            ("---\nlimit: 9\n---\n# User\na", "setting is 'limit': it must be 'follows'"),
+            ("---\noutput_limit: many\n---\n# User\na", "output_limit is 'many'"),
+            ("---\nrole: [\n---\n# User\na", "front matter"),
+            ("---\njudge\n---\n# User\na", "front matter"),
         ],
     )
     def test_faulty_sources_are_refused_where_they_are_made(self, source, named):

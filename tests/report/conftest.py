@@ -51,11 +51,13 @@ def texts(figure):
     renderer = FigureCanvasAgg(figure).get_renderer()
     found = list(figure.texts)
     for legend in figure.legends:
-        found += legend.get_texts()
+        found += [legend.get_title(), *legend.get_texts()]
     for axes in [a for top in figure.axes for a in (top, *top.child_axes)]:
         if not axes.get_visible():
             continue
         found += [*axes.texts, axes.title, axes._left_title]
+        if axes.get_legend():
+            found += axes.get_legend().get_texts()
         if axes.axison:
             for axis in (axes.xaxis, axes.yaxis):
                 found.append(axis.label)

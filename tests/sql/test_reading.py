@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from workbench.sql.facts import Comparison, comparisons, features
-from workbench.sql.reading import normal_form, normalise_text, parse, resolved, used
+from workbench.sql.reading import columns_used, normal_form, normalise_text, parse, resolved
 from workbench.sql.schema import read_schema
 from workbench.types import Column, Schema, Table
 
@@ -42,7 +42,7 @@ def test_text_that_is_not_one_query_has_no_tree_and_raises_nothing(sql):
     assert parse(sql) is None
     assert normal_form(sql) == " ".join(sql.split())
     assert features(sql) is None
-    assert used(sql, SCHEMA).error
+    assert columns_used(sql, SCHEMA).error
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_sqlite_gives_the_same_rows_for_both_spellings(parts):
     ],
 )  # fmt: skip
 def test_columns_are_found_by_sqlites_rules(sql, columns):
-    found = used(sql, SCHEMA)
+    found = columns_used(sql, SCHEMA)
     assert found.error == ""
     assert set(map(".".join, found.columns)) == set(filter(None, columns.split(", ")))
     if "json_each" not in sql:  # sqlglot finds the same, and each name's place
@@ -193,15 +193,15 @@ def test_a_query_that_sqlite_prepares_for_hours_is_an_error_and_the_next_one_is_
     bomb = "WITH a0(x) AS (SELECT 1)"
     for n in range(1, 30):
         bomb += f", a{n}(x) AS (SELECT x FROM a{n - 1} UNION ALL SELECT x FROM a{n - 1})"
-    assert used(f"{bomb} SELECT count(*) FROM a29", SCHEMA).error
-    assert used("SELECT city FROM stadium", SCHEMA).columns == {("stadium", "city")}
+    assert columns_used(f"{bomb} SELECT count(*) FROM a29", SCHEMA).error
+    assert columns_used("SELECT city FROM stadium", SCHEMA).columns == {("stadium", "city")}
 
 
 def test_on_real_queries_the_columns_are_those_that_sqlglot_finds(real_spider, gold):
     for item in gold:
         path = real_spider / "database" / item["db_id"] / f"{item['db_id']}.sqlite"
         schema = read_schema(path)
-        found = used(item["query"], schema)
+        found = columns_used(item["query"], schema)
         assert found.error == ""
         assert found.columns == set(resolved(item["query"], schema).columns.values())
 

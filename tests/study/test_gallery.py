@@ -1,9 +1,13 @@
 """The gallery shows everything that was saved, and escapes what data says."""
 
 import orjson
+import pandas as pd
 import pytest
+from PIL import Image
 
-from workbench.study.saved import write_gallery
+from workbench.report.stamp import Stamp
+from workbench.report.tables import alone
+from workbench.study.saved import Saved, write_gallery
 
 TABLE = "**A \\<b> title**\n\n| system | EX |\n|:--|--:|\n"
 PARSER = "embedded/parser (a small statistical parser, no language model) on bundled-dev, N = 3"
@@ -60,10 +64,13 @@ def test_a_claim_that_is_not_decided_says_so(page):
     assert "- **is not decided here**: a is better" in page(chase_table_1=record(claims=claims))
 
 
-def test_figures_are_pictures_and_long_lists_are_links(page):
+def test_figures_are_pictures_in_their_natural_size_and_long_lists_are_links(page, tmp_path):
+    folder = tmp_path / "figures" / "mine"
+    folder.mkdir(parents=True)
+    Image.new("P", (640, 9)).save(folder / "chess_figure_4.png")
     long = record(table=TABLE + "| x | 1 |\n" * 40)
     text = page(chess_figure_4=record(kind="figure", table=""), chess_table_2=long)
-    assert "![Figure 4](mine/chess_figure_4.png)" in text
+    assert '<img src="mine/chess_figure_4.png" width="352" alt="Figure 4">' in text
     assert "([40 rows](mine/chess_table_2.csv))" in text
     assert "| x |" not in text
 
@@ -81,3 +88,19 @@ def test_hostile_titles_are_text(page):
     assert "<b>" not in text
     assert "<script>" not in text
     assert text.replace("\n", "").isprintable()
+
+
+def test_what_the_last_run_did_not_draw_is_marked_until_it_is_saved_again(page, tmp_path):
+    text = page(chase_table_1=record(), chase_table_2=record(), mac_table_1=record())
+    assert "earlier" not in text
+    saved = Saved(tmp_path / "figures" / "mine")
+    saved.mark_earlier(["chase_table_2", "mac_table_1", "never_saved"])
+    marked = write_gallery(tmp_path / "figures").read_text()
+    assert "**2 of 3 pieces are of an earlier run**" in marked
+    pieces = marked.split("\n#### ")[1:]
+    assert ["Not drawn in the last run" in piece for piece in pieces] == [False, True, True]
+    table = alone(pd.DataFrame({"system": ["a"], "EX": [1.0]}), Stamp("openai/x", "mine", 3), "T")
+    saved.save("chase_table_2", table, None, "openai/x on mine, N = 3")
+    again = write_gallery(tmp_path / "figures").read_text()
+    assert "**1 of 3 pieces are of an earlier run**" in again
+    assert again.count("Not drawn in the last run") == 1

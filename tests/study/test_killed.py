@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.llm.server import Server
+from tests.llm.server import Server, reply_to
 from workbench.errors import StoreError
 from workbench.store import Store
 
@@ -25,15 +25,25 @@ ASKS = """import workbench as wb
 client = wb.Client(wb.Cache(), api_base={url!r})
 request = wb.Request("p", "openai/gpt-4o-mini", [{{"role": "user", "content": "hello"}}])
 client.complete(request)"""
-AT_ONCE, KILLS, QUESTIONS = 8, 10, 300
+AT_ONCE, KILLS, CALLS = 8, 10, 300
+FINAL = "**Final SQL**\n```sql\nSELECT 2\n```"
 STUDY = """import workbench as wb
 from workbench.study import study
 study.client_of = lambda *given: wb.Client(given[1], api_base={url!r}, at_once={at_once})
 with wb.open_study("bundled-dev", model="openai/mine", limit={questions}) as opened:
-    opened.run(opened.direct())"""
+    run = opened.run(opened.{system})
+    print(run.questions["queries"].sum(), *run.questions["sql"].unique(), sep="; ")"""
 ENDLESS = """import sqlite3
 endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
 sqlite3.connect(":memory:").execute(endless).fetchall()"""
+
+
+def look_twice(_, body):
+    """What an agent's model says: two queries to look, then its answer."""
+    said = "```sql\nSELECT 1\n```" if len(body["messages"]) < 6 else FINAL
+    reply = reply_to(body)
+    reply["choices"][0]["message"]["content"] = said
+    return 200, reply, {}
 
 
 def rows(home, select="SELECT count(*) FROM calls"):
@@ -104,26 +114,69 @@ def test_killed_at_random_moments_and_resumed_it_ends_with_the_same_files(
     assert "one: unchanged" in start("killed", path).communicate()[0]
 
 
-def test_a_kill_costs_no_more_calls_than_are_under_way(tmp_path):
+@pytest.fixture
+def ask(tmp_path):
+    """Starts a program that runs a system on the bundled questions, asking a server."""
+
+    started = []
+
+    def ask(server, system, questions):
+        code = STUDY.format(url=server.url, at_once=AT_ONCE, system=system, questions=questions)
+        home = os.environ | {"WORKBENCH_HOME": str(tmp_path), "OPENAI_API_KEY": "no"}
+        command = [sys.executable, "-c", code]
+        process = subprocess.Popen(
+            command, env=home, cwd=tmp_path, stdout=subprocess.PIPE, text=True
+        )
+        started.append(process)
+        return process
+
+    yield ask
+    for process in started:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+@pytest.mark.parametrize(
+    ("system", "questions", "respond"),
+    [("direct()", CALLS, None), ("agent()", CALLS // 3, look_twice)],
+)
+def test_a_kill_costs_no_more_calls_than_are_under_way(tmp_path, ask, system, questions, respond):
     draw = random.Random(7)
-    home = os.environ | {"WORKBENCH_HOME": str(tmp_path), "OPENAI_API_KEY": "no"}
-    with Server(seconds=0.05) as server:
-        code = STUDY.format(url=server.url, at_once=AT_ONCE, questions=QUESTIONS)
+    with Server(seconds=0.05, respond=respond) as server:
 
         def start():
-            return subprocess.Popen([sys.executable, "-c", code], env=home, cwd=tmp_path)
+            return ask(server, system, questions)
 
         for _ in range(KILLS):
             killed, wanted = start(), server.calls + draw.randint(1, 2 * AT_ONCE)
             wait_for(lambda wanted=wanted: server.calls >= wanted)
             time.sleep(0.05 * draw.random())
             killed.kill()
-            killed.wait()
-        assert server.calls < QUESTIONS  # each kill came before the end
-        assert start().wait(120) == 0
+            killed.communicate()
+        assert server.calls < CALLS  # each kill came before the end
+        last = start()
+        said = last.communicate(timeout=120)[0]
+        assert last.returncode == 0
+    if respond:
+        assert said == f"{2 * questions}; SELECT 2\n"
     (needed,) = rows(tmp_path)[0]
     assert needed == len({str(body["messages"]) for body in server.bodies})
     assert needed <= server.calls <= needed + KILLS * AT_ONCE
+
+
+def test_ctrl_c_in_a_conversation_stores_the_reply_under_way_and_the_next_run_goes_on(
+    tmp_path, ask
+):
+    with Server(seconds=1, respond=look_twice) as server:
+        stopped = ask(server, "agent()", 1)
+        wait_for(lambda: server.calls == 2)  # the second of three turns
+        stopped.send_signal(signal.SIGINT)
+        stopped.communicate(timeout=60)
+        assert stopped.returncode != 0
+        assert (server.calls, rows(tmp_path)) == (2, [(2,)])
+        said = ask(server, "agent()", 1).communicate(timeout=60)[0]
+        assert (said, server.calls) == ("2; SELECT 2\n", 3)
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

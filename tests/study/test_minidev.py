@@ -1,11 +1,19 @@
 """A dollar's experiment on BIRD's mini-dev runs on a folder in the release's exact layout."""
 
+import re
+from pathlib import Path
+
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
+from workbench.benchmarks.benchmark import open_benchmark
 from workbench.benchmarks.check import missing
+from workbench.cli.run import reproduce
 from workbench.study.experiment import load_experiment, shipped
 from workbench.study.reproduce import plan, run
+
+GUIDE = Path(__file__).parents[2] / "experiments" / "README.md"
 
 
 @pytest.fixture
@@ -43,3 +51,16 @@ def test_the_three_systems_are_compared_within_the_budget(folder, tmp_path, monk
     table = pd.read_csv(tmp_path / "figures/minidev/beyond_three_systems.csv")
     assert table["system"].tolist() == ["CHASE-SQL", "CHESS (IR, CG, UT)", "MAC-SQL", "agent"]
     assert set(table["n"]) == {12}
+
+
+@pytest.mark.slow  # a kernel that runs four systems
+def test_the_guide_tells_the_estimate_of_bundled_questions(tmp_path, monkeypatch):
+    databases = open_benchmark("bundled-dev").databases
+    (tmp_path / "dev_databases").symlink_to(databases)
+    questions = databases.with_name("dev.json").read_bytes()
+    (tmp_path / "mini_dev_sqlite.json").write_bytes(questions)
+    monkeypatch.setenv("BIRD_MINIDEV", str(tmp_path))
+    path = shipped("experiments") / "minidev.yaml"
+    done = CliRunner().invoke(reproduce, [str(path), "--preview"], catch_exceptions=False)
+    (told,) = re.findall(r"about \$.* calls", GUIDE.read_text())
+    assert done.stdout.splitlines()[-1].startswith(f"{told},")

@@ -115,6 +115,27 @@ def test_a_notebook_that_fails_is_told_by_its_cell_line_and_message_and_stops_no
     assert f"failed: bad: {told}" in said
 
 
+@pytest.mark.slow  # four kernels
+def test_figures_that_a_failed_notebook_did_not_draw_are_marked_until_the_next_good_run(
+    checkout, command, tmp_path
+):
+    gallery = tmp_path / "figures" / "README.md"
+
+    def drawn(*cells):
+        path = checkout("limit: 3", one=[RUNS, *cells]).path
+        return command(path)[0], gallery.read_text()
+
+    assert drawn(SAVES, TWO)[0] == 0
+    whole = gallery.read_text()
+    assert "earlier" not in whole
+    code, text = drawn(SAVES, "1 / 0", TWO)
+    assert (code, "**1 of 2 pieces are of an earlier run**" in text) == (1, True)
+    _, of_this_run, of_an_earlier = text.split("\n#### ")
+    assert "Not drawn in the last run" not in of_this_run
+    assert "Not drawn in the last run" in of_an_earlier
+    assert drawn(SAVES, TWO) == (0, whole)
+
+
 @pytest.mark.slow  # three kernels
 def test_a_notebook_whose_calls_failed_is_run_again(checkout):
     broken = f"""import workbench as wb
@@ -149,11 +170,11 @@ def test_with_a_reply_pack_others_replay_the_numbers_offline_and_a_missing_reply
     code, said, _ = command(path, "--from", pack, "--offline")
     assert (code, "0 calls asked, 3 cached" in said) == (0, True), said
     idle = "{} of its {} calls were asked for by nobody, {} of {} requests are not in it"
-    assert f"{idle.format(0, 3, 0, 3)}; {platform.platform()}" in said
+    assert f"{idle.format(0, 3, 0, 3)}; made on {platform.platform()}" in said
     assert "KeyboardInterrupt" not in said
     assert (tmp_path / "figures/mine/one.csv").read_bytes() == first
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "third"))
-    pack.write_bytes(b"".join(pack.read_bytes().splitlines(keepends=True)[1:]))
+    pack.write_bytes(b"".join(pack.read_bytes().splitlines(keepends=True)[2:]))
     code, said, _ = command(path, "--from", pack, "--offline")
     assert (code, "CacheMissError" in said) == (1, True), said
     assert re.search(r"[01] of its 2 calls were asked for by nobody, 1 of [123] requests", said)

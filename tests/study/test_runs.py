@@ -11,13 +11,14 @@ from workbench.evaluate.judge import judge
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.faults import Refusal
-from workbench.llm.send import scripted
+from workbench.llm.send import reply_with, scripted
 from workbench.prompts import Prompt
 from workbench.study.measures import notes_on
 from workbench.study.run import Runs, accuracy, across, costs
 from workbench.study.solve import cached_records, keys_of
 from workbench.study.study import Study, open_study
 from workbench.study.trace import candidates
+from workbench.systems.agent import agent
 from workbench.systems.baselines import direct
 from workbench.systems.chase_sql import chase_sql
 from workbench.systems.generate import Generate
@@ -227,6 +228,26 @@ def test_the_dollars_of_calls_of_unknown_price_are_unknown_and_not_nothing(study
     assert rows["dollars"].isna().tolist() == [True, False]
     assert notes_on({"mine": unknown, "free": free}) == "Calls of unknown price: 6 of mine."
     assert "nan" not in rows.alone("Rows").to_markdown().lower()
+
+
+def test_the_queries_that_an_agent_ran_stand_beside_its_calls(study, monkeypatch):
+    look, end = "```sql\nSELECT 1\n```", "**Final SQL**\n```sql\nSELECT 2\n```"
+
+    def reply(request, *_):
+        turns = len(request.messages) // 2
+        return reply_with(look if turns < 3 else end, "stop", 1, 1)
+
+    plain = study.run(direct(), "plain")
+    client = Client(study.lab.client.cache, send=reply)
+    monkeypatch.setattr(Study, "_client", lambda _: client)
+    looking = study.run(agent("openai/of-my-own"), "looking")
+    assert set(looking.questions["queries"]) == {2}
+    table = study.costs({"plain": plain, "looking": looking})
+    assert list(table)[list(table).index("calls") + 1] == "queries"
+    assert table[["calls", "queries"]].to_numpy().tolist() == [[1.0, 0.0], [3.0, 2.0]]
+    assert "queries" not in study.costs({"plain": plain})  # a system that looks at nothing
+    again = study.run(looking.system, "looking")
+    assert (again.id, set(again.questions["queries"])) == (looking.id, {2})
 
 
 def test_a_fresh_run_sees_an_edited_helper_and_replaces_what_was_kept(study):

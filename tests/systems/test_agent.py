@@ -38,6 +38,7 @@ def test_each_query_is_run_and_its_result_is_shown_until_the_answer(zoo):
     assert seen.startswith("## Result\n3 rows:\nhome\n'Gobi desert'")
     assert "no such column: nme" in error
     assert len(set(selection.trial.candidate.call_keys)) == 3
+    assert selection.trial.candidate.queries == 2  # the answer itself is not one of them
 
 
 @pytest.mark.parametrize("turns", [1, 2, 3])

@@ -207,7 +207,7 @@ def test_training_examples_nearest_to_the_question_or_given_for_it(zoo, context)
         Example(text, f"SELECT {n}")
         for n, text in enumerate(("Which fish swim?", "Which animals have legs?"))
     )
-    for examples in (wb.Nearest(known, 1), wb.Given({"q1": known[1:]}, 1)):
+    for examples in (wb.Nearest(known, 1), wb.ExamplesByQuestion({"q1": known[1:]}, 1)):
         generate = wb.Generate(
             "generate/synthetic_examples", "m/x", examples=examples, name="training"
         )

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from pydantic import AliasChoices, BaseModel, Field
 
-from workbench.benchmarks.files import Filled, read_items, read_spider_schemas
+from workbench.benchmarks.files import Filled, Queries, one_line, read_items, read_spider_schemas
 from workbench.benchmarks.spider2 import read_spider2
 from workbench.canonical import content_hash
 from workbench.errors import BadInputError
@@ -52,6 +52,31 @@ class Benchmark:
     repeated: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     flat: bool = False
 
+    @property
+    def whole(self) -> tuple[Question, ...]:
+        """All questions of the file."""
+        return self.every or self.questions
+
+    def by_text(self) -> dict[tuple[str, str], list[Question]]:
+        """Return all questions by database and text, and by ("", text).
+
+        A few questions are asked twice.
+        """
+        asked: dict[tuple[str, str], list[Question]] = {}
+        for question in self.whole:
+            text = one_line(question.text)
+            asked.setdefault((question.db_id, text), []).append(question)
+            asked.setdefault(("", text), []).append(question)
+        return asked
+
+    def sharing(self, stated: str) -> str:
+        """Return the ids and texts of the questions to which the file gives the same id."""
+        keys = self.repeated[stated]
+        told = [
+            f"{question.id} ({question.text})" for question in self.whole if question.id in keys
+        ]
+        return " or ".join(told)
+
     def has(self, db_id: str) -> bool:
         """Whether the SQLite file of a database is there."""
         return self._file(db_id).is_file()
@@ -66,12 +91,13 @@ class Benchmark:
         A db_id is a plain name, so that it cannot lead out of the folder.
         """
         if _DB_ID.fullmatch(db_id):
-            path, folder = self._file(db_id), self.databases.resolve()
+            path = self._file(db_id)
+            folder = self.databases.resolve()
             if path.is_file() and path.resolve().is_relative_to(folder):
                 return path
         expected = f"expected {db_id}/{db_id}.sqlite in {self.databases}, and no link out of it"
-        named = "a db_id has letters, digits, '_', '-' and '.' only, at most 128"
-        raise BadInputError(f"no database {db_id!r}: {expected}; {named}")
+        allowed = "a db_id has letters, digits, '_', '-' and '.' only, at most 128"
+        raise BadInputError(f"no database {db_id!r}: {expected}; {allowed}")
 
     def limited(self, limit: float | None) -> "Benchmark":
         """Return the benchmark with `limit` of its questions, as `some` takes them."""
@@ -79,7 +105,7 @@ class Benchmark:
 
     def of(self, questions: Sequence[Question]) -> "Benchmark":
         """Return the benchmark with these of its questions."""
-        return replace(self, questions=tuple(questions), every=self.every or self.questions)
+        return replace(self, questions=tuple(questions), every=self.whole)
 
     def fingerprint(self) -> str:
         """Return a hash of questions and gold queries, which differ between releases."""
@@ -113,11 +139,13 @@ def some(questions: Sequence[Question], limit: float | None) -> list[Question]:
     is_share = limit is not None and limit < 1
     parts: dict[str, list[int]] = {}
     for place, question in enumerate(questions):
-        parts.setdefault(question.db_id if is_share else "", []).append(place)
+        part = question.db_id if is_share else ""
+        parts.setdefault(part, []).append(place)
     drawn: list[int] = []
     for places in parts.values():
-        count = size(len(places), limit)
-        drawn += [places[n * len(places) // count] for n in range(count)]
+        total = len(places)
+        count = size(total, limit)
+        drawn += [places[n * total // count] for n in range(count)]
     return [questions[place] for place in sorted(drawn)]
 
 
@@ -125,14 +153,19 @@ def size(count: int, limit: float | None) -> int:
     """Return the number of questions that a limit leaves of `count` on one database."""
     if limit is None:
         return count
-    return min(int(limit), count) if limit >= 1 else max(1, int(count * limit + 1e-9))
+    if limit >= 1:
+        return min(int(limit), count)
+    share = int(count * limit + 1e-9)
+    return max(1, share)
 
 
 def check_limit(limit: float | None) -> None:
     """Raise BadInputError for a limit that is neither a number of questions nor a share of them."""
+    if limit is None:
+        return
     is_number = type(limit) is int and limit >= 1
     is_share = type(limit) is float and 0 < limit < 1
-    if limit is not None and not is_number and not is_share:
+    if not is_number and not is_share:
         allowed = "a number of questions from 1, a share of each database's below 1.0, or None"
         raise BadInputError(f"limit is {limit!r}: it must be {allowed}")
 
@@ -156,22 +189,83 @@ class Release:
     tables: tuple[str, ...] = ()
 
 
-_BIRD = ("bird-train", "https://bird-bench.github.io")
-_SPIDER: tuple[str, str, Sense] = ("spider-train", "https://yale-lily.github.io/spider", "spider")
-_SPIDER_TRAIN = ("train_spider.json", "train_others.json")
-_SPIDER_TEST_TABLES = ("test_tables.json", "tables.json")
-_SPIDER2 = ("spider2-lite.jsonl",)
+_BIRD = "https://bird-bench.github.io"
+_SPIDER = "https://yale-lily.github.io/spider"
 BENCHMARKS = {
-    "bird-dev": Release(("dev.json",), "dev_databases", 1534, *_BIRD),
-    "bird-sds": Release(("dev.json",), "dev_databases", 147, *_BIRD),
-    "bird-mini-dev": Release(("mini_dev_sqlite.json",), "dev_databases", 500, *_BIRD),
-    "bird-train": Release(("train.json",), "train_databases", 9428, *_BIRD),
-    "spider-dev": Release(("dev.json",), "database", 1034, *_SPIDER, ("tables.json",)),
-    "spider-test": Release(("test.json",), "test_database", 2147, *_SPIDER, _SPIDER_TEST_TABLES),
-    "spider-train": Release(_SPIDER_TRAIN, "database", 8659, *_SPIDER, ("tables.json",)),
-    "spider2-lite": Release(_SPIDER2, "", 135, "spider-train", "https://spider2-sql.github.io"),
-    "bundled-dev": Release(("dev.json",), "dev_databases", 278, "bundled-train"),
-    "bundled-train": Release(("train.json",), "train_databases", 260, "bundled-train"),
+    "bird-dev": Release(
+        files=("dev.json",),
+        databases="dev_databases",
+        questions=1534,
+        train="bird-train",
+        url=_BIRD,
+    ),
+    "bird-sds": Release(
+        files=("dev.json",),
+        databases="dev_databases",
+        questions=147,
+        train="bird-train",
+        url=_BIRD,
+    ),
+    "bird-mini-dev": Release(
+        files=("mini_dev_sqlite.json",),
+        databases="dev_databases",
+        questions=500,
+        train="bird-train",
+        url=_BIRD,
+    ),
+    "bird-train": Release(
+        files=("train.json",),
+        databases="train_databases",
+        questions=9428,
+        train="bird-train",
+        url=_BIRD,
+    ),
+    "spider-dev": Release(
+        files=("dev.json",),
+        databases="database",
+        questions=1034,
+        train="spider-train",
+        url=_SPIDER,
+        sense="spider",
+        tables=("tables.json",),
+    ),
+    "spider-test": Release(
+        files=("test.json",),
+        databases="test_database",
+        questions=2147,
+        train="spider-train",
+        url=_SPIDER,
+        sense="spider",
+        tables=("test_tables.json", "tables.json"),
+    ),
+    "spider-train": Release(
+        files=("train_spider.json", "train_others.json"),
+        databases="database",
+        questions=8659,
+        train="spider-train",
+        url=_SPIDER,
+        sense="spider",
+        tables=("tables.json",),
+    ),
+    "spider2-lite": Release(
+        files=("spider2-lite.jsonl",),
+        databases="",
+        questions=135,
+        train="spider-train",
+        url="https://spider2-sql.github.io",
+    ),
+    "bundled-dev": Release(
+        files=("dev.json",),
+        databases="dev_databases",
+        questions=278,
+        train="bundled-train",
+    ),
+    "bundled-train": Release(
+        files=("train.json",),
+        databases="train_databases",
+        questions=260,
+        train="bundled-train",
+    ),
 }
 _ALIASES = {
     "bird": "bird-dev",
@@ -206,10 +300,10 @@ def open_benchmark(name: str, root: str | Path | None = None) -> Benchmark:
     """
     known = benchmark_name(name)
     if not known:
-        given = f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}"
-        raise BadInputError(f"{given}, or give a JSON file of your own, NAME.json")
+        unknown = f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}"
+        raise BadInputError(f"{unknown}, or give a JSON file of your own, NAME.json")
     release = BENCHMARKS.get(known)
-    if root is None and not release:
+    if root is None and release is None:
         root = _databases_beside(Path(name))
     if root is None and release and release.url:
         raise BadInputError(f"{name} is not bundled: give --root, the folder where it was unpacked")
@@ -226,50 +320,67 @@ def open_benchmark(name: str, root: str | Path | None = None) -> Benchmark:
 
 def _databases_beside(path: Path) -> Path:
     """Return the one folder of databases that lies beside a file of one's own."""
-    names = sorted({release.databases for release in BENCHMARKS.values()} - {""})
-    beside = [path.parent / name for name in names if (path.parent / name).is_dir()]
-    if len(beside) != 1:
-        there = ", ".join(folder.name for folder in beside) or "none"
-        raise BadInputError(
-            f"{path}: give --root, the folder of its databases; of {', '.join(names)} there is {there} beside it"
-        )
-    return beside[0]
+    names = {release.databases for release in BENCHMARKS.values()}
+    known = sorted(filter(None, names))
+    beside = [name for name in known if (path.parent / name).is_dir()]
+    if len(beside) == 1:
+        return path.parent / beside[0]
+    there = ", ".join(beside) or "none"
+    raise BadInputError(
+        f"{path}: give --root, the folder of its databases;"
+        f" of {', '.join(known)} there is {there} beside it"
+    )
 
 
 def _with_databases(opened: Benchmark) -> Benchmark:
     """The benchmark with the questions whose databases are there."""
-    there = [question for question in opened.questions if opened.has(question.db_id)]
-    left_out = len(opened.questions) - len(there)
-    if not left_out:
+    there = []
+    missing = set()
+    for question in opened.questions:
+        if opened.has(question.db_id):
+            there.append(question)
+        else:
+            missing.add(question.db_id)
+    if not missing:
         return opened
-    missing = {question.db_id for question in opened.questions} - {q.db_id for q in there}
-    said = f"{opened.name}: {left_out:,} of {len(opened.questions):,} questions are left out: in"
-    said += f" {opened.databases} is no database {', '.join(sorted(missing))}"
+    total = len(opened.questions)
+    left_out = f"{total - len(there):,} of {total:,} questions are left out"
+    why = f"in {opened.databases} is no database {', '.join(sorted(missing))}"
+    told = f"{opened.name}: {left_out}: {why}"
     if not there:
-        raise BadInputError(said)
-    warnings.warn(said, stacklevel=3)
+        raise BadInputError(told)
+    warnings.warn(told, stacklevel=3)
     return opened.of(there)
 
 
 def _released(name: str, release: Release, root: Path) -> Benchmark:
     path, databases = _locate(root, release, name)
-    opened = _read(name, release.sense, databases, *map(path.with_name, release.files))
+    files = [path.with_name(file) for file in release.files]
+    opened = _read(name, release.sense, databases, files)
     if release.tables:
         tables = [path.with_name(file) for file in release.tables]
         source = next(filter(Path.is_file, tables), tables[-1])
         opened = replace(opened, schemas=read_spider_schemas(source))
-        if missing := _undescribed(opened):
-            raise BadInputError(f"{source.name} does not describe {', '.join(missing)}")
-    if name == "bird-sds":
-        ids = set(map(str, json.loads(Path(__file__).with_name("chess_sds.json").read_text())))
-        if lacking := len(ids - {*opened.golds}):
-            raise BadInputError(f"{path} lacks {lacking} of the {len(ids)} questions of {name}")
-        opened = opened.of([question for question in opened.questions if question.id in ids])
-    return opened
+        undescribed = _undescribed(opened)
+        if undescribed:
+            raise BadInputError(f"{source.name} does not describe {undescribed}")
+    return _chess_sample(opened, path) if name == "bird-sds" else opened
 
 
-def _undescribed(benchmark: Benchmark) -> list[str]:
-    return sorted({question.db_id for question in benchmark.questions} - {*benchmark.schemas})
+def _chess_sample(bird: Benchmark, path: Path) -> Benchmark:
+    """CHESS's Subsampled Development Set of BIRD's dev split."""
+    file = Path(__file__).with_name("chess_sds.json")
+    published = json.loads(file.read_text())
+    ids = set(map(str, published))
+    lacking = len(ids - bird.golds.keys())
+    if lacking:
+        raise BadInputError(f"{path} lacks {lacking} of the {len(ids)} questions of bird-sds")
+    return bird.of([question for question in bird.questions if question.id in ids])
+
+
+def _undescribed(benchmark: Benchmark) -> str:
+    used = {question.db_id for question in benchmark.questions}
+    return ", ".join(sorted(used - benchmark.schemas.keys()))
 
 
 def _users(path: Path, root: Path) -> Benchmark:
@@ -277,20 +388,30 @@ def _users(path: Path, root: Path) -> Benchmark:
 
     Tables.json beside it, or in `root`, is read.
     """
-    is_spiders = all("query" in item for item in read_items(path, dict[str, Any]))
-    files = (file for depth in ("*/*", "*/*/*") for file in root.glob(f"{depth}.sqlite"))
-    databases = next((file.parents[1] for file in files), root)
-    opened = _read(path.stem, "spider" if is_spiders else "bird", databases, path)
+    items = read_items(path, dict[str, Any])
+    is_spiders = all("query" in item for item in items)
+    databases = _folder_of_databases(root)
+    sense: Sense = "spider" if is_spiders else "bird"
+    opened = _read(path.stem, sense, databases, [path])
     tables = [folder / "tables.json" for folder in (path.parent, root, databases.parent)]
     source = next(filter(Path.is_file, tables), None)
-    if not is_spiders or not source:
+    if not is_spiders or source is None:
         return opened
     described = replace(opened, schemas=read_spider_schemas(source))
-    if missing := _undescribed(described):
-        left = f"{source} does not describe {', '.join(missing)}"
-        warnings.warn(f"{left}: no exact match for {opened.name}", stacklevel=4)
+    undescribed = _undescribed(described)
+    if undescribed:
+        lacks = f"{source} does not describe {undescribed}"
+        warnings.warn(f"{lacks}: no exact match for {opened.name}", stacklevel=3)
         return opened
     return described
+
+
+def _folder_of_databases(root: Path) -> Path:
+    """The folder in `root`, or `root` itself, with a folder for each database."""
+    for depth in ("*/*", "*/*/*"):
+        for file in root.glob(f"{depth}.sqlite"):
+            return file.parents[1]
+    return root
 
 
 # Names of the fields in BIRD's files, Spider's and those of Spider's variants.
@@ -304,34 +425,56 @@ class _Item(BaseModel, strict=True):
     question_id: int | str | None = None
     db_id: Filled
     text: Filled = Field(validation_alias=TEXT)
-    sql: Filled | list[Filled] = Field(validation_alias=SQL, min_length=1)
+    sql: Queries = Field(validation_alias=SQL)
     evidence: str | None = None
     difficulty: str | None = None
 
 
-def _read(name: str, sense: Sense, databases: Path, *paths: Path) -> Benchmark:
+def _read(name: str, sense: Sense, databases: Path, paths: Sequence[Path]) -> Benchmark:
     """The benchmark of these files, whose items are numbered through where they have no ids."""
+    items: list[_Item] = []
+    for path in paths:
+        items += read_items(path, _Item)
     questions: list[Question] = []
     golds: dict[str, Gold] = {}
-    sharing: dict[str, tuple[str, ...]] = {}
-    for path in paths:
-        for item in read_items(path, _Item):
-            stated = str(len(questions) if item.question_id is None else item.question_id)
-            before = sharing.get(stated, ())
-            key = f"{stated}-{len(before) + 1}" if before else stated
-            if key in golds:
-                raise BadInputError(f"{path}: question_id {key} occurs twice")
-            sharing[stated] = (*before, key)
-            sql, *others = [item.sql] if isinstance(item.sql, str) else item.sql
-            questions.append(Question(key, item.db_id, item.text, item.evidence or ""))
-            golds[key] = Gold(key, sql, item.difficulty or "", tuple(others))
-    repeated = {stated: keys for stated, keys in sharing.items() if len(keys) > 1}
-    if repeated:
-        renamed = "; ".join(
-            f"{stated} became {' and '.join(keys)}" for stated, keys in repeated.items()
+    sharing: dict[str, list[str]] = {}
+    for number, item in enumerate(items):
+        stated = str(number if item.question_id is None else item.question_id)
+        keys = sharing.setdefault(stated, [])
+        key = f"{stated}-{len(keys) + 1}" if keys else stated
+        if key in golds:
+            raise BadInputError(f"{paths[0]}: question_id {key} occurs twice")
+        keys.append(key)
+        sql, *others = item.sql
+        question = Question(
+            id=key,
+            db_id=item.db_id,
+            text=item.text,
+            evidence=item.evidence or "",
         )
-        warnings.warn(f"{paths[0]} gives ids to more than one question: {renamed}", stacklevel=5)
-    return Benchmark(name, sense, databases, tuple(questions), golds, repeated=repeated)
+        questions.append(question)
+        golds[key] = Gold(
+            question_id=key,
+            sql=sql,
+            difficulty=item.difficulty or "",
+            others=tuple(others),
+        )
+    repeated = {}
+    for stated, keys in sharing.items():
+        if len(keys) > 1:
+            repeated[stated] = tuple(keys)
+    if repeated:
+        renamed = [f"{stated} became {' and '.join(keys)}" for stated, keys in repeated.items()]
+        told = f"{paths[0]} gives ids to more than one question: {'; '.join(renamed)}"
+        warnings.warn(told, stacklevel=4)
+    return Benchmark(
+        name,
+        sense,
+        databases,
+        questions=tuple(questions),
+        golds=golds,
+        repeated=repeated,
+    )
 
 
 def _locate(root: Path, release: Release, name: str) -> tuple[Path, Path]:
@@ -340,12 +483,14 @@ def _locate(root: Path, release: Release, name: str) -> tuple[Path, Path]:
     Some tools unpack a folder into one of its own name. A file without these databases may be
     another benchmark's.
     """
-    file, folder = release.files[0], release.databases
+    file = release.files[0]
+    folder = release.databases
     for depth in ("", "*/", "*/*/"):
         places: dict[Path, Path] = {}
         for path in sorted(root.glob(depth + file)):
-            for databases in (path.parent / folder / folder, path.parent / folder):
-                if next(databases.glob("*/*.sqlite"), None):
+            beside = path.parent / folder
+            for databases in (beside / folder, beside):
+                if any(databases.glob("*/*.sqlite")):
                     places[path] = databases
         if len(places) > 1:
             several = " and ".join(str(path.parent) for path in places)
@@ -354,8 +499,9 @@ def _locate(root: Path, release: Release, name: str) -> tuple[Path, Path]:
             return places.popitem()
     if not root.is_dir():
         raise BadInputError(f"{root}: no such folder; give the one where {name} was unpacked")
-    beside = f"no {file} with databases in {folder} beside it"
-    raise BadInputError(f"{name}: {beside} in {root} or up to two folders below; unpack it there")
+    lacks = f"no {file} with databases in {folder} beside it"
+    where = f"in {root} or up to two folders below"
+    raise BadInputError(f"{name}: {lacks} {where}; unpack it there")
 
 
 def bundled_splits() -> dict[str, str]:
@@ -381,5 +527,6 @@ def known_flaws(benchmark: Benchmark) -> tuple[Flaw, ...]:
     """Return the flaws of a bundled benchmark's questions; () for another benchmark."""
     if benchmark.name not in {"bundled-dev", "bundled-train"}:
         return ()
-    file = _DATA / benchmark.name.removeprefix("bundled-") / "flaws.json"
-    return tuple(Flaw(**fields) for fields in json.loads(file.read_text("utf-8")))
+    split = benchmark.name.removeprefix("bundled-")
+    content = (_DATA / split / "flaws.json").read_text("utf-8")
+    return tuple(Flaw(**fields) for fields in json.loads(content))

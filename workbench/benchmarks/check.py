@@ -16,7 +16,8 @@ def missing(name: str, folder: Path) -> list[str]:
             benchmark = open_benchmark(name, folder)
         except BadInputError as error:
             return [str(error)]
-    return [*(str(warning.message) for warning in told), *incomplete(benchmark)]
+    left_out = [str(warning.message) for warning in told]
+    return [*left_out, *incomplete(benchmark)]
 
 
 def incomplete(benchmark: Benchmark) -> Iterator[str]:
@@ -27,7 +28,7 @@ def incomplete(benchmark: Benchmark) -> Iterator[str]:
     release = BENCHMARKS.get(benchmark.name)
     if not release:
         return
-    count = len(benchmark.every or benchmark.questions)
+    count = len(benchmark.whole)
     if count < release.questions:
         yield f"{count:,} of {release.questions:,} questions"
     if benchmark.name.startswith("bird-"):

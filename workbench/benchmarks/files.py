@@ -5,17 +5,36 @@ Text in the encodings that spreadsheets write, JSON, JSON lines, and lists of it
 
 import json
 import re
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+)
+from pydantic_core import ErrorDetails
 
 from workbench.errors import BadInputError, content_of, fault
 from workbench.types import Column, ForeignKey, Schema, Table
 
+
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
 Filled = Annotated[str, StringConstraints(pattern=r"\S")]
+Queries = Annotated[list[Filled], Field(min_length=1), BeforeValidator(_listed)]
 _Model = TypeVar("_Model")
+_OBJECT = re.compile(r"\s*\{.*\}\s*")
+
+
+def one_line(text: str) -> str:
+    """Return a text with one blank between two words, as texts of questions are compared."""
+    return " ".join(text.split())
 
 
 def read_text(path: Path) -> str:
@@ -33,13 +52,30 @@ def read_json(path: Path, text: str) -> Any:
 
     An object that has a key twice is refused, since one of two answers would be lost.
     """
-    read = partial(json.loads, object_pairs_hook=_each_key_once)
-    lines = [line for line in text.split("\n") if line.strip()]
-    is_json_lines = len(lines) > 1 and re.fullmatch(r"\s*\{.*\}\s*", lines[0])
+    lines = _json_lines(text)
+    if not lines:
+        return _value(path, text, 1)
+    return [_value(path, line, number) for number, line in lines.items()]
+
+
+def _json_lines(text: str) -> dict[int, str]:
+    """Return the lines of JSON lines by their numbers, from 1; none if it is one JSON text."""
+    numbered = enumerate(text.split("\n"), 1)
+    lines = {number: line for number, line in numbered if line.strip()}
+    first = next(iter(lines.values()), "")
+    is_json_lines = len(lines) > 1 and _OBJECT.fullmatch(first)
+    return lines if is_json_lines else {}
+
+
+def _value(path: Path, text: str, line: int) -> Any:
+    """Return the value of a JSON text that begins on that line of a file."""
     try:
-        return [read(line) for line in lines] if is_json_lines else read(text)
+        return json.loads(text, object_pairs_hook=_each_key_once)
+    except json.JSONDecodeError as error:
+        place = f"line {line + error.lineno - 1}, column {error.colno}"
+        raise BadInputError(f"{path}, {place}: not JSON: {error.msg}") from error
     except (ValueError, RecursionError) as error:
-        raise BadInputError(f"{path}: not JSON: {error}") from error
+        raise BadInputError(f"{path}, from line {line}: not JSON: {error}") from error
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -51,19 +87,31 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def read_items(path: Path, model: type[_Model]) -> list[_Model]:
     """Return the items of a file, a JSON list or JSON lines, with at least one."""
-    content = read_json(path, read_text(path))
+    text = read_text(path)
+    content = read_json(path, text)
     items = content if isinstance(content, list) else [content]
-    many = Annotated[list[model], Field(min_length=1)]  # type: ignore[valid-type]
+    if not items:
+        raise BadInputError(f"{path}: an empty list; give an object for each item")
     try:
-        return TypeAdapter(many).validate_python(items)
+        return TypeAdapter(list[model]).validate_python(items)  # type: ignore[valid-type]
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = str(path)
-        if first["loc"]:
-            number, *names = first["loc"]
-            where = f"{path}, item {number}: {'.'.join(map(str, names))}"
-        wrong = f"{where}: {first['msg']}, and it is {first['input']!r:.60}"
-        raise BadInputError(f"{wrong}; expected a list with an object for each item") from error
+        field, first = first_fault(error)
+        item, _, name = field.partition(".")
+        place = _place(text, int(item))
+        wrong = f"{name or 'not an object'}: {first['msg']}; it is {first['input']!r:.60}"
+        raise BadInputError(f"{path}, {place}: {wrong}") from error
+
+
+def first_fault(error: ValidationError) -> tuple[str, ErrorDetails]:
+    """Return the first field that a model of pydantic refuses, with the way to it, and why."""
+    first = error.errors(include_url=False)[0]
+    return ".".join(map(str, first["loc"])), first
+
+
+def _place(text: str, item: int) -> str:
+    """Return where an item of a file stands: its line in JSON lines, else its number from 0."""
+    numbers = [*_json_lines(text)]
+    return f"line {numbers[item]}" if numbers else f"item {item}"
 
 
 class _Entry(BaseModel):
@@ -76,8 +124,8 @@ class _Entry(BaseModel):
     tables: list[str] = Field(alias="table_names_original")
     columns: list[tuple[int, str]] = Field(alias="column_names_original")
     types: list[str] = Field(alias="column_types")
-    # A composite primary key is a list among the numbers in some releases.
-    primary_keys: list[int | list[int]]
+    # Each is a number, or a list of those of a composite key in some releases.
+    primary_keys: list[Annotated[list[int], BeforeValidator(_listed)]]
     foreign_keys: list[tuple[int, int]]
 
     def as_schema(self) -> Schema:
@@ -87,20 +135,26 @@ class _Entry(BaseModel):
             if table >= 0:
                 columns[table].append(Column(name, kind))
         primary: list[list[str]] = [[] for _ in self.tables]
-        for key in self.primary_keys:
-            for number in key if isinstance(key, list) else [key]:
+        for numbers in self.primary_keys:
+            for number in numbers:
                 table, name = self._column(number)
                 primary[table].append(name)
         foreign: list[list[ForeignKey]] = [[] for _ in self.tables]
         for number, ref_number in self.foreign_keys:
             table, name = self._column(number)
             ref_table, ref_name = self._column(ref_number)
-            key_to = ForeignKey((name,), self.tables[ref_table], (ref_name,))
-            foreign[table].append(key_to)
-        parts = zip(
-            self.tables, map(tuple, columns), map(tuple, primary), map(tuple, foreign), strict=True
-        )
-        return Schema(self.db_id, tuple(Table(*part) for part in parts))
+            to = ForeignKey((name,), self.tables[ref_table], (ref_name,))
+            foreign[table].append(to)
+        tables = []
+        for number, name in enumerate(self.tables):
+            described = Table(
+                name=name,
+                columns=tuple(columns[number]),
+                primary_key=tuple(primary[number]),
+                foreign_keys=tuple(foreign[number]),
+            )
+            tables.append(described)
+        return Schema(self.db_id, tuple(tables))
 
     def _column(self, number: int) -> tuple[int, str]:
         """Return a column's table and name; a key of `*` or of a number below 0 fits no table."""
@@ -115,19 +169,26 @@ def read_spider_schemas(path: Path) -> dict[str, Schema]:
 
     Its foreign keys are not always those that the SQLite files declare.
     """
-    schemas = {}
-    for number, item in enumerate(read_items(path, dict[str, Any])):
+    schemas: dict[str, Schema] = {}
+    numbers: dict[str, int] = {}
+    items = read_items(path, dict[str, Any])
+    for number, item in enumerate(items):
         try:
             schema = _Entry.model_validate(item).as_schema()
         except (ValueError, IndexError) as error:
-            why = f"not a schema in Spider's form ({_first_line(error)})"
+            why = f"not a schema in Spider's form ({_reason(error)})"
             raise BadInputError(f"{path}, item {number}: {why}") from error
-        schemas[schema.db_id] = schema
+        db_id = schema.db_id
+        if db_id in schemas:
+            both = f"items {numbers[db_id]} and {number}"
+            raise BadInputError(f"{path}: {both} both have db_id {db_id!r}; leave one of them")
+        schemas[db_id] = schema
+        numbers[db_id] = number
     return schemas
 
 
-def _first_line(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False)[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    return fault(error)
+def _reason(error: Exception) -> str:
+    if not isinstance(error, ValidationError):
+        return fault(error)
+    field, first = first_fault(error)
+    return f"{field}: {first['msg']}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import AliasChoices, BaseModel, Field
 
 from workbench.benchmarks.benchmark import SQL, TEXT, Benchmark
-from workbench.benchmarks.files import Filled, read_items
+from workbench.benchmarks.files import Filled, Queries, one_line, read_items
 from workbench.errors import BadInputError
 from workbench.types import Gold, Question
 
@@ -22,7 +22,7 @@ class _Revised(BaseModel, strict=True):
     db_id: str | None = None
     original: str = Field("", validation_alias=_ORIGINAL)
     text: Filled | None = Field(None, validation_alias=TEXT)
-    sql: Filled | list[Filled] | None = Field(None, validation_alias=SQL, min_length=1)
+    sql: Queries | None = Field(None, validation_alias=SQL)
     evidence: str | None = None
 
     def question(self, before: Question) -> Question:
@@ -34,7 +34,7 @@ class _Revised(BaseModel, strict=True):
     def gold(self, before: Gold) -> Gold:
         if self.sql is None:
             return before
-        sql, *others = [self.sql] if isinstance(self.sql, str) else self.sql
+        sql, *others = self.sql
         return replace(before, sql=sql, others=tuple(others), results=())
 
 
@@ -54,65 +54,82 @@ def with_golds(benchmark: Benchmark, file: str | Path) -> Benchmark:
     'SELECT 1'
     """
     path = Path(file)
+    items = read_items(path, _Revised)
+    keys = _keys(path, items, benchmark)
     asked = {question.id: question for question in benchmark.questions}
     questions: dict[str, Question] = {}
     golds: dict[str, Gold] = {}
-    items = read_items(path, _Revised)
-    for number, (item, key) in enumerate(zip(items, _keys(path, items, benchmark), strict=True)):
+    for number, item in enumerate(items):
+        key = keys[number]
         before = asked.get(key)
         if before is None:
             continue
-        if key in questions or item.db_id not in {None, before.db_id}:
+        is_elsewhere = item.db_id not in {None, before.db_id}
+        if key in questions or is_elsewhere:
             where = f"{path}, item {number}: question {key} on database {item.db_id!r}"
             raise BadInputError(f"{where}: {benchmark.name} asks it once, on {before.db_id!r}")
         questions[key] = item.question(before)
         golds[key] = item.gold(benchmark.golds[key])
     if not questions:
-        said = f"{path}: none of its {len(items)} items is about a question of {benchmark.name}"
-        raise BadInputError(f"{said}; give its question_id, or db_id and (original_)question")
+        wrong = f"none of its {len(items)} items is about a question of {benchmark.name}"
+        advice = "give its question_id, or db_id and (original_)question"
+        raise BadInputError(f"{path}: {wrong}; {advice}")
     revised = [questions[key] for key in asked if key in questions]
-    return replace(benchmark.of(revised), name=f"{benchmark.name} ({path.stem})", golds=golds)
+    name = f"{benchmark.name} ({path.stem})"
+    return replace(benchmark.of(revised), name=name, golds=golds)
 
 
 def _keys(path: Path, items: Sequence[_Revised], benchmark: Benchmark) -> list[str]:
     """The id of each item's question, "" if the benchmark has no such question."""
     if all(item.question_id is not None for item in items):
-        return [_key(path, item, benchmark) for item in items]
-    every = benchmark.every or benchmark.questions
-    databases = {question.db_id for question in every}
-    places = [n for n, item in enumerate(items) if item.db_id in databases]
-    stated = [(items[n].db_id, " ".join(items[n].original.split())) for n in places]
-    asked = [(question.db_id, " ".join(question.text.split())) for question in every]
-    # Spider-Syn corrects some of the original questions. If all databases and most texts are equal
-    # at the same place, item n of the benchmark's databases is about question n.
-    equal = sum(a == b for a, b in zip(stated, asked, strict=False))
-    same_databases = [db_id for db_id, _ in stated] == [db_id for db_id, _ in asked]
-    if same_databases and 2 * equal > len(asked):
-        matched = [question.id for question in every]
-    else:
-        waiting: dict[tuple[str | None, str], list[str]] = {}
-        for about, question in zip(asked, every, strict=True):
-            waiting.setdefault(about, []).append(question.id)  # a few questions are asked twice
-        matched = [waiting[about].pop(0) if waiting.get(about) else "" for about in stated]
-        if unknown := matched.count(""):
-            said = f"{unknown:,} of {len(places):,} items on its databases have no question's text"
-            warnings.warn(f"{path}: {said} of {benchmark.name} and are left out", stacklevel=4)
+        return [_stated(path, item, benchmark) for item in items]
+    databases = {question.db_id for question in benchmark.whole}
+    ours = [number for number, item in enumerate(items) if item.db_id in databases]
+    matched = _matched(path, [items[number] for number in ours], benchmark)
     keys = [""] * len(items)
-    for place, key in zip(places, matched, strict=True):
-        keys[place] = key
+    for number, key in zip(ours, matched, strict=True):
+        keys[number] = key
     return keys
 
 
-def _key(path: Path, item: _Revised, benchmark: Benchmark) -> str:
+def _matched(path: Path, items: Sequence[_Revised], benchmark: Benchmark) -> list[str]:
+    """The ids of items without one, by database and text.
+
+    Spider-Syn corrects some of the original questions. If all databases and most texts are equal at
+    the same place, item n is about question n.
+    """
+    stated = [(item.db_id or "", one_line(item.original)) for item in items]
+    asked = [(question.db_id, one_line(question.text)) for question in benchmark.whole]
+    pairs = list(zip(stated, asked, strict=False))
+    same_database = [theirs[0] == ours[0] for theirs, ours in pairs]
+    same_text = [theirs == ours for theirs, ours in pairs]
+    is_whole = len(stated) == len(asked) and all(same_database)
+    if is_whole and 2 * sum(same_text) > len(asked):
+        return [question.id for question in benchmark.whole]
+
+    by_text = benchmark.by_text()
+    keys = []
+    for text in stated:
+        questions = by_text.get(text)
+        keys.append(questions.pop(0).id if questions else "")
+    unknown = keys.count("")
+    if unknown:
+        warnings.warn(
+            f"{path}: {unknown:,} of {len(items):,} items on its databases have no question's text"
+            f" of {benchmark.name} and are left out",
+            stacklevel=4,
+        )
+    return keys
+
+
+def _stated(path: Path, item: _Revised, benchmark: Benchmark) -> str:
     """The id that an item states; of questions that share it, the one with the item's text."""
-    sharing = benchmark.repeated.get(str(item.question_id), ())
+    stated = str(item.question_id)
+    sharing = benchmark.repeated.get(stated)
     if not sharing:
-        return str(item.question_id)
-    every = {question.id: question for question in benchmark.every or benchmark.questions}
-    for key in sharing:
-        if every[key].text.split() == item.original.split():
-            return key
-    several = " or ".join(f"{key} ({every[key].text})" for key in sharing)
-    raise BadInputError(
-        f"{path}: question_id {item.question_id} is {several}; give the question, too"
-    )
+        return stated
+    for question in benchmark.whole:
+        if question.id in sharing and one_line(question.text) == one_line(item.original):
+            return question.id
+    several = benchmark.sharing(stated)
+    raise BadInputError(f"{path}: question_id {stated} is {several}; give the question, too")

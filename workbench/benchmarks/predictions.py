@@ -31,7 +31,7 @@ from pydantic import (
 )
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.benchmarks.files import read_json, read_text
+from workbench.benchmarks.files import first_fault, one_line, read_json, read_text
 from workbench.canonical import plain
 from workbench.errors import BadInputError
 from workbench.sql.schema import read_schema
@@ -53,6 +53,7 @@ _SQL_FIELDS = (
     "sql",
     "query",
 )
+_NAME = re.compile(r"[\w.\-]*")
 _TABLES = re.compile(r"\b(?:from|join)\s+[\"`\[]?(\w+)", re.IGNORECASE)
 
 
@@ -71,19 +72,27 @@ def read_predictions(benchmark: Benchmark, *paths: str | Path) -> pd.DataFrame:
     """
     files: list[Path] = []
     for path in map(Path, paths):
-        inside = [path]
-        if path.is_dir():
-            inside = sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES)
-        if not inside:
-            raise BadInputError(f"{path}: no prediction file; they end in {sorted(_SUFFIXES)}")
-        files += [file for file in inside if file.name.endswith(ANSWERS)] or inside
-    if len({os.path.realpath(file) for file in files}) < len(files):
+        files += _prediction_files(path)
+    places = set(map(os.path.realpath, files))
+    if len(places) < len(files):
         raise BadInputError("a prediction file is given twice: give each file once")
     frames = [_read(benchmark, file).assign(file=f"{file}: ") for file in files]
     predictions = pd.concat(frames, ignore_index=True)
-    shared = predictions.groupby("generator")["file"].transform("nunique") > 1
-    predictions.loc[shared, "generator"] = predictions["file"] + predictions["generator"]
+    files_of_generators = predictions.groupby("generator")["file"]
+    is_shared = files_of_generators.transform("nunique") > 1
+    with_file = predictions["file"] + predictions["generator"]
+    predictions.loc[is_shared, "generator"] = with_file
     return predictions[COLUMNS]
+
+
+def _prediction_files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    files = sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES)
+    if not files:
+        raise BadInputError(f"{path}: no prediction file; they end in {sorted(_SUFFIXES)}")
+    answers = [file for file in files if file.name.endswith(ANSWERS)]
+    return answers or files
 
 
 def write_predictions(path: str | Path, frame: pd.DataFrame) -> None:
@@ -104,18 +113,24 @@ def write_predictions(path: str | Path, frame: pd.DataFrame) -> None:
     elif frame["question_id"].duplicated().any() or "db_id" not in frame:
         raise BadInputError(f"{path}: this form holds one answer a question, and its db_id")
     else:
-        bird = path.suffix == ".json"
-        lines = frame["sql"].str.replace("\n", " ") + (_BIRD if bird else "\t") + frame["db_id"]
-        answers = dict(zip(frame["question_id"], lines, strict=True))
-        text = json.dumps(answers, indent=4) if bird else "".join(lines + "\n")
+        queries = frame["sql"].str.replace("\n", " ")
+        if path.suffix == ".json":
+            answers = queries + _BIRD + frame["db_id"]
+            by_id = dict(zip(frame["question_id"], answers, strict=True))
+            text = json.dumps(by_id, indent=4)
+        else:
+            text = "".join(queries + "\t" + frame["db_id"] + "\n")
     path.write_text(text, encoding="utf-8", errors="replace")
 
 
 def candidates(predictions: pd.DataFrame) -> dict[str, tuple[Candidate, ...]]:
     """Return the predictions as the candidates of each question, by its id."""
     pool: dict[str, tuple[Candidate, ...]] = {}
-    for key, generator, sample, sql in predictions[COLUMNS].itertuples(index=False):
-        pool[key] = (*pool.get(key, ()), Candidate(sql, generator, int(sample)))
+    rows = predictions[COLUMNS].itertuples(index=False)
+    for question_id, generator, sample, sql in rows:
+        candidate = Candidate(sql, generator, int(sample))
+        before = pool.get(question_id, ())
+        pool[question_id] = (*before, candidate)
     return pool
 
 
@@ -148,9 +163,12 @@ class _Entry(BaseModel):
         if not isinstance(record, dict):
             wanted = "expected an object with question_id and SQL"
             raise ValueError(f"{wanted}, not {record!r:.80}")  # noqa: TRY004
-        fields = {str(name).strip().lower(): value for name, value in record.items()}
-        empty = {name: "" for name, value in fields.items() if value is None}
-        return fields | empty | {"sample": fields.get("sample") or 0}
+        fields = {}
+        for name, value in record.items():
+            key = str(name).strip().lower()
+            fields[key] = "" if value is None else value
+        fields["sample"] = fields.get("sample") or 0
+        return fields
 
     @model_validator(mode="after")
     def _database_after_mark(self) -> "_Entry":
@@ -166,14 +184,12 @@ def _entries(path: Path, records: Iterable[Any]) -> list[_Entry]:
         try:
             entries.append(_Entry.model_validate(record))
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            name = ".".join(map(str, first["loc"]))
+            field, first = first_fault(error)
+            why = first["msg"]
             if first["type"] == "missing":
                 why = f"no SQL as one of {', '.join(_SQL_FIELDS)} in {record!r:.80}"
-            elif name:
-                why = f"{name} is {first['input']!r:.80}: {first['msg']}"
-            else:
-                why = first["msg"]
+            elif field:
+                why = f"{field} is {first['input']!r:.80}: {why}"
             raise BadInputError(f"{path}, entry {number}: {why}") from error
     return entries
 
@@ -185,24 +201,27 @@ def _read(benchmark: Benchmark, path: Path) -> pd.DataFrame:
     """
     records, are_lines = _records(benchmark, path)
     entries = _entries(path, records)
-    every = benchmark.every or benchmark.questions
+    questions = benchmark.whole
+    ids = {question.id for question in questions}
     keys = {entry.question_id for entry in entries}
-    positions = {str(n) for n in range(len(every))}
-    by_position = are_lines or (keys == positions and not keys <= {q.id for q in every})
+    positions = {str(n) for n in range(len(questions))}
+    keys_are_positions = keys == positions and not keys <= ids
+    by_position = are_lines or keys_are_positions
     if by_position and len(entries) == len(benchmark.questions):
-        every = benchmark.questions
+        questions = benchmark.questions
     if by_position:
-        asked = _by_position(path, benchmark, every, entries)
+        asked = _by_position(path, benchmark, questions, entries)
     elif keys == {""} and all(entry.question for entry in entries):
-        asked = _by_text(every, entries)
+        asked = _by_text(benchmark, entries)
     else:
-        known = {question.id: question for question in every}
+        known = {question.id: question for question in questions}
         asked = [known.get(entry.question_id) for entry in entries]
     rows = _rows(benchmark, path, entries, asked)
-    if not rows or (by_position and len(rows) != len(every)):
-        counts = f"{len(rows)} entries for the {len(every)} questions of {benchmark.name}"
+    if not rows or (by_position and len(rows) != len(questions)):
+        counts = f"{len(rows)} entries for the {len(questions)} questions of {benchmark.name}"
         raise BadInputError(f"{path}: {counts}; without ids there must be one for each")
-    return pd.DataFrame([(*row, sql) for row, sql in rows.items()], columns=COLUMNS)
+    records = [(*row, sql) for row, sql in rows.items()]
+    return pd.DataFrame(records, columns=COLUMNS)
 
 
 def _records(benchmark: Benchmark, path: Path) -> tuple[list[Any], bool]:
@@ -215,8 +234,7 @@ def _records(benchmark: Benchmark, path: Path) -> tuple[list[Any], bool]:
             return _json_records(read_json(path, text)), False
     except (ValueError, csv.Error) as error:
         raise BadInputError(f"{path}: not predictions: {error}") from error
-    every = benchmark.every or benchmark.questions
-    return _lines(text, {question.db_id for question in every}), True
+    return _lines(text, {question.db_id for question in benchmark.whole}), True
 
 
 def _rows(
@@ -229,7 +247,8 @@ def _rows(
     rows: dict[tuple[str, str, int], str] = {}
     keys = {entry.question_id for entry in entries}
     generator = path.name.removesuffix(ANSWERS).removesuffix(path.suffix)
-    for number, (entry, question) in enumerate(zip(entries, asked, strict=True), 1):
+    pairs = zip(entries, asked, strict=True)
+    for number, (entry, question) in enumerate(pairs, 1):
         wrong = _misfit(benchmark, entry, question, keys)
         if question and not wrong:
             row = (question.id, entry.generator or generator, entry.sample)
@@ -243,49 +262,49 @@ def _rows(
 
 
 def _about(benchmark: Benchmark, question: Question) -> str:
-    return f"question {question.id} of {benchmark.name}, on {question.db_id}: {question.text}"
+    name = f"question {question.id} of {benchmark.name}"
+    return f"{name}, on {question.db_id}: {question.text}"
 
 
 def _misfit(benchmark: Benchmark, entry: _Entry, question: Question | None, keys: set[str]) -> str:
     """Why an entry cannot be the answer to its question; "" if it can."""
-    key, text = entry.question_id, " ".join(entry.question.split())
+    key = entry.question_id
+    text = one_line(entry.question)
     if question is None and key:
         return f"{benchmark.name} has no question {key!r}, nor are the keys positions"
     if question is None:
         return f"{benchmark.name} has no question {text!r} on database {entry.db_id!r}"
+    answered = _about(benchmark, question)
     if entry.db_id not in {"", question.db_id}:
-        return f"database {entry.db_id!r} in an answer to {_about(benchmark, question)}"
-    if text not in {"", " ".join(question.text.split())}:
-        return f"text {entry.question!r} in an answer to {_about(benchmark, question)}"
+        return f"database {entry.db_id!r} in an answer to {answered}"
+    if text not in {"", one_line(question.text)}:
+        return f"text {entry.question!r} in an answer to {answered}"
     sharing = benchmark.repeated.get(key, ())
-    if sharing and not text and keys.isdisjoint(sharing[1:]):
-        every = {asked.id: asked for asked in benchmark.every or benchmark.questions}
-        several = " or ".join(f"{each} ({every[each].text})" for each in sharing)
+    tells_them_apart = bool(text) or not keys.isdisjoint(sharing[1:])
+    if sharing and not tells_them_apart:
+        several = benchmark.sharing(key)
         return f"question_id {key!r} is {several}; give one of these ids, or the question"
     return ""
 
 
-def _by_text(every: Sequence[Question], entries: Sequence[_Entry]) -> list[Question | None]:
+def _by_text(benchmark: Benchmark, entries: Sequence[_Entry]) -> list[Question | None]:
     """The question with each entry's text, on its database if it names one.
 
     A few questions are asked twice.
     """
-    waiting: dict[tuple[str, str], list[Question]] = {}
-    for question in every:
-        text = " ".join(question.text.split())
-        waiting.setdefault((question.db_id, text), []).append(question)
-        waiting.setdefault(("", text), []).append(question)
+    by_text = benchmark.by_text()
     asked: list[Question | None] = []
     for entry in entries:
-        questions = waiting.get((entry.db_id, " ".join(entry.question.split())), [])
-        # The last of them is answered by all further entries, which are then told apart by
-        # `sample`.
-        asked.append(questions.pop(0) if len(questions) > 1 else next(iter(questions), None))
+        questions = by_text.get((entry.db_id, one_line(entry.question)))
+        asked.append(questions[0] if questions else None)
+        # The last one is answered by all further entries, told apart by `sample`.
+        if questions and len(questions) > 1:
+            questions.pop(0)
     return asked
 
 
 def _by_position(
-    path: Path, benchmark: Benchmark, every: Sequence[Question], entries: Sequence[_Entry]
+    path: Path, benchmark: Benchmark, questions: Sequence[Question], entries: Sequence[_Entry]
 ) -> list[Question | None]:
     """The question at each entry's position, unless a line is missing."""
 
@@ -293,35 +312,49 @@ def _by_position(
     def tables(db_id: str) -> set[str]:
         if not benchmark.has(db_id):
             return set()
-        return {lower_name(table.name) for table in read_schema(benchmark.database(db_id)).tables}
+        schema = read_schema(benchmark.database(db_id))
+        return {lower_name(table.name) for table in schema.tables}
 
-    places = [int(entry.question_id) for entry in entries]
-    for number, (entry, place) in enumerate(zip(entries, places, strict=True), 1):
-        if entry.db_id or place >= len(every):
+    asked: list[Question | None] = []
+    for number, entry in enumerate(entries, 1):
+        place = int(entry.question_id)
+        question = questions[place] if place < len(questions) else None
+        asked.append(question)
+        if entry.db_id or question is None:
             continue
-        own, neighbours = every[place], every[max(place - 1, 0) : place + 2]
         used = {lower_name(name) for name in _TABLES.findall(entry.sql)}
-        is_foreign = used and tables(own.db_id) and used.isdisjoint(tables(own.db_id))
+        known = tables(question.db_id)
+        is_foreign = used and known and used.isdisjoint(known)
+        first = max(place - 1, 0)
+        neighbours = questions[first : place + 2]
         if is_foreign and any(used <= tables(near.db_id) for near in neighbours):
-            wrong = f"names no table of {own.db_id!r} in an answer to {_about(benchmark, own)}"
-            raise BadInputError(f"{path}, entry {number}: {wrong}")
-    return [every[place] if place < len(every) else None for place in places]
+            wrong = f"names no table of {question.db_id!r}"
+            answered = _about(benchmark, question)
+            raise BadInputError(f"{path}, entry {number}: {wrong} in an answer to {answered}")
+    return asked
 
 
 def _csv_records(text: str) -> list[dict[str, str]]:
     """The rows of a CSV file; `plain` put an apostrophe before what a spreadsheet would run."""
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))
-    separator = max(",;\t", key=text.partition("\n")[0].count)  # as spreadsheets save it
+    first_line = text.partition("\n")[0]
+    separator = max(",;\t", key=first_line.count)  # as spreadsheets save it
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    rows = [[cell.removeprefix("'") for cell in row] for row in reader if row]
-    return [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+    names, *rows = filter(None, reader)
+    records = []
+    for row in rows:
+        cells = [cell.removeprefix("'") for cell in row]
+        records.append(dict(zip(names, cells, strict=True)))
+    return records
 
 
 def _json_records(content: Any) -> list[Any]:
     """The entries of a list, or of BIRD's object from ids to queries."""
+    if isinstance(content, list):
+        return content
     if isinstance(content, dict) and content.keys().isdisjoint(_SQL_FIELDS):
         return [{"question_id": key, "sql": value} for key, value in content.items()]
-    return content if isinstance(content, list) else [content]
+    return [content]
 
 
 def _lines(text: str, known: set[str]) -> list[dict[str, str]]:
@@ -329,13 +362,18 @@ def _lines(text: str, known: set[str]) -> list[dict[str, str]]:
 
     Text after the last tab is a db_id if it looks like one on every line, or is known.
     """
-    lines = text.removesuffix("\n").split("\n") if text.strip() else []
-    ends = [line.rpartition("\t")[2].strip() for line in lines]
-    all_end_in_names = all(re.fullmatch(r"[\w.\-]*", end) for end in ends)
+    if not text.strip():
+        return []
+    lines = text.removesuffix("\n").split("\n")
+    parts = [line.rpartition("\t") for line in lines]
+    ends = [end.strip() for _, _, end in parts]
+    all_end_in_names = all(_NAME.fullmatch(end) for end in ends)
     records = []
-    for number, (line, end) in enumerate(zip(lines, ends, strict=True)):
-        sql, tab, _ = line.rpartition("\t")
-        has_name = tab and (all_end_in_names or end in known)
-        parts = {"sql": sql, "db_id": end} if has_name else {"sql": line}
-        records.append({"question_id": str(number)} | parts)
+    for number, line in enumerate(lines):
+        record = {"question_id": str(number), "sql": line}
+        sql, tab, _ = parts[number]
+        end = ends[number]
+        if tab and (all_end_in_names or end in known):
+            record |= {"sql": sql, "db_id": end}
+        records.append(record)
     return records

@@ -14,6 +14,8 @@ from workbench.benchmarks.files import Filled, read_items, read_text
 from workbench.errors import BadInputError
 from workbench.types import Gold, Question, StoredResult
 
+_QUESTIONS = "spider2-lite.jsonl"
+_RULES = "spider2lite_eval.jsonl"
 # The places in the repository, and in a folder that has only what is needed.
 _GOLD = ("evaluation_suite/gold", "gold")
 _DOCUMENTS = ("resource/documents", "documents")
@@ -39,27 +41,49 @@ class _Rule(BaseModel):
     columns: list[int | list[int]] = Field(alias="condition_cols")
     ignore_order: bool
 
+    def of_file(self, number: int) -> tuple[int, ...]:
+        """Return the columns that count of a question's file, numbered from 0."""
+        columns = self.columns
+        if any(isinstance(column, list) for column in columns):
+            columns = columns[number : number + 1]
+        counted: list[int] = []
+        for column in columns:
+            counted += column if isinstance(column, list) else [column]
+        return tuple(counted)
+
 
 def read_spider2(root: Path) -> tuple[Path, tuple[Question, ...], dict[str, Gold]]:
     """Return the folder of databases, the questions on SQLite, and their golds by id."""
-    file = next(
-        (p for p in (root, root / "spider2-lite") if (p / "spider2-lite.jsonl").is_file()), root
-    )
-    gold, documents = _folder(file, _GOLD), _folder(file, _DOCUMENTS)
-    rules = {rule.key: rule for rule in read_items(gold / "spider2lite_eval.jsonl", _Rule)}
+    folder = root / "spider2-lite"
+    if (root / _QUESTIONS).is_file() or not (folder / _QUESTIONS).is_file():
+        folder = root
+    gold = _folder(folder, _GOLD)
+    documents = _folder(folder, _DOCUMENTS)
+    rules = {rule.key: rule for rule in read_items(gold / _RULES, _Rule)}
     questions: list[Question] = []
     golds: dict[str, Gold] = {}
-    for item in read_items(file / "spider2-lite.jsonl", _Item):
+    for item in read_items(folder / _QUESTIONS, _Item):
         if not item.key.startswith("local"):
             continue
         if item.key not in rules:
-            raise BadInputError(f"{gold}/spider2lite_eval.jsonl: it has no {item.key}")
-        hint = read_text(documents / item.document).strip() if item.document else ""
-        questions.append(Question(item.key, item.db_id, item.text, hint))
+            raise BadInputError(f"{gold / _RULES}: it has no {item.key}")
+        hint = _text(documents / item.document) if item.document else ""
         query = gold / "sql" / f"{item.key}.sql"
-        sql = read_text(query).strip() if query.is_file() else ""
-        golds[item.key] = Gold(item.key, sql, results=tuple(_results(gold, rules[item.key])))
-    return _folder(file, _DATABASES), tuple(questions), golds
+        sql = _text(query) if query.is_file() else ""
+        results = _results(gold / "exec_result", rules[item.key])
+        question = Question(
+            id=item.key,
+            db_id=item.db_id,
+            text=item.text,
+            evidence=hint,
+        )
+        questions.append(question)
+        golds[item.key] = Gold(item.key, sql, results=tuple(results))
+    return _folder(folder, _DATABASES), tuple(questions), golds
+
+
+def _text(path: Path) -> str:
+    return read_text(path).strip()
 
 
 def _folder(root: Path, places: tuple[str, ...]) -> Path:
@@ -69,22 +93,19 @@ def _folder(root: Path, places: tuple[str, ...]) -> Path:
     raise BadInputError(f"spider2-lite: none of {', '.join(places)} is a folder in {root}")
 
 
-def _results(gold: Path, rule: _Rule) -> Iterator[StoredResult]:
+def _results(folder: Path, rule: _Rule) -> Iterator[StoredResult]:
     """The stored results of a question.
 
     ID.csv, or ID_a.csv, ID_b.csv and so on, where several are right.
     """
-    folder = gold / "exec_result"
-    files = sorted(folder.glob(f"{rule.key}.csv")) or sorted(folder.glob(f"{rule.key}_*.csv"))
+    files = sorted(folder.glob(f"{rule.key}.csv"))
+    if not files:
+        files = sorted(folder.glob(f"{rule.key}_*.csv"))
     if not files:
         raise BadInputError(f"{folder}: it has no {rule.key}.csv and no {rule.key}_a.csv")
     for number, file in enumerate(files):
-        columns = rule.columns[number : number + 1] if _of_each_file(rule) else rule.columns
-        counted: list[int] = []
-        for column in columns:
-            counted += column if isinstance(column, list) else [column]
-        yield StoredResult(read_text(file), tuple(counted), ordered=not rule.ignore_order)
-
-
-def _of_each_file(rule: _Rule) -> bool:
-    return any(isinstance(column, list) for column in rule.columns)
+        yield StoredResult(
+            csv=read_text(file),
+            columns=rule.of_file(number),
+            ordered=not rule.ignore_order,
+        )

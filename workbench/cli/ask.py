@@ -12,7 +12,7 @@ from workbench.errors import BadInputError
 from workbench.llm.calls import is_parser
 from workbench.sql.texts import result_text
 from workbench.systems.system import solve
-from workbench.types import Candidate, Question, Selection
+from workbench.types import Question, Selection
 
 
 @click.command()
@@ -26,7 +26,7 @@ from workbench.types import Candidate, Question, Selection
 @click.option(
     "--calls",
     type=click.IntRange(min=0),
-    help="Stop before more calls are sent; those of a model in this process are not counted.",
+    help="Stop before more calls are made, those of a model in this process among them.",
 )
 def ask(
     database: str,
@@ -74,21 +74,34 @@ def _database(name: str) -> Path:
 
 def _told(selection: Selection, *, parser: bool) -> str:
     """Return what is printed: what the parser did not understand, the answer, its SQL, and why."""
-    trial, trials = selection.trial, selection.trials
+    trial = selection.trial
     if trial is None or not trial.candidate.sql.strip():
-        first = trials[0].candidate if trials else Candidate("", "")
-        text = f"No candidate has a query. {first.reasoning}"
-        return f"{text}\n({first.problem})" if first.problem and not parser else text
+        return _unanswered(selection, parser=parser)
     lines = []
-    if parser and (missed := re.search(r"not understood: [^\n\\]+", trial.candidate.reasoning)):
+    missed = re.search(r"not understood: [^\n\\]+", trial.candidate.reasoning)
+    if parser and missed:
         lines.append(missed[0])
     ran = trial.execution
-    lines += [result_text(ran) if ran else "not run", "", trial.candidate.sql, ""]
+    result = result_text(ran) if ran else "not run"
+    lines += [result, "", trial.candidate.sql, ""]
+    number = len(selection.trials)
     if ran and ran.is_complete:
-        equal = [t for t in trials if t.execution and t.execution.fingerprint == ran.fingerprint]
-        generators = ", ".join(dict.fromkeys(t.candidate.generator for t in equal))
-        count = f"{len(equal)} of {len(trials)} candidates gave this answer ({generators})"
+        equal = [
+            t.candidate.generator
+            for t in selection.trials
+            if t.execution and t.execution.fingerprint == ran.fingerprint
+        ]
+        names = ", ".join(dict.fromkeys(equal))
+        count = f"{len(equal)} of {number} candidates gave this answer ({names})"
         lines.append(f"Chosen by {selection.selector}: {count}.")
     else:
-        lines.append(f"There is no answer: none of {len(trials)} candidates ran.")
+        lines.append(f"There is no answer: none of {number} candidates ran.")
     return "\n".join(lines)
+
+
+def _unanswered(selection: Selection, *, parser: bool) -> str:
+    if not selection.trials:
+        return "No candidate has a query. "
+    first = selection.trials[0].candidate
+    text = f"No candidate has a query. {first.reasoning}"
+    return f"{text}\n({first.problem})" if first.problem and not parser else text

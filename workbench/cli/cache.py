@@ -22,11 +22,14 @@ def info() -> None:
     sums = "count(*), sum(input_tokens), sum(output_tokens), total(cost), sum(cost IS NULL)"
     select = f"SELECT prompt, model, {sums} FROM calls GROUP BY 1, 2"
     with Cache() as store:
-        for prompt, model, *counts, cost, free in store.read(select):
-            calls, read, written = (f"{count:,}" for count in counts)
-            spent = f"{calls:>9} calls {read:>13} in {written:>11} out {dollars(cost, free)}"
-            print(f"{prompt or '-':30} {model:30} {spent}")
-        print(f"{store.path}: {store.path.stat().st_size / 1e6:,.1f} MB")
+        for prompt, model, calls, read, written, cost, unpriced in store.read(select):
+            print(
+                f"{prompt or '-':30} {model:30}"
+                f" {calls:>9,} calls {read:>13,} in {written:>11,} out"
+                f" {dollars(cost, unpriced)}"
+            )
+        megabytes = store.path.stat().st_size / 1e6
+        print(f"{store.path}: {megabytes:,.1f} MB")
 
 
 @cache.command()

@@ -41,15 +41,10 @@ def _metrics(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> d
     return judging.named(metrics)
 
 
-@click.command()
-@click.argument("benchmark")
-@options.root
-@options.limit
-@options.predictions
-@click.option(
+_against = click.option(
     "--against", default="", metavar="NAME", help="Compare all with this one.  [default: the best]"
 )
-@click.option(
+_golds = click.option(
     "--gold",
     "golds",
     multiple=True,
@@ -57,14 +52,14 @@ def _metrics(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> d
     callback=_by_name,
     help="Judge also by revised gold queries, such as BIRD's dev_20251106.",
 )
-@click.option(
+_by = click.option(
     "--by",
     multiple=True,
     type=click.Choice(["difficulty", "db_id", "feature", "determined"]),
     help="Add a table by this column: feature is a part of the gold query; "
     "determined is whether the data decides the answer.",
 )
-@click.option(
+_own_metrics = click.option(
     "--metric",
     "metrics",
     multiple=True,
@@ -72,7 +67,7 @@ def _metrics(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> d
     callback=_metrics,
     help="Add a number of your own, from the gold execution and the predicted one.",
 )
-@click.option(
+_runs = click.option(
     "--efficiency",
     "runs",
     type=click.IntRange(1),
@@ -80,12 +75,26 @@ def _metrics(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> d
     help="Add VES and R-VES: the best of five repeats, in each of which a right answer "
     "and gold are timed so often (BIRD: 100).",
 )
-@click.option(
+_variants = click.option(
     "--suite",
     type=options.FOLDER,
     help="Add test-suite accuracy: this folder has DB/*.sqlite, the variants of each database.",
 )
-@click.option("--save", type=options.FILE, help="Write every verdict to a .jsonl or .csv.")
+_saved = click.option("--save", type=options.FILE, help="Write every verdict to a .jsonl or .csv.")
+
+
+@click.command()
+@click.argument("benchmark")
+@options.root
+@options.limit
+@options.predictions
+@_against
+@_golds
+@_by
+@_own_metrics
+@_runs
+@_variants
+@_saved
 def evaluate(
     benchmark: str,
     root: Path | None,
@@ -115,40 +124,61 @@ def evaluate(
     opened = open_benchmark(benchmark, root).limited(limit)
     revised = {name: with_golds(opened, file) for name, file in golds.items()}
     predictions = read_predictions(opened, *files)
-    generators = list(predictions["generator"].unique())
-    if against and against not in generators:
-        raise BadInputError(f"--against {against}: there are {', '.join(generators)}")
+    _check_against(against, predictions)
+    names = list(metrics)
     with Cache() as store, Executor(store) as executor:
         verdicts = judging.judge(opened, predictions, executor, metrics)
-        judged = opened.of([q for q in opened.questions if q.id in set(verdicts["question_id"])])
+        judged = _judged(opened, verdicts)
         if suite:
-            pairs = list(zip(verdicts["question_id"], verdicts["sql"].fillna(""), strict=True))
-            verdicts["suite"] = suite_verdicts(judged, pairs, suite, executor)
-        summary = judging.summarise(verdicts, metrics=list(metrics))
+            verdicts["suite"] = _suite(judged, verdicts, suite, executor)
+        summary = judging.summarise(verdicts, metrics=names)
         if runs:
-            summary = summary.join(_efficiency(judged, verdicts, executor, runs), on="generator")
-        title = f"{judged.name}: {len(judged.questions)} questions ({judged.fingerprint()[:22]})"
-        _show(f"{title}\n", summary)
-        _compare(verdicts, against or summary["generator"][0], list(summary["generator"]))
-        for name in by:
-            sliced = _sliced(verdicts, judged, name, executor)
-            _show(f"\nby {name}", judging.summarise(sliced, name, list(metrics)))
+            summary = _with_efficiency(summary, judged, verdicts, executor, runs)
+        _show(_heading(judged), summary)
+        _compare(verdicts, list(summary["generator"]), against)
+        for column in by:
+            _show_slices(column, verdicts, judged, names, executor)
         for name, other in revised.items():
             again = judging.judge(other, predictions, executor, metrics)
-            _show(f"\nunder the golds {name}", judging.summarise(again, metrics=list(metrics)))
+            _show(f"\nunder the golds {name}", judging.summarise(again, metrics=names))
     _show_failed_golds(verdicts)
     if save:
         _save(verdicts, save)
     sys.exit(len(judged.questions) < len(opened.questions))
 
 
-def _efficiency(
-    judged: Benchmark, verdicts: pd.DataFrame, executor: Executor, runs: int
+def _check_against(name: str, predictions: pd.DataFrame) -> None:
+    generators = predictions["generator"].unique()
+    if name and name not in generators:
+        raise BadInputError(f"--against {name}: there are {', '.join(generators)}")
+
+
+def _judged(opened: Benchmark, verdicts: pd.DataFrame) -> Benchmark:
+    """The benchmark without the questions on damaged databases, which have no verdict."""
+    ids = set(verdicts["question_id"])
+    return opened.of([question for question in opened.questions if question.id in ids])
+
+
+def _suite(
+    judged: Benchmark, verdicts: pd.DataFrame, folder: Path, executor: Executor
+) -> list[bool]:
+    queries = verdicts["sql"].fillna("")
+    pairs = list(zip(verdicts["question_id"], queries, strict=True))
+    return suite_verdicts(judged, pairs, folder, executor)
+
+
+def _with_efficiency(
+    summary: pd.DataFrame,
+    judged: Benchmark,
+    verdicts: pd.DataFrame,
+    executor: Executor,
+    runs: int,
 ) -> pd.DataFrame:
-    """VES and R-VES of each generator, in percent."""
+    """The summary with VES and R-VES of each generator, in percent."""
     right = verdicts.assign(correct=verdicts["ex_bird"] > 0)
-    scored = timed(judged, right, executor, "time", runs).groupby("generator")
-    return 100 * scored[["ves", "r_ves"]].mean()
+    scores = timed(judged, right, executor, "time", runs)
+    means = scores.groupby("generator")[["ves", "r_ves"]].mean()
+    return summary.join(100 * means, on="generator")
 
 
 def _show_failed_golds(verdicts: pd.DataFrame) -> None:
@@ -161,32 +191,48 @@ def _show(title: str, table: pd.DataFrame) -> None:
     print(title, table.to_string(index=False, float_format="%.2f"), sep="\n")
 
 
-def _sliced(
-    verdicts: pd.DataFrame, judged: Benchmark, name: str, executor: Executor
-) -> pd.DataFrame:
-    """The verdicts with the column of that name."""
-    if name == "feature":
-        return judging.by_feature(verdicts, judged)
-    if name == "determined":
+def _heading(judged: Benchmark) -> str:
+    fingerprint = judged.fingerprint()[:22]
+    return f"{judged.name}: {len(judged.questions)} questions ({fingerprint})\n"
+
+
+def _show_slices(
+    column: str,
+    verdicts: pd.DataFrame,
+    judged: Benchmark,
+    metrics: list[str],
+    executor: Executor,
+) -> None:
+    if column == "feature":
+        verdicts = judging.by_feature(verdicts, judged)
+    if column == "determined":
         findings = undetermined(judged, executor).drop_duplicates("question_id")
-        found = verdicts["question_id"].map(findings.set_index("question_id")["finding"])
-        return verdicts.assign(determined=found.fillna("determined"))
-    return verdicts
+        by_id = findings.set_index("question_id")["finding"]
+        finding = verdicts["question_id"].map(by_id)
+        verdicts = verdicts.assign(determined=finding.fillna("determined"))
+    _show(f"\nby {column}", judging.summarise(verdicts, column, metrics))
 
 
-def _compare(verdicts: pd.DataFrame, against: str, generators: list[str]) -> None:
-    """Print how every generator differs from one; of two, also the questions on which they do."""
-    others = [name for name in generators if name != against]
-    if not others:
+def _compare(verdicts: pd.DataFrame, generators: list[str], against: str) -> None:
+    """Print how every generator differs from one, by default the first.
+
+    Of two, the questions are listed that only one has right.
+    """
+    against = against or generators[0]
+    pairs = {}
+    for name in generators:
+        if name != against:
+            pairs[name] = judging.compare_generators(verdicts, name, against)
+    if not pairs:
         return
-    pairs = {name: judging.compare_generators(verdicts, name, against) for name in others}
-    first = pairs[others[0]]
-    noted = "" if first.clustered else f"; {first.note}"
-    print(f"\nagainst {against}, EX (BIRD) of the first answers, intervals over questions{noted}")
+    name, first = next(iter(pairs.items()))
+    note = "" if first.clustered else f"; {first.note}"
+    print(f"\nagainst {against}, EX (BIRD) of the first answers, intervals over questions{note}")
     small = dict.fromkeys(("p", "p_holm"), "{:.3g}".format)
-    print(judging.compare_all(pairs).to_string(index=False, float_format="%+.2f", formatters=small))
+    table = judging.compare_all(pairs)
+    print(table.to_string(index=False, float_format="%+.2f", formatters=small))
     if len(pairs) == 1:
-        print(f"\nonly {others[0]} is right: {' '.join(first.won) or 'never'}")
+        print(f"\nonly {name} is right: {' '.join(first.won) or 'never'}")
         print(f"only {against} is right: {' '.join(first.lost) or 'never'}")
 
 

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +12,13 @@ from typing import Any
 from uuid import uuid4
 
 import click
+import pandas as pd
 
 from workbench.benchmarks.benchmark import BENCHMARKS, benchmark_name
 from workbench.benchmarks.predictions import ANSWERS, write_predictions
 from workbench.cli import options
 from workbench.errors import BadInputError
-from workbench.llm.cache import Cache
+from workbench.llm.cache import Cache, made_on, this_machine
 from workbench.llm.calls import is_parser
 from workbench.llm.money import dollars
 from workbench.store import home
@@ -93,16 +95,21 @@ def run(
 def _print(made: Run, study: Study, name: str, save: Path | None) -> None:
     """Save a run's table and answers, and print the table, where both lie, and what was paid."""
     title = f"Systems on {study.benchmark.name}"
-    table = made.costs().alone(title, notes_on({made.name: made}))
+    note = notes_on({made.name: made})
+    table = made.costs().alone(title, note)
     study.save(name, table)
     folder = study.saved.folder
     answers = save or folder / f"{name}{ANSWERS}"
     write_predictions(answers, made.answers)
     print(table.to_markdown(), end="\n\n")
     print(f"answers: {answers}")
-    print(f"table:   {join(['workbench', 'trace', str(folder / f'{name}.csv'), '0'])}")
-    calls = f"{made.paid.calls:,} calls asked, {made.paid.hits:,} cached"
-    print(f"{made.name}: {calls}, {dollars(made.paid.cost, made.paid.unpriced)}")
+    data = folder / f"{name}.csv"
+    print(f"table:   {join(['workbench', 'trace', str(data), '0'])}")
+    paid = made.paid
+    print(
+        f"{made.name}: {paid.calls:,} calls asked, {paid.hits:,} cached,"
+        f" {dollars(paid.cost, paid.unpriced)}"
+    )
 
 
 @click.command()
@@ -145,13 +152,8 @@ def reproduce(
     settings = load_experiment(experiment)
     settings = replace(settings, batch=batch or settings.batch)
     session = Session(settings, offline=offline, budget=f"{settings.name} {uuid4().hex}")
-    log = home() / "runs" / f"{settings.name}.requests"
     if pack:
-        with Cache() as store:
-            store.merge(pack)
-        log.parent.mkdir(parents=True, exist_ok=True)
-        log.write_text("")
-        session = replace(session, request_log=log)
+        session = replace(session, request_log=_merged(pack, settings.name))
     with ExitStack() as stack:
         if preview:
             session = stack.enter_context(previewed(session))
@@ -166,26 +168,53 @@ def reproduce(
         spent = notebooks.run(jobs, at_once=at_once)
     if not preview:
         print(spent)
-        if pack:
-            print(_replayed(pack, log))
-        if jobs and jobs[0].figures.is_dir():
-            figures = jobs[0].figures
-            print(f"figures: {figures}" if limit else f"gallery: {write_gallery(figures.parent)}")
+        if pack and session.request_log:
+            print(_replayed(pack, session.request_log))
+        _show_figures(jobs, limit)
     for job in jobs:
         if job.error:
             print(f"{job.state}: {job.name}: {job.error} (executed: {job.output})")
-    sys.exit(any(job.state in {"failed", "stopped"} for job in jobs) and not preview)
+    has_failed = any(job.state in {"failed", "stopped"} for job in jobs)
+    sys.exit(has_failed and not preview)
+
+
+def _merged(pack: Path, name: str) -> Path:
+    """Add the calls of a pack to the cache; return an empty file for the keys that are asked."""
+    with Cache() as store:
+        store.merge(pack)
+    log = home() / "runs" / f"{name}.requests"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text("")
+    return log
+
+
+def _show_figures(jobs: Sequence[notebooks.Job], limit: int | None) -> None:
+    """Print where the figures lie; without a limit they are shown in the gallery."""
+    if not jobs or not jobs[0].figures.is_dir():
+        return
+    figures = jobs[0].figures
+    if limit:
+        print(f"figures: {figures}")
+    else:
+        print(f"gallery: {write_gallery(figures.parent)}")
 
 
 def _replayed(pack: Path, log: Path) -> str:
     """Return how many of a pack's calls nobody asked for, and how many requests it did not hold."""
     with TemporaryDirectory() as folder, Cache(Path(folder, "pack.sqlite")) as packed:
         packed.merge(pack)
-        held = {key for (key,) in packed.read("SELECT key FROM calls")}
+        calls = {key for (key,) in packed.read("SELECT key FROM calls")}
     asked = set(log.read_text().split())
-    idle = f"{len(held - asked):,} of its {len(held):,} calls were asked for by nobody"
-    missed = f"{len(asked - held):,} of {len(asked):,} requests are not in it"
-    return f"{pack}: {idle}, {missed}; {back.this_machine()}"
+    idle = len(calls - asked)
+    missed = len(asked - calls)
+    machines = f"replayed on {this_machine()}"
+    origin = made_on(pack)
+    if origin:
+        machines = f"made on {origin}, {machines}"
+    return (
+        f"{pack}: {idle:,} of its {len(calls):,} calls were asked for by nobody,"
+        f" {missed:,} of {len(asked):,} requests are not in it; {machines}"
+    )
 
 
 @click.command()
@@ -204,21 +233,27 @@ def trace(data: Path, row: int, ids: tuple[str, ...]) -> None:
     with Cache() as store:
         counted, trials = back.trace(data, row, store)
         if ids:
-            behind = trials[trials["question_id"].isin(ids)]
-            if behind.empty:
-                listed = " ".join(trials["question_id"].unique()[:20])
-                raise BadInputError(
-                    f"no question {' '.join(ids)} is behind this row; it has {listed}"
-                )
-            print(back.told(behind, store))
+            print(back.told(_of_questions(trials, ids), store))
             return
         cells = [f"{k} {v}" for k, v in counted.items() if v and k != "question_ids"]
-        calls = set().union(*trials["calls"])
-        asked = trials["question_id"].nunique()
         print(", ".join(cells))
-        print(f"{len(trials):,} candidates for {asked:,} questions, {len(calls):,} calls")
-        print(f"{store.path} on {back.this_machine()}\n")
-        if len(trials):
-            print(back.questions_of(trials, store).to_string(index=False, max_colwidth=60))
-            again = join(["workbench", "trace", str(data), str(row)])
-            print(f"\nOne question in full: {again} --question ID")
+        calls = set().union(*trials["calls"])
+        questions = trials["question_id"].nunique()
+        print(
+            f"{len(trials):,} candidates for {questions:,} questions, {len(calls):,} calls\n"
+            f"{store.path} on {this_machine()}\n"
+        )
+        if trials.empty:
+            return
+        table = back.questions_of(trials, store)
+        print(table.to_string(index=False, max_colwidth=60))
+        again = join(["workbench", "trace", str(data), str(row)])
+        print(f"\nOne question in full: {again} --question ID")
+
+
+def _of_questions(trials: pd.DataFrame, ids: Sequence[str]) -> pd.DataFrame:
+    behind = trials[trials["question_id"].isin(ids)]
+    if behind.empty:
+        listed = " ".join(trials["question_id"].unique()[:20])
+        raise BadInputError(f"no question {' '.join(ids)} is behind this row; it has {listed}")
+    return behind

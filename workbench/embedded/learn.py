@@ -26,6 +26,7 @@ Weights = dict[str, float]
 Pool = dict[str, tuple[Hypothesis, bool]]  # the hypotheses of a question, and whether each is right
 PRIOR: Weights = json.loads(Path(__file__).with_name("prior.json").read_text(encoding="utf-8"))
 L2, ROUNDS, KEPT = 3.0, 2, 70  # the penalty, the rounds, and the hypotheses of a question in each
+EXACT = {"ftol": 0.0, "gtol": 1e-7, "maxiter": 5000, "maxfun": 5000}
 SHARPNESS = 1.6  # what is learned is multiplied by it: the inverse of the temperature
 
 
@@ -51,12 +52,15 @@ def learn() -> Weights:
                     h.sql: (h, ok) for h, ok in zip(proposed, right, strict=True)
                 }
             weights = fit(pools.values())
-    scaled = {name: round(SHARPNESS * weight, 3) for name, weight in sorted(weights.items())}
+    scaled = {name: round(SHARPNESS * weight, 2) for name, weight in sorted(weights.items())}
     return {name: weight for name, weight in scaled.items() if weight}
 
 
 def fit(pools: Iterable[Pool]) -> Weights:
-    """The weights that make the right hypotheses of these pools likely."""
+    """The weights that make the right hypotheses of these pools likely.
+
+    They are rounded before anything is proposed by them: the last digits of sums differ between processors.
+    """
     usable = [[*pool.values()] for pool in pools if any(right for _, right in pool.values())]
     names = sorted({n for pool in usable for h, _ in pool for n in h.features} | PRIOR.keys())
     centre = np.array([PRIOR.get(name, 0.0) for name in names])
@@ -76,7 +80,8 @@ def fit(pools: Iterable[Pool]) -> Weights:
             slope += features.T @ (softmax(scores) - softmax(meant))
         return float(value), slope
 
-    return dict(zip(names, minimize(loss, centre, jac=True).x.tolist(), strict=True))
+    fitted = minimize(loss, centre, jac=True, method="L-BFGS-B", options=EXACT)
+    return dict(zip(names, fitted.x.round(3).tolist(), strict=True))
 
 
 if __name__ == "__main__":

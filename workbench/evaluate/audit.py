@@ -1,13 +1,15 @@
-"""Whether the data decides the gold answer.
-
-A LIMIT that cuts a tie, NULL sorted first, numbers treated as text.
+"""Whether the data decides the gold answer, or a LIMIT cuts a tie, NULL is first, text a number.
 
 Each finding comes with its evidence, and none is a verdict: a question with a tie may still have
 one sensible answer. A part of a query that does not run alone, such as a subquery that reads its
 outer query's row, is passed over.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import chain
+from operator import itemgetter
+from pathlib import Path
 
 import pandas as pd
 
@@ -27,14 +29,11 @@ FINDINGS = {
     "compared as text": "numbers are stored as text, and compared as text",
 }
 _COLUMNS = ["question_id", "db_id", "finding", "evidence", "sql"]
-_SHOWN = 3  # rows of a finding's evidence
-_Found = Iterator[tuple[str, str]]  # findings and their evidence
+_MOST = 3  # rows of a finding's evidence
 
 
 def undetermined(benchmark: Benchmark, executor: Executor | None = None) -> pd.DataFrame:
-    """Return a row for each of FINDINGS about a gold query.
-
-    Question_id, db_id, finding, evidence, sql.
+    """Return a row for each of FINDINGS about a gold query, with its evidence.
 
     Stored results are not looked at. Without an executor the queries run in one that is closed
     again.
@@ -45,87 +44,115 @@ def undetermined(benchmark: Benchmark, executor: Executor | None = None) -> pd.D
     if executor is None:
         with Executor() as of_this_call:
             return undetermined(benchmark, of_this_call)
-    golds = [benchmark.golds[question.id] for question in benchmark.questions]
-    parts = by_database(benchmark, [(gold.question_id, gold.sql) for gold in golds if gold.sql])
-    rows = []
-    for path, part in parts.items():
-        texts: dict[str, None] = {}
-        for _, sql in part:
-            texts |= {sql: None} | {probe.sql: None for probe in probes(sql)}
-        executions = executor.execute_many([(path, text) for text in texts])
-        ran = dict(zip(texts, executions, strict=True))
+    pairs = []
+    for question in benchmark.questions:
+        sql = benchmark.golds[question.id].sql
+        if sql:
+            pairs.append((question.id, sql))
+    rows = {}
+    for path, part in by_database(benchmark, pairs).items():
+        executions = _executed(path, [sql for _, sql in part], executor)
         for key, sql in part:
-            for finding, evidence in _findings(sql, ran).items():
-                rows.append((key, path.stem, finding, evidence, sql))
-    order = {question.id: place for place, question in enumerate(benchmark.questions)}
-    rows.sort(key=lambda row: order[row[0]])
-    return pd.DataFrame(rows, columns=_COLUMNS)
+            rows[key] = [
+                (key, path.stem, finding, evidence, sql)
+                for finding, evidence in _findings(sql, executions).items()
+            ]
+    in_order = chain.from_iterable(rows[key] for key, _ in pairs)
+    return pd.DataFrame(in_order, columns=_COLUMNS)
 
 
-def _findings(sql: str, ran: dict[str, Execution]) -> dict[str, str]:
-    result = ran[sql]
+def _executed(path: Path, queries: Sequence[str], executor: Executor) -> dict[str, Execution]:
+    """Return the executions of the queries and of their probes, by text."""
+    texts: list[str] = []
+    for sql in queries:
+        texts.append(sql)
+        texts += [probe.sql for probe in probes(sql)]
+    texts = list(dict.fromkeys(texts))
+    executions = executor.execute_many([(path, text) for text in texts])
+    return dict(zip(texts, executions, strict=True))
+
+
+def _findings(sql: str, executions: dict[str, Execution]) -> dict[str, str]:
+    """Return the findings about a gold query, the first of each kind, and their evidence."""
+    result = executions[sql]
     if not result.is_complete:
         return {"fails": result.error}
     findings: dict[str, str] = {}
     if not result.rows:
         findings["empty"] = ""
     elif result.is_suspect("nulls"):
-        findings["only nulls"] = _told(result.rows)
+        findings["only nulls"] = _text(result.rows)
     for probe in probes(sql):
-        rows = ran[probe.sql].rows  # none if the part does not run alone
-        found = _ranked(probe, rows) if isinstance(probe, Ranking) else _compared(probe, rows)
-        for finding, evidence in found:
-            findings.setdefault(finding, evidence)
+        rows = executions[probe.sql].rows  # none if the part does not run alone
+        if isinstance(probe, Ranking):
+            evidence = _ranked(probe, rows)
+        else:
+            evidence = {"compared as text": _compared(probe, rows)}
+        for finding, text in evidence.items():
+            if text:
+                findings.setdefault(finding, text)
     return findings
 
 
-def _ranked(probe: Ranking, rows: Sequence[Row]) -> _Found:
-    ranked = [(row[: -probe.keys], row[-probe.keys :]) for row in rows]
-    for cut in probe.cuts:
-        if 0 < cut < len(ranked) and ranked[cut - 1][1] == ranked[cut][1]:
-            key = ranked[cut][1]
-            tied = [shown for shown, other in ranked if other == key]
-            if len(set(tied)) > 1:
-                yield "tie", f"{len(tied)} rows at {_told([key])}: {_told(tied)}"
-    first_keys = [key[0] for _, key in ranked]
-    if ranked and first_keys[0] is None and any(key is not None for key in first_keys):
-        yield "null first", _told(rows)
+def _ranked(probe: Ranking, rows: Sequence[Row]) -> dict[str, str]:
+    if not rows:
+        return {}
+    first_keys = [row[-probe.keys] for row in rows]
     numbers = [number for _, number in _numbers(first_keys)]
-    if len(numbers) == len(rows) and numbers != sorted(numbers, reverse=probe.descending):
-        yield "sorted as text", _told([(key,) for key in first_keys])
+    all_numbers = len(numbers) == len(rows)
+    evidence = {"tie": _tie(probe, rows)}
+    if first_keys[0] is None and set(first_keys) != {None}:
+        evidence["null first"] = _text(rows)
+    if all_numbers and numbers != sorted(numbers, reverse=probe.descending):
+        evidence["sorted as text"] = _text([(key,) for key in first_keys])
+    return evidence
 
 
-def _compared(probe: Compared, rows: Sequence[Row]) -> _Found:
-    texts = [text for (text,) in rows]
-    numbers = _numbers(texts)
-    if 2 * len(numbers) <= len(texts):  # of other texts a few are numbers everywhere
-        return
+def _tie(probe: Ranking, rows: Sequence[Row]) -> str:
+    """Return the rows with equal keys of which a LIMIT keeps some, or ""."""
+    keys = [row[-probe.keys :] for row in rows]
+    for cut in probe.cuts:
+        is_inside = 0 < cut < len(rows)
+        if not is_inside or keys[cut - 1] != keys[cut]:
+            continue
+        key = keys[cut]
+        tied = [row[: -probe.keys] for row in rows if row[-probe.keys :] == key]
+        if len(set(tied)) > 1:
+            return f"{len(tied)} rows at {_text([key])}: {_text(tied)}"
+    return ""
+
+
+def _compared(probe: Compared, rows: Sequence[Row]) -> str:
+    """Return where the order of texts and that of their numbers differ, or ""."""
+    numbers = _numbers([text for (text,) in rows])
+    if 2 * len(numbers) <= len(rows):  # of other texts a few are numbers everywhere
+        return ""
     if probe.extreme:
         choose = max if probe.extreme == "max" else min
-        by_text, by_number = choose(numbers), choose(numbers, key=lambda pair: pair[1])
-        if by_text != by_number:
-            yield (
-                "compared as text",
-                f"{probe.extreme} is {by_text[0]!r}, and {by_number[0]} is a number",
-            )
+        text, _ = choose(numbers)
+        largest, _ = choose(numbers, key=itemgetter(1))
+        if text != largest:
+            return f"{probe.extreme} is {text!r}, and {largest} is a number"
     for bound, bound_number in _numbers(probe.bounds):
         for text, number in numbers:
             if (text < bound) != (number < bound_number):
                 sign = "<" if text < bound else ">="
-                yield "compared as text", f"{text!r} {sign} {bound!r}"
+                return f"{text!r} {sign} {bound!r}"
+    return ""
 
 
 def _numbers(values: Sequence[Value]) -> list[tuple[str, float]]:
-    """The texts of numbers, with the numbers."""
-    found = []
+    """Return the texts of numbers, with the numbers."""
+    numbers = []
     for value in values:
-        try:
-            found.append((str(value), float(value if isinstance(value, str) else "")))
-        except ValueError:
-            continue
-    return found
+        if isinstance(value, str):
+            with suppress(ValueError):
+                numbers.append((value, float(value)))
+    return numbers
 
 
-def _told(rows: Sequence[Row]) -> str:
-    shown = [", ".join(map(str, row)) for row in rows[:_SHOWN]]
-    return " | ".join(shown + ["..."] * (len(rows) > _SHOWN))
+def _text(rows: Sequence[Row]) -> str:
+    lines = [", ".join(map(str, row)) for row in rows[:_MOST]]
+    if len(rows) > _MOST:
+        lines.append("...")
+    return " | ".join(lines)

@@ -19,7 +19,7 @@ clock at the first row, and its R-VES includes the opening.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import Literal
 
@@ -36,7 +36,8 @@ from workbench.types import Execution, Gold, Limits, Row
 
 Pair = tuple[str, str]  # a question's id and a query that answers it
 Parts = Mapping[Path, Sequence[Pair]]  # of each database file
-Ran = list[list[Execution]]  # for each form, of a query and of the gold queries
+Form = Callable[[str], str]  # writes a query as it is executed
+Ran = list[list[Execution]]  # for each form: a query's execution, then the gold queries'
 
 
 def ex_verdicts(
@@ -51,26 +52,29 @@ def ex_verdicts(
     BIRD's sense reads fingerprints of results and no rows; a query whose fingerprint is in
     `known` does not run again.
     """
-    stored = [pair for pair in pairs if benchmark.golds[pair[0]].results]
-    compared = [pair for pair in pairs if not benchmark.golds[pair[0]].results]
-    right = _by_rows(benchmark, by_database(benchmark, stored), executor, [str], limits)
-    parts = by_database(benchmark, compared)
+    by_results: list[Pair] = []  # whose golds are stored results
+    by_queries: list[Pair] = []
+    for question_id, sql in pairs:
+        has_results = bool(benchmark.golds[question_id].results)
+        (by_results if has_results else by_queries).append((question_id, sql))
+    parts = by_database(benchmark, by_queries)
     if benchmark.sense == "spider":
-        right |= _by_rows(benchmark, parts, executor, [spider_text], limits)
+        right = _by_rows(benchmark, parts, executor, spider_text, limits)
     else:
-        right |= _by_fingerprint(benchmark, parts, executor, limits, known or {})
+        right = _by_fingerprint(benchmark, parts, executor, limits, known or {})
+    right |= _by_rows(benchmark, by_database(benchmark, by_results), executor, str, limits)
     return [right[pair] for pair in pairs]
 
 
 def _by_rows(
-    benchmark: Benchmark,
-    parts: Parts,
-    executor: Executor,
-    forms: Sequence[Callable[[str], str]],
-    limits: Limits = DEFAULT,
+    benchmark: Benchmark, parts: Parts, executor: Executor, form: Form, limits: Limits = DEFAULT
 ) -> dict[Pair, bool]:
-    ran = executed(benchmark, parts, executor, forms, limits)
-    return {pair: right_in_spider(benchmark.golds[pair[0]], *of[0]) for pair, of in ran}
+    right = {}
+    for pair, ran in executed(benchmark, parts, executor, [form], limits):
+        question_id, _ = pair
+        predicted, *golds = ran[0]
+        right[pair] = right_in_spider(benchmark.golds[question_id], predicted, *golds)
+    return right
 
 
 def _by_fingerprint(
@@ -84,15 +88,20 @@ def _by_fingerprint(
     for path, part in parts.items():
         for key, sql in part:
             queries = benchmark.golds[key].queries
-            asked = queries if (key, sql) in known else (*queries, sql)
-            jobs |= {(path, normalise_text(query)): None for query in asked}
-    prints = dict(zip(jobs, executor.result_fingerprints(list(jobs), limits), strict=True))
+            if (key, sql) not in known:
+                queries = (*queries, sql)
+            for query in queries:
+                jobs[path, normalise_text(query)] = None
+    results = executor.result_fingerprints(list(jobs), limits)
+    fingerprints = dict(zip(jobs, results, strict=True))
     right = {}
     for path, part in parts.items():
         for key, sql in part:
-            ours = known.get((key, sql)) or prints.get((path, normalise_text(sql)), "")
-            accepted = [prints[path, normalise_text(gold)] for gold in benchmark.golds[key].queries]
-            right[key, sql] = ours != "" and ours in accepted
+            job = (path, normalise_text(sql))
+            result = known.get((key, sql)) or fingerprints.get(job, "")
+            golds = [normalise_text(gold) for gold in benchmark.golds[key].queries]
+            accepted = {fingerprints[path, gold] for gold in golds} - {""}
+            right[key, sql] = result in accepted
     return right
 
 
@@ -128,7 +137,7 @@ def suite_verdicts(
             raise BadInputError(f"{suite}: no {path.stem}/*.sqlite; give the test suite's folder")
         for file in files:
             still = [pair for pair in part if right[pair]]
-            right |= _by_rows(benchmark, {file: still}, executor, [spider_text])
+            right |= _by_rows(benchmark, {file: still}, executor, spider_text)
     return [right[pair] for pair in pairs]
 
 
@@ -145,7 +154,7 @@ def executed(
     benchmark: Benchmark,
     parts: Parts,
     executor: Executor,
-    forms: Sequence[Callable[[str], str]],
+    forms: Sequence[Form],
     limits: Limits = DEFAULT,
 ) -> Iterator[tuple[Pair, Ran]]:
     """Yield each pair with the executions of its query and of the gold queries in each form.
@@ -154,21 +163,28 @@ def executed(
     are read from it.
     """
 
-    def texts(pair: Pair) -> list[list[str]]:
-        queries = pair[1], *benchmark.golds[pair[0]].queries
-        return [[normalise_text(form(sql)) for sql in queries] for form in forms]
+    def texts(pair: Pair, form: Form) -> list[str]:
+        question_id, sql = pair
+        queries = sql, *benchmark.golds[question_id].queries
+        return [normalise_text(form(query)) for query in queries]
 
     jobs: dict[Path, list[tuple[Path, str]]] = {}
     for path, part in parts.items():
-        queries = chain.from_iterable(chain.from_iterable(texts(pair)) for pair in part)
-        jobs[path] = [(path, text) for text in dict.fromkeys(queries)]
+        distinct: dict[str, None] = {}
+        for pair, form in product(part, forms):
+            distinct |= dict.fromkeys(texts(pair, form))
+        jobs[path] = [(path, text) for text in distinct]
     if executor.store and not executor.store.read_only:
         executor.result_fingerprints(list(chain.from_iterable(jobs.values())), limits)
     for path, part in parts.items():
         executions = executor.execute_many(jobs[path], limits)
-        ran = {sql: found for (_, sql), found in zip(jobs[path], executions, strict=True)}
+        by_job = dict(zip(jobs[path], executions, strict=True))
         for pair in part:
-            yield pair, [[ran[text] for text in form] for form in texts(pair)]
+            ran = []
+            for form in forms:
+                written = texts(pair, form)
+                ran.append([by_job[path, text] for text in written])
+            yield pair, ran
 
 
 _QUOTED_OR_DROPPED = re.compile(
@@ -207,22 +223,23 @@ def _equal_as_bags(a: Sequence[Row], b: Sequence[Row]) -> bool:
     """Whether the rows are equal as bags under some order of the columns of `b`."""
     if Counter(a) == Counter(b):
         return True
-    columns_a, columns_b = list(zip(*a, strict=True)), list(zip(*b, strict=True))
-    bags_b = list(map(Counter, columns_b))
-    fitting: list[list[int]] = []
-    for column in columns_a:
-        bag = Counter(column)
-        fitting.append([n for n, other in enumerate(bags_b) if bag == other])
+    columns_a = list(zip(*a, strict=True))
+    columns_b = list(zip(*b, strict=True))
+    bags_a = [Counter(column) for column in columns_a]
+    bags_b = [Counter(column) for column in columns_b]
 
     def extend(chosen: list[int]) -> bool:
         """Whether the remaining columns of `a` find theirs in `b`, from left to right."""
-        if len(chosen) == len(columns_a):
+        column = len(chosen)
+        if column == len(columns_a):
             return True
-        wanted = Counter(zip(*columns_a[: len(chosen) + 1], strict=True))
-        free = {columns_b[n]: n for n in fitting[len(chosen)] if n not in chosen}
-        for n in free.values():  # of equal columns one is tried
+        wanted = Counter(zip(*columns_a[: column + 1], strict=True))
+        free = [n for n in range(len(columns_b)) if n not in chosen]
+        fitting = {columns_b[n]: n for n in free if bags_b[n] == bags_a[column]}
+        for n in fitting.values():  # of equal columns one is tried
             together = [columns_b[k] for k in (*chosen, n)]
-            if wanted == Counter(zip(*together, strict=True)) and extend([*chosen, n]):
+            fits = Counter(zip(*together, strict=True)) == wanted
+            if fits and extend([*chosen, n]):
                 return True
         return False
 
@@ -237,15 +254,17 @@ def soft_f1(predicted: Sequence[Row], gold: Sequence[Row]) -> float:
     NULL is a value. The example in BIRD's README leaves NULLs out and comes to 0.8 where the
     script says 0.67.
     """
-    predicted, gold = list(dict.fromkeys(predicted)), list(dict.fromkeys(gold))
+    predicted = list(dict.fromkeys(predicted))
+    gold = list(dict.fromkeys(gold))
     if not predicted or not gold:
         return float(not predicted and not gold)
     hits = 0  # BIRD divides all counts by the width of the gold row: without that, F1 is exact
     missed = len(gold[0]) * abs(len(gold) - len(predicted))
-    for ours, theirs in zip(predicted, gold, strict=False):
-        common = sum(value in theirs for value in ours)
+    for predicted_row, gold_row in zip(predicted, gold, strict=False):
+        common = sum(value in gold_row for value in predicted_row)
         hits += common
-        missed += len(ours) - common + sum(value not in ours for value in theirs)
+        missed += len(predicted_row) - common
+        missed += sum(value not in predicted_row for value in gold_row)
     return 2 * hits / (2 * hits + missed)
 
 
@@ -273,12 +292,16 @@ def efficiency(
         runs = repeats = 1
     databases = {question.id: question.db_id for question in benchmark.questions}
     ratios = np.zeros((len(answers), repeats))
-    limits = {"repeats": runs * repeats, "seconds": 30.0 * runs * repeats}
-    rows = zip(answers["question_id"], answers["sql"], answers["correct"], strict=True)
-    for row, (key, sql, correct) in enumerate(rows):
+    columns = (answers["question_id"], answers["sql"], answers["correct"])
+    for row, (key, sql, correct) in enumerate(zip(*columns, strict=True)):
         if not correct:
             continue
-        request = {"do": "times", "queries": [benchmark.golds[key].sql, sql], **limits}
+        request = {
+            "do": "times",
+            "queries": [benchmark.golds[key].sql, sql],
+            "repeats": runs * repeats,
+            "seconds": 30.0 * runs * repeats,
+        }
         timed = executor.ask(benchmark.database(databases[key]), request)
         if "times" not in timed:
             continue
@@ -286,10 +309,12 @@ def efficiency(
             gold_opcodes, opcodes = timed["opcodes"]
             ratios[row] = max(gold_opcodes, 10) / max(opcodes, 10)
         else:
-            gold, ours = (np.reshape(times, (repeats, runs)) for times in timed["times"])
-            ratios[row] = [time_ratio(a, b) for a, b in zip(gold, ours, strict=True)]
-    best = ratios[:, np.sqrt(ratios).sum(axis=0).argmax()]
-    return answers.assign(ratio=best, ves=np.sqrt(best), r_ves=np.sqrt([*map(reward, best)]))
+            gold_times, times = np.reshape(timed["times"], (2, repeats, runs))
+            ratios[row] = [time_ratio(a, b) for a, b in zip(gold_times, times, strict=True)]
+    best = np.sqrt(ratios).sum(axis=0).argmax()  # the repeat with the highest VES
+    ratio = ratios[:, best]
+    rewards = [reward(each) for each in ratio]
+    return answers.assign(ratio=ratio, ves=np.sqrt(ratio), r_ves=np.sqrt(rewards))
 
 
 def time_ratio(gold: ArrayLike, predicted: ArrayLike) -> float:
@@ -298,9 +323,13 @@ def time_ratio(gold: ArrayLike, predicted: ArrayLike) -> float:
     # If all ratios are equal, BIRD's script drops all and counts the answer as wrong; here all are
     # kept.
     kept = ratios[np.abs(ratios - ratios.mean()) < 3 * ratios.std()]
-    return float((kept if kept.size else ratios).mean())
+    if not kept.size:
+        kept = ratios
+    return float(kept.mean())
 
 
 def reward(ratio: float) -> float:
     """Return BIRD's reward for a ratio; 0 for a wrong answer, whose ratio is 0."""
-    return next(reward for least, reward in _REWARDS if ratio >= least) if ratio else 0.0
+    if ratio == 0:
+        return 0.0
+    return next(reward for least, reward in _REWARDS if ratio >= least)

@@ -1,6 +1,4 @@
-"""Judge predictions against gold.
-
-A row for each answer with the verdict of every metric, and summaries of the rows.
+"""Judge predictions against gold: a row for each answer, and summaries of the rows.
 
 A question whose gold query fails stays in the table, marked by `gold_status`; every answer to it
 is wrong. Questions on a damaged database are a verdict on nobody, and are left out by name.
@@ -46,9 +44,23 @@ A number from the gold execution and the predicted one, which may have failed.
 """
 # The slices of NL2SQL360 by what the gold query is made of; a question can be in several.
 _SLICES = (
-    "JOIN", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "DISTINCT", "aggregation", "nested query",
-    "set operation", "CASE", "window", "arithmetic", "LIKE", "AND or OR",
-)  # fmt: skip
+    "JOIN",
+    "GROUP BY",
+    "HAVING",
+    "ORDER BY",
+    "LIMIT",
+    "DISTINCT",
+    "aggregation",
+    "nested query",
+    "set operation",
+    "CASE",
+    "window",
+    "arithmetic",
+    "LIKE",
+    "AND or OR",
+)
+_PLAIN = "none of these"
+_UNREADABLE = "unreadable"
 _COMPLETE = ["ok", "empty"]
 # SQLite's words for a file that is damaged somewhere, and for one that is no database.
 _DAMAGE = {"database disk image is malformed", "file is not a database"}
@@ -75,114 +87,143 @@ def judge(
     >>> verdicts["status"].tolist()
     ['ok', 'missing']
     """
-    own = named(metrics)
-    asked = {question.id: question for question in benchmark.questions}
-    names = ["question_id", "generator"]
-    every = pd.DataFrame(product(asked, predictions["generator"].unique()), columns=names)
-    answers = every.merge(predictions[[*names, "sample", "sql"]], how="left", on=names)
-    answers["sample"] = answers["sample"].fillna(0).astype(int)
+    own_metrics = named(metrics)
+    questions = {question.id: question for question in benchmark.questions}
+    answers = _with_missing(predictions, list(questions))
     pairs = list(zip(answers["question_id"], answers["sql"].fillna(""), strict=True))
+    parts = by_database(benchmark, pairs)
     verdicts = {}
-    for pair, ran in executed(
-        benchmark, by_database(benchmark, pairs), executor, [str, spider_text]
-    ):
-        verdicts[pair] = _verdict(benchmark, asked[pair[0]], pair[1], ran, own)
-    frame = answers.join(pd.DataFrame([verdicts[pair] for pair in pairs], index=answers.index))
-    measured = METRICS if benchmark.schemas else [name for name in METRICS if name != "em"]
-    missing = dict.fromkeys(measured, 0.0) | {"status": "missing", "error": "no prediction"}
+    for pair, ran in executed(benchmark, parts, executor, [str, spider_text]):
+        question_id, sql = pair
+        verdicts[pair] = _verdict(benchmark, questions[question_id], sql, ran, own_metrics)
+    measured = pd.DataFrame([verdicts[pair] for pair in pairs], index=answers.index)
+    frame = answers.join(measured)
+    missing: dict[str, Any] = dict.fromkeys(METRICS, 0.0)
+    if not benchmark.schemas:
+        del missing["em"]
+    missing |= {"status": "missing", "error": "no prediction"}
     frame.loc[frame["sql"].isna(), list(missing)] = list(missing.values())
     return _without_damaged(benchmark, frame, executor)
+
+
+def _with_missing(predictions: pd.DataFrame, question_ids: Sequence[str]) -> pd.DataFrame:
+    """Return every generator's answers, and a row without a query where it has none."""
+    names = ["question_id", "generator"]
+    generators = predictions["generator"].unique()
+    every = pd.DataFrame(product(question_ids, generators), columns=names)
+    answers = every.merge(predictions[[*names, "sample", "sql"]], how="left", on=names)
+    answers["sample"] = answers["sample"].fillna(0).astype(int)
+    return answers
 
 
 def named(metrics: Mapping[str, Metric] | Sequence[Metric]) -> dict[str, Metric]:
     """Return metrics of one's own by their names."""
     if not isinstance(metrics, Mapping):
         metrics = {getattr(metric, "__name__", str(metric)): metric for metric in metrics}
-    if taken := sorted({*METRICS, "suite", "status", "error", "n"} & metrics.keys()):
-        raise BadInputError(
-            f"a metric is called {taken[0]!r}, which is taken: give it another name"
-        )
+    for name in sorted(metrics):
+        if name in {*METRICS, "suite", "status", "error", "n"}:
+            raise BadInputError(f"a metric is called {name!r}, which is taken: give another name")
     return dict(metrics)
 
 
 def _without_damaged(
     benchmark: Benchmark, verdicts: pd.DataFrame, executor: Executor
 ) -> pd.DataFrame:
-    """The verdicts without the questions on damaged databases, which a warning names."""
+    """Return the verdicts without the questions on damaged databases, which a warning names."""
     damaged: dict[str, str] = {}
-    failed = ~verdicts["gold_status"].isin(_COMPLETE)
     for db_id, part in verdicts.groupby("db_id"):
-        errors = part.loc[failed, "gold_error"]
+        errors = part.loc[~part["gold_status"].isin(_COMPLETE), "gold_error"].tolist()
         if len(errors) == len(part):  # perhaps nothing can be read at all
             ran = executor.execute(benchmark.database(str(db_id)), _ANY_ANSWERS)
-            errors = errors if ran.is_complete else pd.Series([ran.error, *_DAMAGE])
+            if not ran.is_complete:
+                damaged[str(db_id)] = ran.error
+                continue
         if not _DAMAGE.isdisjoint(errors):
-            damaged[str(db_id)] = errors.iloc[0]
+            damaged[str(db_id)] = errors[0]
     if not damaged:
         return verdicts
-    kept = verdicts[~verdicts["db_id"].isin(damaged)]
+    rest = verdicts[~verdicts["db_id"].isin(damaged)]
     left_out = [question.id for question in benchmark.questions if question.db_id in damaged]
-    why = "; ".join(f"{db_id}: {error}" for db_id, error in damaged.items())
-    said = f"{len(left_out)} questions on damaged databases are left out ({why})"
-    if kept.empty:
-        raise BadInputError(f"{benchmark.name}: {said}; nothing is left to judge")
-    warnings.warn(f"{benchmark.name}: {said}: {', '.join(left_out)}", stacklevel=3)
-    return kept.reset_index(drop=True)
+    errors = [f"{db_id}: {error}" for db_id, error in damaged.items()]
+    message = (
+        f"{benchmark.name}: {len(left_out)} questions on damaged databases are left out "
+        f"({'; '.join(errors)})"
+    )
+    if rest.empty:
+        raise BadInputError(f"{message}; nothing is left to judge")
+    warnings.warn(f"{message}: {', '.join(left_out)}", stacklevel=3)
+    return rest.reset_index(drop=True)
 
 
 def _verdict(
     benchmark: Benchmark, question: Question, sql: str, ran: Ran, metrics: Mapping[str, Metric]
 ) -> dict[str, Any]:
-    gold, schema = benchmark.golds[question.id], benchmark.schemas.get(question.db_id)
-    predicted, *golds = ran[0]
+    gold = benchmark.golds[question.id]
+    in_bird, in_spider = ran
+    predicted, *golds = in_bird
     accepted = golds or [as_execution(stored) for stored in gold.results]
-    complete = [each for each in accepted if each.is_complete]
-    shown = next(iter(complete), accepted[0])
-    scores = [soft_f1(predicted.rows, each.rows) for each in complete if predicted.is_complete]
-    texts = gold.queries if schema else ()
+    complete = [execution for execution in accepted if execution.is_complete]
+    shown = (complete or accepted)[0]
+    soft = 0.0
+    if complete and predicted.is_complete:
+        soft = max(soft_f1(predicted.rows, execution.rows) for execution in complete)
     verdict = {
         "db_id": question.db_id,
         "difficulty": difficulty(benchmark, question),
         "status": predicted.status,
         "gold_status": shown.status,
         "gold_error": shown.error,
-        "ex_bird": float(right_in_bird(gold, *ran[0])),
-        "ex_spider": float(right_in_spider(gold, *ran[1])),
-        "em": float(any(exact_match(sql, text, schema) for text in texts)) if schema else None,
-        "soft_f1": max(scores, default=0.0),
+        "ex_bird": float(right_in_bird(gold, *in_bird)),
+        "ex_spider": float(right_in_spider(gold, *in_spider)),
+        "em": _em(benchmark, question, sql),
+        "soft_f1": soft,
         "error": predicted.error,
     }
-    met = [each for each in complete if each.fingerprint == predicted.fingerprint]
+    for execution in complete:
+        if execution.fingerprint == predicted.fingerprint:
+            shown = execution
+            break
     for name, metric in metrics.items():
-        number = metric(next(iter(met), shown), predicted)
+        number = metric(shown, predicted)
         if not isinstance(number, int | float) or not math.isfinite(number):
-            raise BadInputError(
-                f"{name} gives {number!r} for question {question.id}: give a number"
-            )
+            message = f"{name} gives {number!r} for question {question.id}: give a number"
+            raise BadInputError(message)
         verdict[name] = float(number)
     return verdict
 
 
+def _em(benchmark: Benchmark, question: Question, sql: str) -> float | None:
+    schema = benchmark.schemas.get(question.db_id)
+    if not schema:
+        return None
+    golds = benchmark.golds[question.id].queries
+    return float(any(exact_match(sql, gold, schema) for gold in golds))
+
+
 def difficulty(benchmark: Benchmark, question: Question) -> str:
     """Return the difficulty that the file gives, or else Spider's level of the gold query."""
-    gold, schema = benchmark.golds[question.id], benchmark.schemas.get(question.db_id)
-    return gold.difficulty or (hardness(gold.sql, schema) if schema else "")
+    gold = benchmark.golds[question.id]
+    schema = benchmark.schemas.get(question.db_id)
+    if gold.difficulty or not schema:
+        return gold.difficulty
+    return hardness(gold.sql, schema)
 
 
 def gold_candidates(benchmark: Benchmark) -> dict[str, tuple[Candidate, ...]]:
     """Return the gold query of each question as the candidate of a generator `gold`.
 
-    The ceiling of a system.
+    They are the ceiling of a system.
     """
-    return {key: (Candidate(gold.sql, "gold"),) for key, gold in benchmark.golds.items()}
+    candidates: dict[str, tuple[Candidate, ...]] = {}
+    for question_id, gold in benchmark.golds.items():
+        candidates[question_id] = (Candidate(gold.sql, "gold"),)
+    return candidates
 
 
 def summarise(
     verdicts: pd.DataFrame, by: str | None = None, metrics: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """Return means in percent by generator, the best first.
-
-    In each value of the column `by`, if one is given.
+    """Return means in percent by generator, the best first; `by` names a column to slice by.
 
     Each of the `n` questions weighs the same, however many answers it has. `ex_bird_low` and
     `ex_bird_high` are the 95% interval, clustered by database. `failed` counts answers that did
@@ -202,42 +243,48 @@ def summarise(
 
 
 def _summary(verdicts: pd.DataFrame, metrics: Sequence[str]) -> dict[str, Any]:
-    """The row of one generator."""
+    """Return the row of one generator."""
     published = [name for name in (*METRICS, "suite") if name in verdicts]
     measured = [name for name in published if verdicts[name].notna().all()]
-    means = dict.fromkeys([*measured, *metrics], "mean")
-    asked = verdicts.groupby("question_id", sort=False).agg(
-        means | {"db_id": "first", "gold_status": "first"}
-    )
-    databases = asked["db_id"].tolist()
-    ex = mean_interval(asked["ex_bird"].tolist(), databases)
-    row: dict[str, Any] = {"n": len(asked), "ex_bird": 100 * ex.mean}
-    row |= {"ex_bird_low": 100 * ex.low, "ex_bird_high": 100 * ex.high}
-    row |= {name: 100 * asked[name].mean() for name in measured[1:]}
+    columns = dict.fromkeys([*measured, *metrics], "mean")
+    columns |= {"db_id": "first", "gold_status": "first"}
+    questions = verdicts.groupby("question_id", sort=False).agg(columns)
+    databases = questions["db_id"].tolist()
+    ex = mean_interval(questions["ex_bird"].tolist(), databases)
+    row: dict[str, Any] = {
+        "n": len(questions),
+        "ex_bird": 100 * ex.mean,
+        "ex_bird_low": 100 * ex.low,
+        "ex_bird_high": 100 * ex.high,
+    }
+    for name in measured[1:]:
+        row[name] = 100 * questions[name].mean()
     for name in metrics:
-        values = asked[name].tolist()
         is_share = verdicts[name].between(0, 1).all()
-        measured_as = mean_interval if is_share else number_interval
-        interval = measured_as(values, databases)
-        row |= {name: interval.mean, f"{name}_low": interval.low, f"{name}_high": interval.high}
-    row["failed"] = int((~verdicts["status"].isin([*_COMPLETE, "missing"])).sum())
-    row["missing"] = int((verdicts["status"] == "missing").sum())
-    row["gold_failed"] = int((~asked["gold_status"].isin(_COMPLETE)).sum())
-    return row
+        interval_of = mean_interval if is_share else number_interval
+        interval = interval_of(questions[name].tolist(), databases)
+        row[name] = interval.mean
+        row[f"{name}_low"] = interval.low
+        row[f"{name}_high"] = interval.high
+    return row | _failures(verdicts["status"], questions["gold_status"])
+
+
+def _failures(status: "pd.Series[str]", gold_status: "pd.Series[str]") -> dict[str, int]:
+    failed = ~status.isin([*_COMPLETE, "missing"])
+    gold_failed = ~gold_status.isin(_COMPLETE)
+    return {
+        "failed": int(failed.sum()),
+        "missing": int((status == "missing").sum()),
+        "gold_failed": int(gold_failed.sum()),
+    }
 
 
 def by_feature(verdicts: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
-    """Return the verdicts, one row for each SQL feature of the gold query.
-
-    The column `feature` names the feature.
-    """
+    """Return the verdicts with a row for each SQL feature of the gold query, named in `feature`."""
     names = {key: _features(gold) for key, gold in benchmark.golds.items()}
     sliced = verdicts.assign(feature=verdicts["question_id"].map(names)).explode("feature")
     order = [*_SLICES, _PLAIN, _UNREADABLE]
     return sliced.sort_values("feature", key=lambda column: column.map(order.index), kind="stable")
-
-
-_PLAIN, _UNREADABLE = "none of these", "unreadable"
 
 
 def _features(gold: Gold) -> list[str]:
@@ -249,24 +296,32 @@ def _features(gold: Gold) -> list[str]:
 
 def compare_generators(verdicts: pd.DataFrame, a: str, b: str) -> PairedComparison:
     """Compare generator a with b in BIRD's sense of EX, by the first sample of each."""
-    first = verdicts.drop_duplicates(["generator", "question_id"]).set_index("question_id")
-    right_a, right_b = (dict(first.loc[first["generator"] == name, "ex_bird"]) for name in (a, b))
-    return compare(right_a, right_b, dict(zip(first.index, first["db_id"], strict=True)))
+    first = verdicts.drop_duplicates(["generator", "question_id"])
+    right = {}
+    for name, answers in first.groupby("generator"):
+        right[name] = dict(zip(answers["question_id"], answers["ex_bird"], strict=True))
+    databases = dict(zip(first["question_id"], first["db_id"], strict=True))
+    return compare(right[a], right[b], databases)
 
 
 def compare_all(comparisons: Mapping[str, PairedComparison]) -> pd.DataFrame:
-    """Return a row for each generator's comparison with the same other, in percent.
+    """Return a row for each generator's comparison with the same other one, in percent.
 
-    P-values are Holm-adjusted, too.
+    `p_holm` are the p-values adjusted for all comparisons.
     """
     adjusted = holm([each.p_value for each in comparisons.values()])
     rows = []
-    for (name, each), p_holm in zip(comparisons.items(), adjusted, strict=True):
-        row = {"generator": name, "change": 100 * each.difference}
-        row |= {"low": 100 * each.low, "high": 100 * each.high}
-        if each.clustered:
-            low, high = each.clustered
+    for (name, comparison), p_holm in zip(comparisons.items(), adjusted, strict=True):
+        row = {
+            "generator": name,
+            "change": 100 * comparison.difference,
+            "low": 100 * comparison.low,
+            "high": 100 * comparison.high,
+        }
+        if comparison.clustered:
+            low, high = comparison.clustered
             row |= {"clustered_low": 100 * low, "clustered_high": 100 * high}
-        row |= {"won": len(each.won), "lost": len(each.lost)}
-        rows.append(row | {"p": each.p_value, "p_holm": p_holm})
+        row |= {"won": len(comparison.won), "lost": len(comparison.lost)}
+        row |= {"p": comparison.p_value, "p_holm": p_holm}
+        rows.append(row)
     return pd.DataFrame(rows)

@@ -1,12 +1,9 @@
-"""The tables, columns and values that gold SQL uses.
-
-How many reach the prompt, and a schema made of them.
-"""
+"""Schema linking: which of gold's tables, columns and values reach the prompt."""
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain, count
+from collections.abc import Set as AbstractSet
+from dataclasses import astuple, dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
@@ -17,11 +14,12 @@ from workbench.canonical import content_hash
 from workbench.errors import BadInputError
 from workbench.lab import Lab
 from workbench.sql.facts import comparisons
-from workbench.sql.reading import used
+from workbench.sql.reading import Used, columns_used
 from workbench.sql.schema import union_schema
-from workbench.types import Context, Gold, Question, Schema, Table, lower_name
+from workbench.types import Context, ForeignKey, Gold, Question, Schema, Table, lower_name
 
-_VERDICTS = ["spelled", "found", "anywhere"]
+_VERDICTS = {"spelled": bool, "found": bool, "anywhere": bool}
+_COLUMNS = ["question_id", "db_id", "difficulty", "table", "column", "value", *_VERDICTS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,31 +33,40 @@ class Linking:
 
 
 def linking_by_stage(questions: Iterable[tuple[Sequence[Context], Gold]]) -> tuple[Linking, ...]:
-    """The linking after each stage of pruning, averaged over questions (CHESS, table 5).
+    """Return the linking after each stage of pruning, averaged over questions (CHESS, table 5).
 
     Each question is given as its contexts, the unpruned one first, and its gold query. One whose
     gold query cannot be read is left out.
     """
-    stages: list[list[list[float]]] = []
+    by_question: list[list[Linking]] = []
     for contexts, gold in questions:
-        uses = used(gold.sql, contexts[0].schema)
-        if uses.error:
-            continue
-        prompts = [set(context.schema.columns()) for context in contexts]
-        tables = [_shares({table for table, _ in own}, uses.tables) for own in prompts]
-        columns = [_shares(own, uses.columns) for own in prompts]
-        stages.append([a + b for a, b in zip(tables, columns, strict=True)])
-    return tuple(
-        Linking(*(fmean(shares) for shares in zip(*stage, strict=True)))
-        for stage in zip(*stages, strict=True)
+        uses = columns_used(gold.sql, contexts[0].schema)
+        if not uses.error:
+            by_question.append([_linking(context.schema, uses) for context in contexts])
+    stages = []
+    for linkings in zip(*by_question, strict=True):
+        columns = zip(*map(astuple, linkings), strict=True)
+        stages.append(Linking(*map(fmean, columns)))
+    return tuple(stages)
+
+
+def _linking(schema: Schema, uses: Used) -> Linking:
+    columns = set(schema.columns())
+    tables = {table for table, _ in columns}
+    return Linking(
+        table_precision=_share(uses.tables, tables),
+        table_recall=_share(tables, uses.tables),
+        column_precision=_share(uses.columns, columns),
+        column_recall=_share(columns, uses.columns),
     )
 
 
-def _shares(ours: set[Any], theirs: frozenset[Any]) -> list[float]:
-    return [len(ours & theirs) / len(whole) if whole else 1.0 for whole in (ours, theirs)]
+def _share(part: AbstractSet[Any], whole: AbstractSet[Any]) -> float:
+    """Return the share of the whole that is in the part, 1 of nothing."""
+    return len(whole & part) / len(whole) if whole else 1.0
 
 
-def literals(
+def gold_literals(
     benchmark: Benchmark, contexts: Mapping[str, Context], schema: Callable[[str], Schema]
 ) -> pd.DataFrame:
     """Return a row for each literal of gold, and whether value retrieval found it.
@@ -72,19 +79,31 @@ def literals(
     """
     rows = []
     for question in benchmark.questions:
-        gold, matches = benchmark.golds[question.id], contexts[question.id].values  # noqa: PD011
+        gold = benchmark.golds[question.id]
         asked = lower_name(f"{question.text} {question.evidence}")
-        values = {(match.table, match.column, match.value) for match in matches}
-        texts = {value for _, _, value in values}
+        matches = contexts[question.id].values  # noqa: PD011  no frame's
+        retrieved = {(match.table, match.column, match.value) for match in matches}
+        texts = {match.value for match in matches}
         # A query may compare a column with the same literal twice; it counts once.
         for literal in dict.fromkeys(comparisons(gold.sql, schema(question.db_id))):
-            value, column = literal.value, literal.column
-            if column and literal.equals and isinstance(value, str) and value:
-                about = (question.id, question.db_id, gold.difficulty, *column, value)
-                found = lower_name(value) in asked, (*column, value) in values, value in texts
-                rows.append(about + found)
-    names = ["question_id", "db_id", "difficulty", "table", "column", "value", *_VERDICTS]
-    return pd.DataFrame(rows, columns=names).astype(dict.fromkeys(_VERDICTS, bool))
+            value = literal.value
+            is_text = isinstance(value, str) and value != ""
+            if not literal.column or not literal.equals or not is_text:
+                continue
+            table, column = literal.column
+            row = {
+                "question_id": question.id,
+                "db_id": question.db_id,
+                "difficulty": gold.difficulty,
+                "table": table,
+                "column": column,
+                "value": value,
+                "spelled": lower_name(value) in asked,
+                "found": (table, column, value) in retrieved,
+                "anywhere": value in texts,
+            }
+            rows.append(row)
+    return pd.DataFrame(rows, columns=_COLUMNS).astype(_VERDICTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,52 +136,70 @@ class AroundGold:
         chosen = set(core.columns())
         if len(chosen) >= self.columns:
             return core
-        seed = content_hash("around", [0, gold.question_id])
-        chance = random.Random(seed)  # noqa: S311  no secret
         tables = list(schema.tables)
         for other in self.others:
             if other.db_id != schema.db_id:
                 tables += _renamed(other, {lower_name(table.name) for table in tables})
-        rest = [x for t in tables for c in t.columns if (x := (t.name, c.name)) not in chosen]
+        columns = Schema(schema.db_id, tuple(tables)).columns()
+        rest = [column for column in columns if column not in chosen]
         missing = self.columns - len(chosen)
         if len(rest) < missing:
-            have = f"the schemas have {len(chosen) + len(rest):,} distinct columns"
-            raise BadInputError(f"columns is {self.columns:,}, but {have}: give more schemas")
+            number = f"{len(chosen) + len(rest):,} distinct columns"
+            raise BadInputError(
+                f"columns is {self.columns:,}, but the schemas have {number}: give more schemas"
+            )
+        seed = content_hash("around", [0, gold.question_id])
+        chance = random.Random(seed)  # noqa: S311  no secret
         chance.shuffle(rest)
         chosen.update(rest[:missing])
         chance.shuffle(tables)
-        cut = (_cut(table, chosen) for table in tables)
+        cut = [_cut(table, chosen) for table in tables]
         return replace(schema, tables=tuple(table for table in cut if table.columns))
 
 
 def _renamed(schema: Schema, taken: set[str]) -> list[Table]:
-    """The tables of a schema under names that are not taken.
+    """Return the tables of a schema under names that are not taken.
 
     Their foreign keys refer to the new names.
     """
     names: dict[str, str] = {}
     for table in schema.tables:
-        numbered = (f"{schema.db_id}_{n}_{table.name}" for n in count(2))
-        free = chain((table.name, f"{schema.db_id}_{table.name}"), numbered)
-        name = next(name for name in free if lower_name(name) not in taken)
+        name = _free(table.name, schema.db_id, taken)
         taken.add(lower_name(name))
         names[lower_name(table.name)] = name
     renamed = []
     for table in schema.tables:
-        ends = [(k, names.get(lower_name(k.ref_table), k.ref_table)) for k in table.foreign_keys]
-        keys = tuple(replace(key, ref_table=end) for key, end in ends)
-        renamed.append(replace(table, name=names[lower_name(table.name)], foreign_keys=keys))
+        keys = []
+        for key in table.foreign_keys:
+            ref_table = names.get(lower_name(key.ref_table), key.ref_table)
+            keys.append(replace(key, ref_table=ref_table))
+        name = names[lower_name(table.name)]
+        renamed.append(replace(table, name=name, foreign_keys=tuple(keys)))
     return renamed
 
 
+def _free(name: str, db_id: str, taken: set[str]) -> str:
+    """Return the first name that is not taken: `t`, `db_t`, `db_2_t`, `db_3_t` and so on."""
+    free = name
+    number = 1
+    while lower_name(free) in taken:
+        free = f"{db_id}_{name}" if number == 1 else f"{db_id}_{number}_{name}"
+        number += 1
+    return free
+
+
 def _cut(table: Table, chosen: set[tuple[str, str]]) -> Table:
-    """The table with the chosen columns, and with the keys whose columns are all chosen."""
+    """Return the table with the chosen columns, and with the keys whose columns are all chosen."""
 
-    def has(name: str, *columns: str) -> bool:
-        return chosen.issuperset((name, column) for column in columns)
+    def has(name: str, columns: Iterable[str]) -> bool:
+        return all((name, column) in chosen for column in columns)
 
-    name, keys = table.name, table.foreign_keys
-    columns = tuple(column for column in table.columns if has(name, column.name))
-    primary = table.primary_key if has(name, *table.primary_key) else ()
-    links = (k for k in keys if has(name, *k.columns) and has(k.ref_table, *k.ref_columns))
-    return replace(table, columns=columns, primary_key=primary, foreign_keys=tuple(links))
+    def stays(key: ForeignKey) -> bool:
+        return has(table.name, key.columns) and has(key.ref_table, key.ref_columns)
+
+    return replace(
+        table,
+        columns=tuple(column for column in table.columns if (table.name, column.name) in chosen),
+        primary_key=table.primary_key if has(table.name, table.primary_key) else (),
+        foreign_keys=tuple(key for key in table.foreign_keys if stays(key)),
+    )

@@ -25,6 +25,7 @@ that numbers compare with published ones:
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, Union
 
@@ -51,151 +52,213 @@ class Condition(NamedTuple):
     upper: Value  # of BETWEEN
 
 
-class Query(NamedTuple):
-    """One SELECT.
+class Conditions(NamedTuple):
+    """The conditions of a clause, and the AND or OR after each but the last."""
 
-    A table is a name or a subquery; conditions alternate with AND and OR; LIMIT's number is left
-    out.
-    """
+    units: tuple[Condition, ...] = ()
+    connectors: tuple[str, ...] = ()
+
+
+class Query(NamedTuple):
+    """One SELECT. A table is a name or a subquery; LIMIT's number is left out."""
 
     select: tuple[tuple[str, Expression], ...] = ()
     distinct: bool = False
     tables: tuple[Union[str, "Query"], ...] = ()
-    on: tuple[Any, ...] = ()
-    where: tuple[Any, ...] = ()
+    on: Conditions = Conditions()
+    where: Conditions = Conditions()
     group: tuple[ColumnUse, ...] = ()
-    having: tuple[Any, ...] = ()
+    having: Conditions = Conditions()
     order: tuple[str, tuple[Expression, ...]] | None = None
     limit: bool = False
     combined: tuple[str, "Query"] | None = None  # INTERSECT, UNION or EXCEPT, and its second query
 
     def units(self) -> tuple[Condition, ...]:
-        return self.on[::2] + self.where[::2] + self.having[::2]
+        return self.on.units + self.where.units + self.having.units
 
     def connectors(self) -> tuple[str, ...]:
-        return self.on[1::2] + self.where[1::2] + self.having[1::2]
+        return self.on.connectors + self.where.connectors + self.having.connectors
 
 
 def exact_match(predicted: str, gold: str, schema: Schema) -> bool:
     """Whether all components match and both read the same tables; False for an unreadable gold."""
     # Systems that predict no values write `value` for one.
-    ours = _read(predicted.replace(" value ", " 1 "), schema)[1]
-    readable, theirs = _read(gold, schema)
-    return readable is not None and (ours == theirs or _components(ours) == _components(theirs))
+    _, ours = _read(predicted.replace(" value ", " 1 "), schema)
+    gold_query, theirs = _read(gold, schema)
+    if gold_query is None:
+        return False
+    return ours == theirs or _components(ours) == _components(theirs)
 
 
 def hardness(sql: str, schema: Schema) -> Literal["easy", "medium", "hard", "extra", ""]:
-    """Spider's level of a gold query, as its `eval_hardness` has it; "" for an unreadable one."""
-    query = _read(sql, schema)[0]
+    """Return Spider's level of a gold query, by its `eval_hardness`; "" for an unreadable one."""
+    query, _ = _read(sql, schema)
     if query is None:
         return ""
-    clauses = sum(map(bool, (query.where, query.group, query.order, query.limit)))
-    clauses += max(len(query.tables) - 1, 0) + query.connectors().count("or")
-    clauses += sum(unit.operator == "like" for unit in query.units())
-    values = [value for unit in query.units() for value in (unit.value, unit.upper)]
-    nested = sum(isinstance(value, Query) for value in values) + (query.combined is not None)
-    # The script counts as aggregates also each NOT of a condition, and each AND and OR of HAVING.
-    ordered = [use for _, *uses in query.order[1] for use in uses] if query.order else []
-    aggregates = sum(bool(aggregate) for aggregate, _ in query.select)
-    aggregates += sum(bool(use.aggregate) for use in (*query.group, *ordered) if use)
-    aggregates += sum(unit.negated for unit in query.where[::2] + query.having[::2])
-    aggregates += len(query.having[1::2])
-    counts = (aggregates, len(query.select), len(query.where), len(query.group))
+    values = [unit.value for unit in query.units()] + [unit.upper for unit in query.units()]
+    nested = sum(isinstance(value, Query) for value in values)
+    nested += query.combined is not None
+    clauses = _clauses(query)
+    conditions = 1 + len(query.where.connectors)
+    counts = (_aggregates(query), len(query.select), conditions, len(query.group))
     others = sum(count > 1 for count in counts)
+
     if nested:
         return "hard" if nested == 1 and clauses <= 1 and others == 0 else "extra"
-    if clauses <= 1 and others <= 2:
-        return "medium" if others else "easy"
-    if clauses == 2 and others <= 1:
+    if clauses <= 1 and others == 0:
+        return "easy"
+    if (clauses <= 1 and others <= 2) or (clauses == 2 and others <= 1):
         return "medium"
-    return "hard" if (clauses <= 2 < others) or (clauses == 3 and others <= 2) else "extra"
+    if (clauses <= 2 and others > 2) or (clauses == 3 and others <= 2):
+        return "hard"
+    return "extra"
+
+
+def _clauses(query: Query) -> int:
+    """Return the number of clauses, further tables, ORs and LIKEs."""
+    clauses = (query.where.units, query.group, query.order, query.limit)
+    number = sum(bool(clause) for clause in clauses)
+    number += max(len(query.tables) - 1, 0)
+    number += query.connectors().count("or")
+    number += sum(unit.operator == "like" for unit in query.units())
+    return number
+
+
+def _aggregates(query: Query) -> int:
+    """Return the number of aggregates as Spider's script counts them.
+
+    It also counts each NOT of a condition, and each AND and OR of HAVING.
+    """
+    uses = list(query.group)
+    if query.order:
+        for _, left, right in query.order[1]:
+            uses += [left, right] if right else [left]
+    names = [aggregate for aggregate, _ in query.select]
+    names += [use.aggregate for use in uses]
+    number = sum(name != "" for name in names)
+    number += sum(unit.negated for unit in query.where.units + query.having.units)
+    return number + len(query.having.connectors)
 
 
 def _components(query: Query) -> Mapping[str, object]:
-    """The tables and Spider's components, as values that are equal if they match."""
+    """Return the tables and Spider's components, as values that are equal if they match."""
+    order, combined = query.order, query.combined
+    group = tuple(use.column for use in query.group)
+    return {
+        "tables": Counter(query.tables),
+        "select": Counter(query.select),
+        "where": Counter(query.where.units),
+        # None without GROUP BY, whatever HAVING says: "keywords" sees that there is one.
+        "group": (group, query.having) if group else None,
+        "order": (order, query.limit) if order else None,
+        "and/or": set(query.where.connectors),
+        "IUEN": (combined[0], _components(combined[1])) if combined else None,
+        "keywords": _keywords(query),
+    }
+
+
+def _keywords(query: Query) -> set[str]:
     units = query.units()
-    keywords = {
-        "where": query.where,
+    there: dict[str, object] = {
+        "where": query.where.units,
         "group": query.group,
-        "having": query.having,
+        "having": query.having.units,
         "order": query.order,
-        query.order[0] if query.order else "": query.order,
         "limit": query.limit,
-        query.combined[0] if query.combined else "": query.combined,
         "or": "or" in query.connectors(),
         "not": any(unit.negated for unit in units),
         "in": any(unit.operator == "in" for unit in units),
         "like": any(unit.operator == "like" for unit in units),
     }
-    group = tuple(use.column for use in query.group)
-    return {
-        "tables": Counter(query.tables),
-        "select": Counter(query.select),
-        "where": Counter(query.where[::2]),
-        # None without GROUP BY, whatever HAVING says: "keywords" sees that there is one.
-        "group": (group, query.having) if group else None,
-        "order": query.order and (query.order, query.limit),
-        "and/or": set(query.where[1::2]),
-        "IUEN": query.combined and (query.combined[0], _components(query.combined[1])),
-        "keywords": {word for word, there in keywords.items() if there},
-    }
+    keywords = {word for word, part in there.items() if part}
+    if query.order:
+        direction, _ = query.order
+        keywords.add(direction)
+    if query.combined:
+        operation, _ = query.combined
+        keywords.add(operation)
+    return keywords
 
 
 @lru_cache(maxsize=256)
 def _names(schema: Schema) -> tuple[dict[str, frozenset[str]], dict[str, str]]:
-    """The columns of each table, and the column that replaces each one in a foreign key."""
-    position = {".".join(name).lower(): n for n, name in enumerate(schema.columns())}
-    # Spider's rule: a foreign key joins the first group that contains either of its columns. Groups
-    # that a later key would link stay apart, and for a column in two groups the later group
-    # decides.
+    """Return the columns of each table, and the column that replaces each one in a foreign key."""
+    columns = {}
+    for table in schema.tables:
+        if table.kind != "view":  # Spider knows tables only
+            names = [column.name.lower() for column in table.columns]
+            columns[table.name.lower()] = frozenset(names)
+    qualified = [".".join(name).lower() for name in schema.columns()]
+    position = {name: n for n, name in enumerate(qualified)}
+    merged = {}
+    for group in _linked(schema, position.keys()):
+        first = min(group, key=position.__getitem__)
+        merged.update(dict.fromkeys(group, first))
+    return columns, merged
+
+
+def _linked(schema: Schema, columns: AbstractSet[str]) -> list[set[str]]:
+    """Return groups of columns that foreign keys link, by Spider's rule.
+
+    A foreign key joins the first group that contains either of its columns. Groups that a later
+    key would link stay apart, and for a column in two groups the later group decides.
+    """
     groups: list[set[str]] = []
     for table in schema.tables:
         for key in table.foreign_keys:
-            for column, ref in zip(key.columns, key.ref_columns, strict=False):
-                pair = {f"{table.name}.{column}".lower(), f"{key.ref_table}.{ref}".lower()}
-                group = next((g for g in groups if not g.isdisjoint(pair)), set[str]())
-                if pair <= position.keys():
-                    groups += [] if group else [group]
-                    group |= pair
-    columns = {
-        table.name.lower(): frozenset(column.name.lower() for column in table.columns)
-        for table in schema.tables
-        if table.kind != "view"  # Spider knows tables only
-    }
-    return columns, {name: min(g, key=position.__getitem__) for g in groups for name in g}
+            for column, ref_column in zip(key.columns, key.ref_columns, strict=False):
+                pair = {f"{table.name}.{column}".lower(), f"{key.ref_table}.{ref_column}".lower()}
+                if not pair <= columns:
+                    continue
+                touched = [group for group in groups if not group.isdisjoint(pair)]
+                if touched:
+                    touched[0].update(pair)
+                else:
+                    groups.append(pair)
+    return groups
 
 
 @lru_cache(maxsize=4096)  # gold is compared many times
 def _read(sql: str, schema: Schema) -> tuple[Query | None, Query]:
-    """The query, None if the grammar does not accept it, and the form that is compared."""
+    """Return the query, None if the grammar does not accept it, and the form that is compared."""
     columns, merged = _names(schema)
     try:
         query = _Parser(sql, columns).query()
     except _UnreadableError:
         return None, Query()
-    linked = {c: to for c, to in merged.items() if c.partition(".")[0] in query.tables}
+    linked = {}
+    for column, replacement in merged.items():
+        table, _, _ = column.partition(".")
+        if table in query.tables:
+            linked[column] = replacement
     return query, _comparable(query, linked)
 
 
 def _comparable(node: Any, merged: Mapping[str, str] | None) -> Any:
-    """A part of a query with values hidden, DISTINCT dropped and linked columns merged.
+    """Return a part of a query with values hidden, DISTINCT dropped and linked columns merged.
 
     In a subquery of a condition only values are hidden; there `merged` is None. After UNION,
     INTERSECT and EXCEPT, the tables of the first query decide which columns are merged.
     """
-    if isinstance(node, ColumnUse) and merged is not None:
+    if isinstance(node, ColumnUse):
+        if merged is None:
+            return node
         return ColumnUse(node.aggregate, merged.get(node.column, node.column), distinct=False)
     if isinstance(node, Condition):
-        ends = (node.value, node.upper)
-        hidden = [_comparable(end, None) if isinstance(end, Query) else None for end in ends]
-        return Condition(node.negated, node.operator, _comparable(node.left, merged), *hidden)
-    if not isinstance(node, tuple) or isinstance(node, ColumnUse):
-        return node
-    parts = [_comparable(part, merged) for part in node]
+        left = _comparable(node.left, merged)
+        value = _comparable(node.value, None) if isinstance(node.value, Query) else None
+        upper = _comparable(node.upper, None) if isinstance(node.upper, Query) else None
+        return Condition(node.negated, node.operator, left, value, upper)
+    if isinstance(node, Conditions):
+        units = tuple(_comparable(unit, merged) for unit in node.units)
+        return Conditions(units, node.connectors)
     if isinstance(node, Query):
-        made = Query(*parts)
-        return made._replace(tables=node.tables, distinct=node.distinct and merged is None)
-    return tuple(parts)
+        query = Query(*(_comparable(part, merged) for part in node))
+        distinct = node.distinct and merged is None
+        return query._replace(tables=node.tables, distinct=distinct)
+    if isinstance(node, tuple):
+        return tuple(_comparable(part, merged) for part in node)
+    return node
 
 
 class _UnreadableError(Exception):
@@ -230,33 +293,51 @@ class _Parser:
         if text.count('"') % 2:
             self.fail()
         # In lower case, quoted ones as they are; "" marks the end, so that no rule checks for it.
-        found = _TOKEN.findall(text)
-        self.tokens = tokens = [t if t[0] == '"' else t.lower() for t in found] + [""]
-        self.columns, self.at, self.depth = columns, 0, 0
+        self.tokens: list[str] = []
+        for token in _TOKEN.findall(text):
+            self.tokens.append(token if token.startswith('"') else token.lower())
+        self.tokens.append("")
+        self.columns = columns
+        self.at = 0  # the next token
+        self.depth = 0
         self.names: list[str] = []
         # As in Spider, an alias is valid in the whole text, in subqueries and before its
         # definition, too, and the last definition wins; an alias with the name of a table makes the
         # query unreadable.
-        self.aliases = {tokens[i + 1]: tokens[i - 1] for i, t in enumerate(tokens) if t == "as"}
+        self.aliases: dict[str, str] = {}
+        for place, word in enumerate(self.tokens):
+            if word == "as":
+                self.aliases[self.tokens[place + 1]] = self.tokens[place - 1]
         if "" in self.aliases or not self.aliases.keys().isdisjoint(columns):
             self.fail()
-        self.aliases.update((table, table) for table in columns)
+        self.aliases.update({table: table for table in columns})
 
     def fail(self) -> NoReturn:
         raise _UnreadableError
 
     def accept(self, *tokens: str) -> str:
-        """The next token, stepped over, if it is one of these; else ""."""
+        """Step over the next token and return it, if it is one of these; else return ""."""
         token = self.tokens[self.at]
-        self.at += token in tokens
-        return token if token in tokens else ""
+        if token not in tokens:
+            return ""
+        self.at += 1
+        return token
+
+    def expect(self, *tokens: str) -> str:
+        """Step over the next token, which must be one of these."""
+        return self.accept(*tokens) or self.fail()
 
     def word(self) -> str:
-        """The next token, whatever it is, but not the end."""
-        return self.accept(self.tokens[self.at] or self.fail())
+        """Step over the next token, whatever it is, but not the end."""
+        return self.expect(self.upcoming)
+
+    @property
+    def upcoming(self) -> str:
+        return self.tokens[self.at]
 
     def query(self) -> Query:
-        outer, self.depth = self.names, self.depth + 1
+        outer_names = self.names
+        self.depth += 1
         in_brackets = self.accept("(")
         start = self.at
         if self.depth > _MAX_DEPTH or "from" not in self.tokens[start:]:
@@ -264,37 +345,38 @@ class _Parser:
         # FROM is parsed before SELECT, because unqualified columns are looked up in its tables.
         self.at = self.tokens.index("from", start) + 1
         tables, on = self.from_clause()
-        end, self.at = self.at, start
+        end = self.at
+        self.at = start
         distinct, select = self.select_clause()
         self.at = end
-        where = self.conditions() if self.accept("where") else ()
+        where = self.conditions() if self.accept("where") else Conditions()
         group = self.by("group", self.column_use) or ()
-        having = self.conditions() if self.accept("having") else ()
-        order = None
-        ordered = self.by("order", lambda: (self.expression(), self.accept("asc", "desc")))
-        if ordered is not None:
-            directions = ["asc", *(direction for _, direction in ordered if direction)]
-            order = directions[-1], tuple(expression for expression, _ in ordered)
-        if limit := bool(self.accept("limit")):
+        having = self.conditions() if self.accept("having") else Conditions()
+        order = self.order_clause()
+        limit = bool(self.accept("limit"))
+        if limit:
             self.word()
-        while self.accept(";"):
-            pass
+        self.semicolons()
         if in_brackets:
-            self.accept(")") or self.fail()
-            while self.accept(";"):
-                pass
+            self.expect(")")
+            self.semicolons()
         operation = self.accept(*_SET_OPERATIONS)
         combined = (operation, self.query()) if operation else None
-        self.names, self.depth = outer, self.depth - 1
+        self.names = outer_names
+        self.depth -= 1
         return Query(select, distinct, tables, on, where, group, having, order, limit, combined)
 
-    def from_clause(self) -> tuple[tuple[str | Query, ...], tuple[Any, ...]]:
+    def semicolons(self) -> None:
+        while self.accept(";"):
+            pass
+
+    def from_clause(self) -> tuple[tuple[str | Query, ...], Conditions]:
         tables: list[str | Query] = []
         self.names = []
-        on: tuple[Any, ...] = ()
-        while self.tokens[self.at]:
+        on = Conditions()
+        while self.upcoming:
             in_brackets = self.accept("(")
-            if self.tokens[self.at] == "select":
+            if self.upcoming == "select":
                 tables.append(self.query())
             else:
                 self.accept("join")
@@ -307,19 +389,22 @@ class _Parser:
                 self.names.append(name)
             # Spider keeps the conditions of all ONs in one list, joined by AND.
             if self.accept("on"):
-                on += ("and", *self.conditions()) if on else self.conditions()
+                more = self.conditions()
+                between = ("and",) if on.units else ()
+                on = Conditions(on.units + more.units, on.connectors + between + more.connectors)
             if in_brackets:
-                self.accept(")") or self.fail()
-            if self.tokens[self.at] in _CLAUSE_ENDS:
+                self.expect(")")
+            if self.upcoming in _CLAUSE_ENDS:
                 break
         return tuple(tables), on
 
     def select_clause(self) -> tuple[bool, tuple[tuple[str, Expression], ...]]:
-        self.accept("select") or self.fail()
+        self.expect("select")
         distinct = bool(self.accept("distinct"))
         items = []
-        while self.tokens[self.at] not in _CLAUSES:  # ends at the FROM that was just parsed
-            items.append((self.accept(*_AGGREGATES), self.expression()))
+        while self.upcoming not in _CLAUSES:  # ends at the FROM that was just parsed
+            aggregate = self.accept(*_AGGREGATES)
+            items.append((aggregate, self.expression()))
             self.accept(",")
         return distinct, tuple(items)
 
@@ -327,23 +412,34 @@ class _Parser:
         """The parts of GROUP BY or ORDER BY, if it is next."""
         if not self.accept(word):
             return None
-        self.accept("by") or self.fail()
-        found = []
-        while self.tokens[self.at] not in _CLAUSE_ENDS:
-            found.append(rule())
+        self.expect("by")
+        parts = []
+        while self.upcoming not in _CLAUSE_ENDS:
+            parts.append(rule())
             if not self.accept(","):
                 break
-        return tuple(found)
+        return tuple(parts)
 
-    def conditions(self) -> tuple[Any, ...]:
-        found: list[Any] = []
-        while self.tokens[self.at]:
-            found.append(self.condition())
-            if self.tokens[self.at] in _CLAUSE_ENDS | _JOINS:
+    def order_clause(self) -> tuple[str, tuple[Expression, ...]] | None:
+        """The direction, which is the last that is written, and the expressions."""
+        direction = "asc"
+        ordered = self.by("order", lambda: (self.expression(), self.accept("asc", "desc")))
+        if ordered is None:
+            return None
+        for _, written in ordered:
+            direction = written or direction
+        return direction, tuple(expression for expression, _ in ordered)
+
+    def conditions(self) -> Conditions:
+        units = []
+        connectors = []
+        while self.upcoming:
+            units.append(self.condition())
+            if self.upcoming in _CLAUSE_ENDS | _JOINS:
                 break
             # Here Spider drops the rest, but no valid SQL gets here.
-            found.append(self.accept("and", "or") or self.fail())
-        return tuple(found)
+            connectors.append(self.expect("and", "or"))
+        return Conditions(tuple(units), tuple(connectors))
 
     def condition(self) -> Condition:
         left = self.expression()
@@ -353,15 +449,16 @@ class _Parser:
             operator += "="
         if operator not in _COMPARISONS:
             self.fail()
-        value, upper = self.value(), None
+        value = self.value()
+        upper = None
         if operator == "between":
-            self.accept("and") or self.fail()
+            self.expect("and")
             upper = self.value()
         return Condition(negated, operator, left, value, upper)
 
     def value(self) -> Value:
         in_brackets = self.accept("(")
-        first = self.tokens[self.at]
+        first = self.upcoming
         value: Value
         if first == "select":
             value = self.query()
@@ -375,10 +472,10 @@ class _Parser:
                 if in_brackets or first in _AGGREGATES or first in _VALUE_ENDS:
                     self.fail()
                 value = ColumnUse("", *self.column())
-                while self.tokens[self.at] not in _VALUE_ENDS:
+                while self.upcoming not in _VALUE_ENDS:
                     self.at += 1
         if in_brackets:
-            self.accept(")") or self.fail()
+            self.expect(")")
         return value
 
     def expression(self) -> Expression:
@@ -387,16 +484,17 @@ class _Parser:
         operator = self.accept("-", "+", "*", "/")
         right = self.column_use() if operator else None
         if in_brackets:
-            self.accept(")") or self.fail()
+            self.expect(")")
         return operator, left, right
 
     def column_use(self) -> ColumnUse:
         in_brackets = self.accept("(")
-        if aggregate := self.accept(*_AGGREGATES):
-            self.accept("(") or self.fail()
+        aggregate = self.accept(*_AGGREGATES)
+        if aggregate:
+            self.expect("(")
         use = ColumnUse(aggregate, *self.column())
         if aggregate or in_brackets:  # the caller closes brackets around an aggregate
-            self.accept(")") or self.fail()
+            self.expect(")")
         return use
 
     def column(self) -> tuple[str, bool]:
@@ -404,8 +502,14 @@ class _Parser:
         distinct = bool(self.accept("distinct"))
         word = self.word()
         qualifier, dot, name = word.partition(".")
-        for table in [self.aliases.get(qualifier, "")] if dot else self.names:
-            column = name if dot else word
-            if column in self.columns.get(table, ()):
-                return f"{table}.{column}", distinct
-        return (word, distinct) if word == "*" else self.fail()
+        tables = self.names
+        if dot:
+            tables = [self.aliases.get(qualifier, "")]
+        else:
+            name = word
+        for table in tables:
+            if name in self.columns.get(table, ()):
+                return f"{table}.{name}", distinct
+        if word != "*":
+            self.fail()
+        return word, distinct

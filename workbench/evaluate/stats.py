@@ -15,7 +15,6 @@ Nothing here is random: the same verdicts give the same interval.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import comb
 from statistics import NormalDist
 from typing import Literal
@@ -23,6 +22,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import bdtr, stdtrit
 
 from workbench.errors import BadInputError
 
@@ -86,8 +86,9 @@ class PairedComparison:
     def note(self) -> str:
         if self.clustered is None:
             return too_few(self.clusters)
-        low, high = (100 * end for end in self.clustered)
-        return f"clustered by {self.clusters} databases {low:+.2f} to {high:+.2f}"
+        low, high = self.clustered
+        interval = f"{100 * low:+.2f} to {100 * high:+.2f}"
+        return f"clustered by {self.clusters} databases {interval}"
 
 
 def too_few(databases: int) -> str:
@@ -100,38 +101,51 @@ def mean_interval(values: Sequence[float], clusters: Sequence[str]) -> Interval:
     `clusters` gives each value's database.
     """
     x = np.asarray(values, dtype=np.float64)
-    if not len(x) == len(clusters) > 0 or not ((x >= 0) & (x <= 1)).all():
-        given = f"{len(x)} values and {len(clusters)} databases"
-        raise BadInputError(f"{given}: give fractions, not percent, and the database of each")
+    _check_shares(x, clusters)
     mean = float(x.mean())
-    # The squared half-width of a plain interval, divided by a verdict's variance, mean * (1 -
-    # mean): _Z**2 / n for independent verdicts.
-    spread = _Z**2 / len(x)
-    if x.min() != x.max():
-        spread = _plain_half(x, clusters) ** 2 / (mean * (1 - mean))
-    # Wilson's interval. The plain one, mean +- half, would leave [0, 1] near its ends and have no
-    # width there.
+    if x.min() == x.max():  # the plain interval has no width
+        half_of_unit = _Z / math.sqrt(len(x))
+    else:
+        half_of_unit = _plain_half(x, clusters) / math.sqrt(mean * (1 - mean))
+    return _wilson(mean, half_of_unit, len(x))
+
+
+def _check_shares(x: Floats, clusters: Sequence[str]) -> None:
+    are_fractions = ((x >= 0) & (x <= 1)).all()
+    if len(x) == 0 or len(x) != len(clusters) or not are_fractions:
+        counts = f"{len(x)} values and {len(clusters)} databases"
+        raise BadInputError(f"{counts}: give fractions, not percent, and the database of each")
+
+
+def _wilson(mean: float, half_of_unit: float, n: int) -> Interval:
+    """Return Wilson's interval of a share.
+
+    The plain one, mean +- half, would leave [0, 1] near its ends and have no width there.
+    `half_of_unit` is its half for verdicts with a standard deviation of 1.
+    """
+    spread = half_of_unit**2
     centre = (mean + spread / 2) / (1 + spread)
     half = math.sqrt(mean * (1 - mean) * spread + spread**2 / 4) / (1 + spread)
     low = max(0.0, min(mean, centre - half))
     high = min(1.0, max(mean, centre + half))
-    return Interval(mean, low, high, len(x))
+    return Interval(mean, low, high, n)
 
 
 def number_interval(values: Sequence[float], clusters: Sequence[str]) -> Interval:
     """Return the mean of any numbers and its interval; `clusters` gives each number's database."""
     x = np.asarray(values, dtype=np.float64)
-    mean, half = float(x.mean()), _plain_half(x, clusters)
+    mean = float(x.mean())
+    half = _plain_half(x, clusters)
     return Interval(mean, mean - half, mean + half, len(x))
 
 
 def _plain_half(x: Floats, clusters: Sequence[str]) -> float:
-    """Half of the plain interval.
+    """Return half of the plain interval.
 
     Clusters can only enlarge it, since a few databases may agree by chance.
     """
-    independent = _Z**2 * float(x.var()) / len(x)
-    return math.sqrt(max(independent, _clustered(x, clusters)))
+    independent = _Z * float(x.std()) / math.sqrt(len(x))
+    return max(independent, _clustered_half(x, clusters))
 
 
 def compare(
@@ -145,37 +159,64 @@ def compare(
     won = tuple(question for question in a if a[question] > b[question])
     lost = tuple(question for question in a if a[question] < b[question])
     p_value = mcnemar(len(won), len(lost))
-    low, high = (_tango(len(won), len(lost), len(a), side) for side in (-1, 1))
+    low = _tango(len(won), len(lost), len(a), side=-1)
+    high = _tango(len(won), len(lost), len(a), side=1)
     if p_value >= 1 - CONFIDENCE:
         # The exact test is stricter than the score test that Tango's interval inverts: with 5 won
         # and none lost, p = 0.0625 while the interval would leave 0 out.
-        low, high = min(low, 0.0), max(high, 0.0)
-    difference = (len(won) - len(lost)) / len(a)
+        low = min(low, 0.0)
+        high = max(high, 0.0)
     databases = [clusters[question] for question in a]
-    count = len(set(databases))
-    clustered = None
-    if count >= _MANY:
-        x = np.array([float(a[question]) - float(b[question]) for question in a])
-        half = math.sqrt(max(_agresti_min(len(won), len(lost), len(a)), _clustered(x, databases)))
-        clustered = max(-1.0, difference - half), min(1.0, difference + half)
-    return PairedComparison(difference, low, high, p_value, won, lost, len(a), count, clustered)
+    changes = np.array([float(a[question]) - float(b[question]) for question in a])
+    number = len(set(databases))
+    return PairedComparison(
+        difference=float(changes.mean()),
+        low=low,
+        high=high,
+        p_value=p_value,
+        won=won,
+        lost=lost,
+        n=len(a),
+        clusters=number,
+        clustered=_over_databases(changes, databases) if number >= _MANY else None,
+    )
+
+
+def _over_databases(changes: Floats, databases: Sequence[str]) -> tuple[float, float]:
+    """Return the interval of a mean change clustered by database."""
+    mean = float(changes.mean())
+    half = max(_agresti_min_half(changes), _clustered_half(changes, databases))
+    return max(-1.0, mean - half), min(1.0, mean + half)
+
+
+def _agresti_min_half(changes: Floats) -> float:
+    """Return half of the interval of a mean change over independent questions.
+
+    Agresti and Min (2005) add half a question to each of the four outcomes of a pair: two
+    systems that never differ on this benchmark get an interval with a width.
+    """
+    n = len(changes) + 2
+    differing = float(np.abs(changes).sum()) + 1
+    difference = float(changes.sum())
+    return _Z * math.sqrt(differing - difference**2 / n) / n
 
 
 def _check_paired(
     a: Mapping[str, float], b: Mapping[str, float], clusters: Mapping[str, str]
 ) -> None:
+    wanted = "compare the same questions, each with a database"
     if not a and not b:
-        raise BadInputError(
-            "compare the same questions, each with a database, not without questions"
-        )
-    if unpaired := sorted((a.keys() ^ b.keys()) | (a.keys() - clusters.keys())):
-        named = f"with question {', '.join(unpaired[:3])}"
-        raise BadInputError(f"compare the same questions, each with a database, not {named}")
+        raise BadInputError(f"{wanted}, not without questions")
+    unpaired = (a.keys() ^ b.keys()) | (a.keys() - clusters.keys())
+    if unpaired:
+        first_names = ", ".join(sorted(unpaired)[:3])
+        raise BadInputError(f"{wanted}, not with question {first_names}")
     _check_verdicts([*a.values(), *b.values()])
 
 
 def _check_verdicts(values: Sequence[float]) -> None:
-    if others := {*values} - {0, 1}:
+    others = set(values) - {0, 1}
+    if others:
         raise BadInputError(f"a verdict is {min(others)}: it must be true or false, or 1 or 0")
 
 
@@ -184,123 +225,94 @@ def mcnemar(won: int, lost: int) -> float:
 
     Each question that differs is won with probability 1/2.
     """
-    flips = won + lost
-    tail = sum(comb(flips, count) for count in range(min(won, lost) + 1))
-    p_value: float = 2 * tail / 2**flips
-    return min(1.0, p_value)
+    tail = float(bdtr(min(won, lost), won + lost, 0.5))
+    return min(1.0, 2 * tail)
 
 
-def _agresti_min(won: int, lost: int, n: int) -> float:
-    """The squared half-width of the interval of a paired difference over independent questions.
-
-    Agresti and Min (2005) add half a question to each of the four outcomes of a pair: two
-    systems that never differ on this benchmark get an interval with a width.
-    """
-    return _Z**2 * (won + lost + 1 - (won - lost) ** 2 / (n + 2)) / (n + 2) ** 2
-
-
-def _tango(won: int, lost: int, n: int, side: int) -> float:
-    """The lower (-1) or upper (1) end of Tango's (1998) score interval of a difference."""
+def _tango(won: int, lost: int, n: int, side: Literal[-1, 1]) -> float:
+    """Return the lower (-1) or upper (1) end of Tango's (1998) score interval of a difference."""
 
     def score(difference: float) -> float:
         b = (2 * n - won + lost) * difference - won - lost
         c = -lost * difference * (1 - difference)
-        lost_share = (math.sqrt(max(0.0, b * b - 8 * n * c)) - b) / (4 * n)
+        root = math.sqrt(max(0.0, b * b - 8 * n * c))
+        lost_share = (root - b) / (4 * n)
         variance = n * (2 * lost_share + difference * (1 - difference))
         distance = won - lost - n * difference
-        if variance <= 0:
-            return math.copysign(math.inf, distance) if distance else 0.0
-        return distance / math.sqrt(variance)
+        if variance > 0:
+            return distance / math.sqrt(variance)
+        if distance == 0:
+            return 0.0
+        return math.copysign(math.inf, distance)
 
-    inside, outside = (won - lost) / n, float(side)
+    # Bisect between the difference itself, whose score is 0, and the largest there can be.
+    inside = (won - lost) / n
+    outside = float(side)
     for _ in range(50):
         middle = (inside + outside) / 2
-        inside, outside = (middle, outside) if abs(score(middle)) <= _Z else (inside, middle)
+        if abs(score(middle)) <= _Z:
+            inside = middle
+        else:
+            outside = middle
     return outside
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values of comparisons made together, each adjusted for all of them (Holm, 1979).
+    """Return the p-values of comparisons made together, each adjusted for all of them (Holm, 1979).
 
     >>> wb.holm([0.02, 0.4, 0.01])
     [0.04, 0.4, 0.03]
     """
-    p = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(p, kind="stable")
-    # The smallest of m is multiplied by m, the next by m - 1, and so on; the running maximum keeps
-    # the order.
-    rising = np.maximum.accumulate(np.minimum(1.0, p[order] * np.arange(len(p), 0, -1)))
-    adjusted: list[float] = rising[np.argsort(order, kind="stable")].tolist()
-    return adjusted
+    rising = pd.Series(p_values, dtype=float).sort_values()
+    # The smallest of m is multiplied by m, the next by m - 1, and so on.
+    multiplied = rising * np.arange(len(rising), 0, -1)
+    adjusted = multiplied.clip(upper=1.0).cummax()
+    return adjusted.sort_index().tolist()
 
 
-def _clustered(values: Floats, clusters: Sequence[str]) -> float:
-    """The squared half-width of the interval clustered by database.
+def _clustered_half(values: Floats, clusters: Sequence[str]) -> float:
+    """Return half of the interval of a mean clustered by database.
 
-    T squared times the jackknife's variance.
+    It is t times the jackknife's standard error: the jackknife leaves out one database after the
+    other and measures how far the mean moves. It copes with databases of unequal size; a bootstrap
+    of nine databases underestimates (see the table above).
     """
-    _, codes = np.unique(np.asarray(clusters, dtype=np.str_), return_inverse=True)
-    sums, sizes = np.bincount(codes, values), np.bincount(codes)
+    databases = pd.Series(values).groupby(np.asarray(clusters, dtype=np.str_))
+    sums = databases.sum()
+    sizes = databases.size()
     count = len(sums)
     if count == 1:
         return 0.0
-    # The jackknife leaves out one database after the other and measures how far the mean moves. It
-    # copes with databases of unequal size; a bootstrap of nine databases underestimates (see the
-    # table above).
-    without = (sums.sum() - sums) / (sizes.sum() - sizes)
-    moves = without - sums.sum() / sizes.sum()
-    variance = (count - 1) / count * float((moves**2).sum())
+    total = sums.sum()
+    mean = total / len(values)
+    means_without = (total - sums) / (len(values) - sizes)
+    variance = (count - 1) / count * float(((means_without - mean) ** 2).sum())
     # A variance from a handful of databases is itself uncertain: Student's t, not the normal
     # quantile.
-    return _t_quantile(count - 1) ** 2 * variance
-
-
-@lru_cache(maxsize=256)
-def _t_quantile(freedom: int) -> float:
-    """The number that Student's t exceeds in size with probability 1 - CONFIDENCE.
-
-    SciPy has it, and takes a third of a second to import. The probability is the finite series
-    of Abramowitz and Stegun (26.7.3 and 26.7.4), of which the quantile is found by bisection of
-    the angle.
-    """
-
-    def within(angle: float) -> float:
-        """The probability that t is within the root of `freedom` times the tangent."""
-        is_odd = freedom % 2
-        term = math.cos(angle) if is_odd else 1.0
-        total = term if freedom > 1 else 0.0
-        for n in range(2 + is_odd, freedom - 1, 2):
-            term *= (n - 1) / n * math.cos(angle) ** 2
-            total += term
-        total *= math.sin(angle)
-        return 2 / math.pi * (angle + total) if is_odd else total
-
-    low, high = 0.0, math.pi / 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if within(middle) < CONFIDENCE else (low, middle)
-    return math.sqrt(freedom) * math.tan(low)
+    t = float(stdtrit(count - 1, (1 + CONFIDENCE) / 2))
+    return t * math.sqrt(variance)
 
 
 def bounds(verdicts: Mapping[str, Sequence[float]]) -> pd.DataFrame:
     """Return the best and the worst possible selection among k candidates, in percent.
 
-    CHASE-SQL's figure 2 and table 6.
-
-    The upper bound (unbiased pass@k) is an oracle that picks a right candidate wherever there is
-    one, the lower bound an adversary. Both are exact means over all choices of k candidates, up
-    to the fewest of a question, whatever the order of the candidates.
+    These are CHASE-SQL's figure 2 and table 6. The upper bound (unbiased pass@k) is an oracle that
+    picks a right candidate wherever there is one, the lower bound an adversary. Both are exact
+    means over all choices of k candidates, up to the fewest of a question, whatever the order of
+    the candidates.
     """
     fewest = min(map(len, verdicts.values()), default=0)
     if not fewest:
         raise BadInputError("0 candidates of a question, or no question: bounds need one of each")
     rows = []
-    for own in verdicts.values():
-        _check_verdicts(own)
-        n, right = len(own), round(sum(own))
+    for of_question in verdicts.values():
+        _check_verdicts(of_question)
+        n = len(of_question)
+        right = round(sum(of_question))
         for k in range(1, fewest + 1):
             choices = comb(n, k)
-            only_right, only_wrong = comb(right, k), comb(n - right, k)
-            rows.append((k, 100 * only_right / choices, 100 * (choices - only_wrong) / choices))
+            all_right = comb(right, k)
+            any_right = choices - comb(n - right, k)
+            rows.append((k, 100 * all_right / choices, 100 * any_right / choices))
     frame = pd.DataFrame(rows, columns=["k", "lower", "upper"])
     return frame.groupby("k", as_index=False).mean()

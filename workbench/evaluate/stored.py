@@ -25,9 +25,14 @@ def meets(predicted: Execution, stored: StoredResult) -> bool:
         return False
     frame = pd.DataFrame(list(predicted.rows), columns=list(predicted.columns))
     ours = _columns(frame.to_csv(index=False))
-    theirs = _columns(stored.csv)
-    counted = [theirs[number] for number in stored.columns] or theirs
-    return all(any(_equal(a, b, stored) for b in ours) for a in counted)
+    golds = _columns(stored.csv)
+    if stored.columns:
+        golds = [golds[number] for number in stored.columns]
+
+    def is_met(gold: Sequence[_Cell]) -> bool:
+        return any(_equal(gold, column, stored) for column in ours)
+
+    return all(is_met(gold) for gold in golds)
 
 
 @lru_cache(maxsize=1024)  # a gold result meets many predictions
@@ -39,7 +44,9 @@ def _columns(csv: str) -> _Columns:
 def _cell(value: object) -> _Cell:
     if not isinstance(value, int | float):
         return str(value)
-    return 0.0 if math.isnan(value) else float(value)
+    if math.isnan(value):
+        return 0.0
+    return float(value)
 
 
 def _equal(gold: Sequence[_Cell], ours: Sequence[_Cell], stored: StoredResult) -> bool:
@@ -59,5 +66,6 @@ def _close(gold: _Cell, ours: _Cell, tolerance: float) -> bool:
 def as_execution(stored: StoredResult) -> Execution:
     """Return the stored result in the form of a query's, with all its columns."""
     frame = pd.read_csv(StringIO(stored.csv))
-    rows = tuple(frame.astype(object).where(frame.notna(), None).itertuples(index=False, name=None))
+    with_none = frame.astype(object).where(frame.notna(), None)
+    rows = tuple(with_none.itertuples(index=False, name=None))
     return Execution("ok" if rows else "empty", tuple(map(str, frame)), rows, len(rows))

@@ -610,8 +610,8 @@ function render({ model, el }) {
       ],
     );
   }
-  /** The comment that opens a template, which is folded until somebody opens it. */
-  const comment = () => call().source.match(/^\s*\{#[\s\S]*?#\}\s*\n/)?.[0] ?? "";
+  /** The front matter that opens a template, which is folded until somebody opens it. */
+  const comment = () => call().source.match(/^---\n[\s\S]*?\n---\n/)?.[0] ?? "";
   /** What is folded of the text. */
   const folded = () => (state.folded && source().startsWith(comment()) ? comment() : "");
   const breaks = (text) => text.split("\n").length - 1;
@@ -637,10 +637,10 @@ function render({ model, el }) {
     const lines = source()
       .split("\n")
       .map((text, n) => {
-        if (text.startsWith("{#")) inComment = true;
+        if (text.startsWith("{#") || (n === 0 && text === "---")) inComment = true;
         const kind = inComment ? "c" : /^#{1,3} /.test(text) ? "t" : "";
         const name = !inComment && text.match(/\{\{ (\w+)/)?.[1];
-        if (text.trimEnd().endsWith("#}")) inComment = false;
+        if (text.trimEnd().endsWith("#}") || (n > 0 && text === "---")) inComment = false;
         const bar = changed.has(n) ? "new" : changed.has(n - 0.5) ? "cut" : "";
         const fault = state.line === n + 1 ? "fault" : "";
         const parts = text.split(/(\{[{%].*?[}%]\})/);

@@ -10,11 +10,10 @@ import math
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -88,7 +87,7 @@ class Taxonomy(BaseModel, extra="forbid", frozen=True):
     share: Annotated[Fraction, BeforeValidator(str), Field(gt=0, le=1)] = Fraction(1)  # to label
 
     def choices(self) -> dict[str, Part]:
-        """All labels, such as "Vague Question" and "Vague Question / Column", in order."""
+        """Return all labels, such as "Vague Question" and "Vague Question / Column", in order."""
         choices: dict[str, Part] = {}
         for category in self.categories:
             choices[category.name] = category
@@ -99,14 +98,15 @@ class Taxonomy(BaseModel, extra="forbid", frozen=True):
     def check(self, names: tuple[str, ...]) -> None:
         """Raise BadInputError for a label that the taxonomy does not have."""
         known = self.choices()
-        if not names or set(names) - set(known) or (len(names) > 1 and not self.several):
+        are_known = all(name in known for name in names)
+        if not names or not are_known or (len(names) > 1 and not self.several):
             number = "one or more" if self.several else "one"
             raise BadInputError(f"{self.name} gives a case {number} of {'; '.join(known)}: {names}")
 
 
 def open_taxonomy(name: str) -> Taxonomy:
-    """A paper's taxonomy by its name, in any case, or the user's own by its YAML file."""
-    file = PUBLISHED.get(name.lower().replace(" ", "-"), Path(name))
+    """Return a paper's taxonomy by its name, in any case, or the user's own by its YAML file."""
+    file = PUBLISHED.get(_file_stem(name), Path(name))
     if file.suffix not in {".yaml", ".yml"}:
         names = ", ".join(sorted(PUBLISHED))
         raise BadInputError(f"no taxonomy {name!r}; there are {names}, or give a .yaml file")
@@ -116,9 +116,13 @@ def open_taxonomy(name: str) -> Taxonomy:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"
         raise BadInputError(f"{file}: {where}: {first['msg']}, not {first['input']!r}") from error
-    if PUBLISHED.get(taxonomy.name.lower().replace(" ", "-"), file) != file:
+    if PUBLISHED.get(_file_stem(taxonomy.name), file) != file:
         raise BadInputError(f"{file}: {taxonomy.name} is a paper's taxonomy: give another name")
     return taxonomy
+
+
+def _file_stem(name: str) -> str:
+    return name.lower().replace(" ", "-")
 
 
 _KEPT_ROWS = 100  # of each result, so that a thousand cases fit in memory
@@ -146,12 +150,15 @@ class Case:
         return self.compared or compare_results(self.gold_execution, self.execution)
 
     def cut(self) -> "Case":
-        """The case with the first rows of its results, after all of them have been compared."""
-        first = [
-            replace(execution, rows=execution.rows[:_KEPT_ROWS])
-            for execution in (self.gold_execution, self.execution)
-        ]
-        return replace(self, gold_execution=first[0], execution=first[1], compared=self.results)
+        """Return the case with the first rows of its results; all rows have been compared."""
+        gold_rows = self.gold_execution.rows[:_KEPT_ROWS]
+        rows = self.execution.rows[:_KEPT_ROWS]
+        return replace(
+            self,
+            gold_execution=replace(self.gold_execution, rows=gold_rows),
+            execution=replace(self.execution, rows=rows),
+            compared=self.results,
+        )
 
     @cached_property
     def key(self) -> str:
@@ -159,13 +166,13 @@ class Case:
 
 
 def case_key(db_id: str, question: str, sql: str) -> str:
-    """A case's key: the same after a rerun, under another id, in another layout of SQL."""
+    """Return a case's key: the same after a rerun, under another id, in another layout of SQL."""
     text = "\n".join((db_id, question, normal_form(sql)))
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:20]
 
 
 def cases(study: Study, run: Run, taxonomy: Taxonomy) -> tuple[Case, ...]:
-    """The run's wrong answers that the taxonomy sorts, or its share of them, in order.
+    """Return the run's wrong answers that the taxonomy sorts, or its share of them, in order.
 
     The share is drawn by the questions' ids, so a rerun that changes a few answers keeps most of
     the sample.
@@ -175,29 +182,31 @@ def cases(study: Study, run: Run, taxonomy: Taxonomy) -> tuple[Case, ...]:
         return ()
     wrong = trials[trials["chosen"] & ~trials["correct"]]
     if taxonomy.cases != "wrong":
-        had_one = wrong["question_id"].map(run.questions.set_index("question_id")["oracle"])
-        wrong = wrong[had_one.astype(bool) == (taxonomy.cases == "selection failed")]
+        oracle = run.questions.set_index("question_id")["oracle"]
+        had_correct = wrong["question_id"].map(oracle).astype(bool)
+        wrong = wrong[had_correct == (taxonomy.cases == "selection failed")]
     ids = sorted(wrong["question_id"], key=_draw)
     drawn = ids[: math.ceil(len(ids) * taxonomy.share)]
     questions = {question.id: question for question in study.benchmark.questions}
     groups = dict(list(trials.groupby("question_id")["group"]))
     shown_cases = []
     for row in wrong[wrong["question_id"].isin(drawn)].to_dict("records"):
-        question, group = questions[row["question_id"]], groups[row["question_id"]]
+        question = questions[row["question_id"]]
+        group = groups[row["question_id"]]
         gold = study.benchmark.golds[question.id].sql
         # The verdicts ran the queries in this form, so their results are cached.
         queries = [normalise_text(sql) for sql in (gold, row["sql"])]
         gold_execution, execution = study.lab.run_many(question, queries)
         case = Case(
-            question,
-            row["difficulty"],
-            gold,
-            row["sql"],
-            run.system,
-            row["generator"],
-            gold_execution,
-            execution,
-            study.lab.schema(question.db_id),
+            question=question,
+            difficulty=row["difficulty"],
+            gold=gold,
+            predicted=row["sql"],
+            system=run.system,
+            generator=row["generator"],
+            gold_execution=gold_execution,
+            execution=execution,
+            schema=study.lab.schema(question.db_id),
             agreeing=int((group == row["group"]).sum()) if row["group"] >= 0 else 1,
             candidates=len(group),
         )
@@ -206,7 +215,7 @@ def cases(study: Study, run: Run, taxonomy: Taxonomy) -> tuple[Case, ...]:
 
 
 def _draw(question_id: str) -> float:
-    """The question's place in the sample, the same on every machine."""
+    """Return the question's place in the sample, the same on every machine."""
     return random.Random(f"0 {question_id} question").random()  # noqa: S311  no secret
 
 
@@ -245,23 +254,23 @@ _SIGNS: tuple[_Sign, ...] = (
 
 
 def suggested(case: Case, taxonomy: Taxonomy, flaw: Flaw | None = None) -> tuple[str, str] | None:
-    """The label of the question's known flaw, or else of the likeliest cause; and why."""
-    labels: dict[str, str] = {}
+    """Return the label of the question's known flaw, or else of the likeliest cause; and why."""
+    label_of: dict[str, str] = {}
     for name, part in taxonomy.choices().items():
-        labels |= dict.fromkeys(part.suggested_by, name)
-    causes: Iterable[tuple[str, str]] = suggest(case)
+        label_of.update(dict.fromkeys(part.suggested_by, name))
+    causes = list(suggest(case))
     if flaw:
-        causes = chain([(flaw.kind, flaw.note)], causes)
+        causes.insert(0, (flaw.kind, flaw.note))
     for cause, why in causes:
-        if cause in labels:
-            return labels[cause], f"{cause}: {why}"
+        if cause in label_of:
+            return label_of[cause], f"{cause}: {why}"
     return None
 
 
 def suggest(case: Case) -> Iterator[tuple[str, str]]:
-    """The possible causes of the wrong answer, each with a reason, the likeliest first."""
-    if differs := case.results.excused:
-        yield "other form", f"both results are the same but for {differs}"
+    """Yield the possible causes of the wrong answer, each with a reason, the likeliest first."""
+    if case.results.excused:
+        yield "other form", f"both results are the same but for {case.results.excused}"
     for message, cause in _ERRORS.items():
         if message in case.execution.error:
             yield cause, f"{FAILS}: {case.execution.error}"
@@ -269,25 +278,30 @@ def suggest(case: Case) -> Iterator[tuple[str, str]]:
 
 
 def _reasons(case: Case) -> Iterator[tuple[str, str]]:
-    """The causes for which gold's result and the two queries speak."""
+    """Yield the causes for which gold's result and the two queries speak."""
     gold = case.gold_execution
     if not gold.is_complete:
         yield "wrong gold", f"gold does not run: {gold.error or gold.status}"
     elif _is_nothing(gold) and not _is_nothing(case.execution):
         yield "wrong gold", "gold finds nothing, and the prediction does"
-    only = _only(case)
-    hint = lower_name(case.question.evidence)
-    columns = [name.partition(".")[2] for name in only["columns"][0]]
-    for used in [*only["literals"][0], *columns]:
-        if used and re.search(rf"(?<!\w){re.escape(lower_name(used))}(?!\w)", hint):
-            yield "hint ignored", f"the hint says {used!r}, which gold alone uses"
-    said = []  # result columns are among the columns, and are said once
+    alone = _alone(case)
+    names = alone["literals"].gold + [name.partition(".")[2] for name in alone["columns"].gold]
+    for name in names:
+        if name and _has_word(case.question.evidence, name):
+            yield "hint ignored", f"the hint says {name!r}, which gold alone uses"
+    told = []  # result columns are among the columns, and are told once
     for sign in _SIGNS:
-        sides = only[sign.kind]
+        sides = alone[sign.kind]
         differs = all(sides) if sign.both else any(sides)
-        if differs and (sign.cause, sides) not in said:
-            said.append((sign.cause, sides))
-            yield sign.cause, sign.says.format(*(", ".join(side) or "nothing" for side in sides))
+        if differs and (sign.cause, sides) not in told:
+            told.append((sign.cause, sides))
+            gold_text, predicted_text = (", ".join(side) or "nothing" for side in sides)
+            yield sign.cause, sign.says.format(gold_text, predicted_text)
+
+
+def _has_word(text: str, word: str) -> bool:
+    pattern = rf"(?<!\w){re.escape(lower_name(word))}(?!\w)"
+    return re.search(pattern, lower_name(text)) is not None
 
 
 def _is_nothing(execution: Execution) -> bool:
@@ -295,32 +309,40 @@ def _is_nothing(execution: Execution) -> bool:
     return all(cell is None for row in execution.rows for cell in row)
 
 
-Facts = defaultdict[str, set[str]]  # by clause, and by kind of fact
+class _Alone(NamedTuple):
+    """The facts of a kind that one of two queries has alone."""
+
+    gold: list[str]
+    predicted: list[str]
 
 
-def _only(case: Case) -> Mapping[str, tuple[list[str], list[str]]]:
-    """The facts of gold alone, and those of the prediction alone."""
+def _alone(case: Case) -> Mapping[str, _Alone]:
+    """Return the facts of gold alone, and those of the prediction alone, by kind."""
     queries = (case.gold, case.predicted)
     are_read = all(resolved(sql, case.schema) for sql in queries)
     gold, predicted = (_facts(sql, case.schema, is_read=are_read) for sql in queries)
-    only: defaultdict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
+    alone: defaultdict[str, _Alone] = defaultdict(lambda: _Alone([], []))
     for kind in gold.keys() | predicted.keys():
-        gold_alone = sorted(gold[kind] - predicted[kind])
-        predicted_alone = sorted(predicted[kind] - gold[kind])
-        only[kind] = (gold_alone, predicted_alone)
-    return only
+        alone[kind] = _Alone(
+            gold=sorted(gold[kind] - predicted[kind]),
+            predicted=sorted(predicted[kind] - gold[kind]),
+        )
+    return alone
 
 
-def _facts(sql: str, schema: Schema, *, is_read: bool) -> Facts:
-    """What a query says; of one that cannot be read, or beside such a one, its functions alone."""
-    used = functions(sql)
-    facts = defaultdict[str, set[str]](set, functions=set(used - _AGGREGATES))
+def _facts(sql: str, schema: Schema, *, is_read: bool) -> defaultdict[str, set[str]]:
+    """Return what a query says, by clause and by kind of fact.
+
+    Of one that cannot be read, or beside such a one, these are its functions alone.
+    """
+    names = functions(sql)
+    facts = defaultdict[str, set[str]](set, functions=set(names - _AGGREGATES))
     query = resolved(sql, schema)
     if not query or not is_read:
         return facts
-    facts["operations"] |= used & _AGGREGATES
+    facts["operations"] |= names & _AGGREGATES
     facts["columns"] |= {".".join(column) for column in query.columns.values()}
-    facts["literals"] |= {str(one.value) for one in comparisons(sql, schema)}
+    facts["literals"] |= {str(literal.value) for literal in comparisons(sql, schema)}
     for part in parts(sql, schema):
         if part.clause == "GROUP BY":
             facts["operations"].add("GROUP")
@@ -334,7 +356,8 @@ def _facts(sql: str, schema: Schema, *, is_read: bool) -> Facts:
 
 
 def difference(case: Case) -> str:
-    """A sentence: the difference of the results, then its two likeliest reasons."""
-    reasons = list(dict.fromkeys(why for _, why in _reasons(case)))
-    text = ": ".join(filter(None, (case.results.sentence, "; ".join(reasons[:2]))))
+    """Return a sentence: the difference of the results, then its two likeliest reasons."""
+    distinct = dict.fromkeys(why for _, why in _reasons(case))
+    reasons = "; ".join(list(distinct)[:2])
+    text = ": ".join(part for part in (case.results.sentence, reasons) if part)
     return text[:1].upper() + text[1:] + "."

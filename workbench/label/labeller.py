@@ -25,7 +25,7 @@ def label(
     taxonomy: str = "CHASE-SQL",
     annotator: str = "me",
 ) -> "Labeller":
-    """A widget in which an annotator sorts the wrong answers of a run, or of several by name.
+    """Return a widget in which an annotator sorts the wrong answers of a run, or of several.
 
     The taxonomy is a paper's or a YAML file of one's own. Labels lie in the workbench's home,
     under the benchmark's name.
@@ -56,7 +56,9 @@ class Labeller(Desk):
         labels: store.LabelStore,
         annotator: str,
     ) -> None:
-        self.study, self.kinds, self.store = study, taxonomy, labels
+        self.study = study
+        self.kinds = taxonomy
+        self.store = labels
         self.cases = {case.key: case for case in shown_cases}
         super().__init__(
             taxonomy=taxonomy.model_dump(include={"name", "several", "categories"}, mode="json"),
@@ -120,8 +122,9 @@ class Labeller(Desk):
         return f"{many(self.store.write_csv(path), 'label')} in {path}"
 
     def do_part(self, key: str, name: str) -> dict[str, Any]:
-        """A part of a case, made when it is first opened: counterexample, values or schema."""
-        case, lab = self._case(key), self.study.lab
+        """Return a part of a case when it is first opened: counterexample, values or schema."""
+        case = self._case(key)
+        lab = self.study.lab
         if name == "schema":
             return {"text": shown(create_table_text(case.schema), 50_000)}
         if name == "values":
@@ -131,14 +134,15 @@ class Labeller(Desk):
                 texts.append(shown(text, 900))
             return {"values": texts}
         path = lab.database(case.question.db_id)
-        found = counterexample(lab.executor, path, case.gold, case.predicted, case.schema)
-        if not found:
+        example = counterexample(lab.executor, path, case.gold, case.predicted, case.schema)
+        if not example:
             return {}
+        tables = [{"name": shown(table), **result(rows)} for table, rows in example.tables.items()]
         return {
-            "tables": [{"name": shown(one), **result(rows)} for one, rows in found.tables.items()],
-            "gold": result(found.first),
-            "predicted": result(found.second),
-            "only": differing(found.first, found.second),
+            "tables": tables,
+            "gold": result(example.first),
+            "predicted": result(example.second),
+            "only": differing(example.first, example.second),
         }
 
     def _case(self, key: str) -> Case:
@@ -152,14 +156,15 @@ class Labeller(Desk):
         self._refresh()
 
     def _label_elsewhere(self, key: str, was: Sequence[str]) -> list[str] | None:
-        """The annotator's label of a case, if it is another one than the page knew."""
+        """Return the annotator's label of a case, if it is another one than the page knew."""
         for label in self.store.labels(self.kinds.name):
-            if (label.key, label.annotator) == (key, self.annotator):
-                return [*label.categories] if {*label.categories} != {*was} else None
+            if label.key == key and label.annotator == self.annotator:
+                is_known = set(label.categories) == set(was)
+                return None if is_known else list(label.categories)
         return None
 
     def _detail(self, case: Case) -> dict[str, Any]:
-        question, suggestion = case.question, suggested(case, self.kinds)
+        question = case.question
         agree = ""
         if case.candidates > 1:
             agree = f"{case.agreeing} of {case.candidates} candidates agree"
@@ -174,13 +179,18 @@ class Labeller(Desk):
             "why": difference(case),
             "agree": agree,
         }
+        suggestion = None
+        label_and_reason = suggested(case, self.kinds)
+        if label_and_reason:
+            name, why = label_and_reason
+            suggestion = [name, shown(why)]
         detail: dict[str, Any] = {name: shown(text, 20_000) for name, text in texts.items()}
         return detail | {
             "sql": pair(case.gold, case.predicted, case.schema),
             "goldResult": result(case.gold_execution),
             "result": result(case.execution),
             "only": case.results.only,
-            "suggestion": [suggestion[0], shown(suggestion[1])] if suggestion else None,
+            "suggestion": suggestion,
         }
 
     def _refresh(self) -> None:
@@ -192,23 +202,25 @@ class Labeller(Desk):
             if label.key not in self.cases:
                 continue
             is_mine = label.annotator == self.annotator
-            if label.taxonomy == self.kinds.name and known >= {*label.categories}:
+            are_known = all(name in known for name in label.categories)
+            if label.taxonomy == self.kinds.name and are_known:
                 labels.append(label)
                 if is_mine:
-                    mine[label.key] |= {"is": [*label.categories], "note": label.note}
+                    mine[label.key]["is"] = list(label.categories)
+                    mine[label.key]["note"] = label.note
             elif label.taxonomy == store.GOLD and is_mine:
                 mine[label.key]["gold"] = label.categories[0]
-        self.mine, self.summary = mine, self._summary(labels)
+        self.mine = mine
+        self.summary = self._summary(labels)
 
     def _summary(self, labels: Sequence[store.Label]) -> dict[str, Any]:
-        """Counts, disputes; agreement and grid with the other annotator who labelled most."""
+        """Return counts and disputes; agreement and grid with who else labelled most."""
         by_annotator: defaultdict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
         for label in labels:
             by_annotator[label.annotator][label.key] = label.categories
         others = sorted(by_annotator.keys() - {self.annotator, store.ADJUDICATOR})
         other = max(others, key=lambda annotator: len(by_annotator[annotator]), default="")
-        mine, theirs = by_annotator[self.annotator], by_annotator[other]
-        grid = self._grid(mine, theirs)
+        grid = self._grid(by_annotator[self.annotator], by_annotator[other])
         agreements = []
         if grid:
             two = [label for label in labels if label.annotator in {self.annotator, other}]
@@ -216,24 +228,27 @@ class Labeller(Desk):
         if len(others) > 1:
             all_of_them = store.sentence(store.agreement(labels))
             agreements.append(f"All {1 + len(others)}: {all_of_them}")
-        final = store.final(labels)
-        disputes = []
-        for key in self.cases:
-            if key in final and final[key] is None:
-                said = {who: [*its[key]] for who, its in by_annotator.items() if key in its}
-                disputes.append({"key": key, "said": said})
         return {
             "annotators": sorted({self.annotator, *others}),
-            "counts": self._counts(mine),
+            "counts": self._counts(by_annotator[self.annotator]),
             "other": other,
             "agreement": agreements,
             "names": [category.name for category in self.kinds.categories],
             "grid": grid,
-            "disputes": disputes,
+            "disputes": self._disputes(labels),
         }
 
+    def _disputes(self, labels: Sequence[store.Label]) -> list[dict[str, Any]]:
+        """Return the cases without a label that counts, with what each annotator says."""
+        said: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
+        for label in labels:
+            said[label.key][label.annotator] = list(label.categories)
+        final = store.final(labels)
+        disputed = [key for key in self.cases if key in final and final[key] is None]
+        return [{"key": key, "said": said[key]} for key in disputed]
+
     def _counts(self, labels: Mapping[str, tuple[str, ...]]) -> list[list[Any]]:
-        """Each category with its number of labels, and those of its parts that have one."""
+        """Return each category with its number of labels, and those of its parts that have one."""
         counts: Counter[str] = Counter()
         for names in labels.values():
             for name in names:
@@ -245,24 +260,28 @@ class Labeller(Desk):
     def _grid(
         self, mine: Mapping[str, tuple[str, ...]], theirs: Mapping[str, tuple[str, ...]]
     ) -> dict[str, list[str]]:
-        """The cases of each cell of the confusion grid, by the numbers of its row and column."""
+        """Return the cases of each cell of the confusion grid, by its row's and column's number."""
         grid: defaultdict[str, list[str]] = defaultdict(list)
         for key in self.cases:
             if key not in mine or key not in theirs:
                 continue
-            down, across = self._numbers(mine[key]), self._numbers(theirs[key])
-            cells = product(down, across) if down != across else zip(down, across, strict=True)
+            rows = self._numbers(mine[key])
+            columns = self._numbers(theirs[key])
+            if rows == columns:  # they agree, so the cells are on the diagonal
+                cells = list(zip(rows, columns, strict=True))
+            else:
+                cells = list(product(rows, columns))
             for row, column in cells:
                 grid[f"{row} {column}"].append(key)
         return grid
 
     def _numbers(self, names: Iterable[str]) -> list[int]:
-        """The numbers of the categories of a case's labels."""
+        """Return the numbers of the categories of a case's labels."""
         categories = {_category(name) for name in names}
         known = [category.name for category in self.kinds.categories]
         return sorted(known.index(name) for name in categories)
 
 
 def _category(name: str) -> str:
-    """The first level of a label such as "Vague Question / Column"."""
+    """Return the first level of a label such as "Vague Question / Column"."""
     return name.partition(" / ")[0]

@@ -43,7 +43,7 @@ _COLUMNS = [
 
 
 def errors(study: Study, runs: Mapping[str, Run], taxonomy: str) -> pd.DataFrame:
-    """A row for each label of the cases of each run: its `error` and `detail`, and why (`note`).
+    """Return a row for each label of each run's cases: its `error`, `detail` and why (`note`).
 
     A rule's guess is `automatic`. An error that the taxonomy sets `apart` has a row, too, and no
     place in the figure.
@@ -78,10 +78,13 @@ def errors(study: Study, runs: Mapping[str, Run], taxonomy: str) -> pd.DataFrame
 def _labels(
     case: Case, kinds: Taxonomy, by_hand: Mapping[str, Label | None], flaw: Flaw | None
 ) -> list[tuple[str, str, bool]]:
-    """The labels of a case, each with its note, and whether a rule gave it."""
+    """Return the labels of a case, each with its note, and whether a rule gave it."""
     if case.key not in by_hand:
         guess = suggested(case, kinds, flaw)
-        return [(*guess, True)] if guess else [("not labelled", "", False)]
+        if guess is None:
+            return [("not labelled", "", False)]
+        name, why = guess
+        return [(name, why, True)]
     by_people = by_hand[case.key]
     if by_people is None:
         return [("disputed", "", False)]
@@ -89,7 +92,7 @@ def _labels(
 
 
 def systems(study: Study, taxonomy: str) -> dict[str, System]:
-    """The systems whose answers the taxonomy's paper sorts, as the study's experiment has them."""
+    """Return the systems whose answers the taxonomy's paper sorts, as the experiment has them."""
     by_name = {}
     for function, role in open_taxonomy(taxonomy).systems.items():
         system = getattr(study, function)(model=study.models[role])
@@ -102,22 +105,26 @@ def save(
 ) -> Piece:
     """Draw and save the labels that are not set `apart`; the stamp counts the automatic ones."""
     drawn = labels[~labels["apart"].astype(bool)]
-    stamp = f"{study.stamp.of(labels)}; {by_rule(drawn)}; {measures.flaws_from(study)}"
+    flaws = measures.flaws_from(study)
+    stamp = f"{study.stamp.of(labels)}; {by_rule(drawn)}; {flaws}"
     if drawn.empty:
         nothing = study.table(drawn).alone("There is no error to sort")
         return study.save(name, nothing, labels, stamp)
-    return study.save(name, draw(drawn, stamp=stamp, **options), labels, stamp)
+    figure = draw(drawn, stamp=stamp, **options)
+    return study.save(name, figure, labels, stamp)
 
 
 def by_rule(labels: pd.DataFrame) -> str:
-    return f"{labels['automatic'].sum()} of {len(labels)} labels are automatic"
+    automatic = labels["automatic"].sum()
+    return f"{automatic} of {len(labels)} labels are automatic"
 
 
 def shares(
     study: Study, labels: pd.DataFrame, kinds: "Mapping[str, pd.Series[bool]] | None" = None
 ) -> Table:
-    """Shares in percent: a row for each error, or with `kinds` one for each system."""
-    masks, rows = kinds or {"share": pd.Series(True, labels.index)}, []
+    """Return shares in percent: a row for each error, or with `kinds` one for each system."""
+    masks = kinds or {"share": pd.Series(True, labels.index)}
+    rows = []
     for name, part in labels.groupby("system" if kinds else "error", sort=not kinds):
         n = len(part if kinds else labels)
         row = {"system": name, "n": n}
@@ -136,11 +143,14 @@ def write_golds(study: Study) -> str:
     `workbench evaluate --gold NAME=FILE` judges by the file. A gold query that annotators correct
     in different ways is left as it is until the adjudicator corrects it.
     """
-    store, golds = LabelStore.named(study.benchmark.name), study.benchmark.golds
+    store = LabelStore.named(study.benchmark.name)
     verdicts: defaultdict[tuple[str, str], list[Label]] = defaultdict(list)
     for verdict in store.labels(GOLD):
         verdicts[verdict.db_id, verdict.question].append(verdict)
-    items, corrected, both, left = [], 0, 0, []
+    items = []
+    corrected = 0
+    both = 0
+    left = []
     for question in study.benchmark.questions:
         counting = _that_count(verdicts[question.db_id, question.text])
         if any(BOTH_RIGHT in verdict.categories for verdict in counting):
@@ -149,9 +159,9 @@ def write_golds(study: Study) -> str:
         for verdict in counting:
             if CORRECTED in verdict.categories:
                 queries.setdefault(normal_form(verdict.note), verdict.note)
-        sql = golds[question.id].sql
+        sql = study.benchmark.golds[question.id].sql
         if len(queries) == 1:
-            sql = next(iter(queries.values()))
+            (sql,) = queries.values()
             corrected += 1
         elif queries:
             left.append(question.id)
@@ -165,5 +175,6 @@ def write_golds(study: Study) -> str:
 
 
 def _that_count(verdicts: list[Label]) -> list[Label]:
-    """The adjudicator's verdict, or else everybody's."""
-    return [one for one in verdicts if one.annotator == ADJUDICATOR] or verdicts
+    """Return the adjudicator's verdict, or else everybody's."""
+    settled = [verdict for verdict in verdicts if verdict.annotator == ADJUDICATOR]
+    return settled or verdicts

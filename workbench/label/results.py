@@ -1,5 +1,6 @@
 """How the result of a prediction differs from that of gold, decided over all rows of both."""
 
+from collections import defaultdict
 from decimal import ROUND_HALF_UP, Context, Decimal
 from itertools import islice, product
 from typing import NamedTuple
@@ -26,9 +27,11 @@ def compare_results(gold: Execution, ran: Execution) -> Results:
 def _sentence(gold: Execution, ran: Execution) -> str:
     if not ran.is_complete:
         return f"{FAILS}, {ran.error or ran.status}"
-    width, gold_width = len(ran.columns), len(gold.columns)
-    if (width, gold_width, ran.row_count, gold.row_count) == (1, 1, 1, 1):
-        return f"{_cell(ran.rows[0][0])} in place of {_cell(gold.rows[0][0])}"
+    width = len(ran.columns)
+    gold_width = len(gold.columns)
+    if width == gold_width == ran.row_count == gold.row_count == 1:
+        cell, gold_cell = ran.rows[0][0], gold.rows[0][0]
+        return f"{_cell(cell)} in place of {_cell(gold_cell)}"
     if not gold.is_complete:
         return ""
     sizes = []
@@ -39,7 +42,8 @@ def _sentence(gold: Execution, ran: Execution) -> str:
     if sizes:
         return "; ".join(sizes)
     gold_rows = set(gold.rows)
-    return f"{len(gold_rows & set(ran.rows))} of {len(gold_rows)} rows are shared"
+    shared = gold_rows & set(ran.rows)
+    return f"{len(shared)} of {len(gold_rows)} rows are shared"
 
 
 def _cell(cell: Value) -> str:
@@ -47,12 +51,13 @@ def _cell(cell: Value) -> str:
 
 
 def excused(gold: Execution, ran: Execution) -> str:
-    """What alone differs of order and number of columns, duplicates and rounding; "" if more does.
+    """Return what alone differs of columns, duplicates and rounding; "" if more does.
 
-    Numbers are rounded to two decimals, those below one to two digits.
+    Of columns these are their order and their number. Numbers are rounded to two decimals, those below one to two digits.
     """
-    if not (gold.rows and ran.rows and gold.is_complete and ran.is_complete):
-        return ""
+    for execution in (gold, ran):
+        if not execution.is_complete or not execution.rows:
+            return ""
     narrow, wide = sorted((gold, ran), key=lambda execution: len(execution.columns))
     places = _places(_rounded(narrow.rows), _rounded(wide.rows))
     if places is None:
@@ -70,15 +75,16 @@ def excused(gold: Execution, ran: Execution) -> str:
 
 
 def _places(narrow: list[Row], wide: list[Row]) -> tuple[int, ...] | None:
-    """The columns of the wider rows that hold the narrower ones."""
-    wide_columns = [set(column) for column in zip(*wide, strict=True)]
-    options = []
-    for column in zip(*narrow, strict=True):
-        values = set(column)
-        options.append([at for at, theirs in enumerate(wide_columns) if theirs == values])
+    """Return the columns of the wider rows that hold the narrower ones."""
+    wide_columns = [frozenset(column) for column in zip(*wide, strict=True)]
+    narrow_columns = [frozenset(column) for column in zip(*narrow, strict=True)]
+    places_of: defaultdict[frozenset[Value], list[int]] = defaultdict(list)
+    for at, values in enumerate(wide_columns):
+        places_of[values].append(at)
+    options = [places_of[values] for values in narrow_columns]
     rows = set(narrow)
     for places in islice(product(*options), _MOST_PLACES):
-        are_distinct = len({*places}) == len(places)
+        are_distinct = len(set(places)) == len(places)
         if are_distinct and {picked(row, places) for row in wide} == rows:
             return places
     return None
@@ -89,13 +95,13 @@ def _rounded(rows: tuple[Row, ...]) -> list[Row]:
 
 
 def _round(cell: Value) -> Value:
-    """The number as SQLite's ROUND has it, which rounds a half away from zero."""
+    """Return the number as SQLite's ROUND has it, which rounds a half away from zero."""
     if not isinstance(cell, float) or not abs(cell) < 1e15:  # also infinite ones
         return cell
     number = Decimal(repr(cell))
-    return float(
-        _TWO_DIGITS.plus(number) if abs(cell) < 1 else number.quantize(_CENT, ROUND_HALF_UP)
-    )
+    if abs(cell) < 1:
+        return float(_TWO_DIGITS.plus(number))
+    return float(number.quantize(_CENT, ROUND_HALF_UP))
 
 
 _CENT = Decimal("0.01")

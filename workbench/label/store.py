@@ -54,8 +54,17 @@ class Label:
 
     @classmethod
     def of(cls, case: Case, taxonomy: str, *names: str, annotator: str, note: str = "") -> Self:
-        about = (case.question.db_id, case.question.id, case.question.text, case.predicted)
-        return cls(annotator, taxonomy, names, note, *about)
+        question = case.question
+        return cls(
+            annotator=annotator,
+            taxonomy=taxonomy,
+            categories=names,
+            note=note,
+            db_id=question.db_id,
+            question_id=question.id,
+            question=question.text,
+            sql=case.predicted,
+        )
 
     @cached_property
     def key(self) -> str:
@@ -63,12 +72,12 @@ class Label:
 
     @property
     def row(self) -> dict[str, str]:
-        """The fields as text: categories as JSON, `?` for what UTF-8 cannot encode."""
+        """Return the fields as text: categories as JSON, `?` for what UTF-8 cannot encode."""
         texts = asdict(self) | {"categories": orjson.dumps(self.categories).decode()}
         return {name: text.encode("utf-8", "replace").decode() for name, text in texts.items()}
 
 
-FIELDS = tuple(one.name for one in fields(Label))
+FIELDS = tuple(part.name for part in fields(Label))
 _COUNT = "id NOT IN (SELECT label FROM retractions)"
 
 
@@ -80,7 +89,7 @@ class LabelStore:
 
     @classmethod
     def named(cls, name: str) -> Self:
-        """The labels of that name in the workbench's home."""
+        """Return the labels of that name in the workbench's home."""
         if not re.fullmatch(r"(?!\.*$)[A-Za-z0-9_.\-]{1,100}", name):
             raise BadInputError(f"labels {name!r}: letters, digits, '_', '-' and '.' only")
         return cls(home() / "labels" / f"{name}.sqlite")
@@ -90,7 +99,7 @@ class LabelStore:
         with self._database() as database:
             table = database.table("labels")
             before = table.count
-            table.insert_all((one.row for one in labels), ignore=True)
+            table.insert_all((label.row for label in labels), ignore=True)
             return int(table.count - before)
 
     def undo(self, annotator: str, *taxonomies: str) -> Label | None:
@@ -101,17 +110,16 @@ class LabelStore:
             ORDER BY rowid DESC LIMIT 1 RETURNING label"""
         with self._database() as database, database.conn:
             values = [annotator, orjson.dumps(taxonomies).decode()]
-            retracted = [*database.query(retract_last, values)]
-            if not retracted:
-                return None
-            return _label(database.table("labels").get(retracted[0]["label"]))
+            for retraction in database.query(retract_last, values):
+                return _label(database.table("labels").get(retraction["label"]))
+            return None
 
     def labels(self, taxonomy: str = "") -> tuple[Label, ...]:
-        """The labels that count: each annotator's last one of each case and taxonomy."""
+        """Return the labels that count: each annotator's last one of each case and taxonomy."""
         if not self.path.exists():
             return ()
         with self._database() as database:
-            rows = [*database.table("labels").rows_where(_COUNT, order_by="rowid")]
+            rows = list(database.table("labels").rows_where(_COUNT, order_by="rowid"))
         latest = {}
         for label in map(_label, rows):
             if taxonomy in {"", label.taxonomy}:
@@ -163,7 +171,7 @@ def _label(row: dict[str, Any]) -> Label:
 
 
 def agreement(labels: Iterable[Label]) -> dict[str, Any]:
-    """Cohen's kappa (1960) of two annotators, Krippendorff's alpha (1970) of more.
+    """Return Cohen's kappa (1960) of two annotators, Krippendorff's alpha (1970) of more.
 
     `cases` counts those that two or more labelled, `agree` those with the same set of labels. The
     interval is a percentile bootstrap over cases, NaN below five; it held the true kappa of
@@ -188,53 +196,60 @@ def agreement(labels: Iterable[Label]) -> dict[str, Any]:
 
 
 def sentence(row: Mapping[str, Any]) -> str:
-    """An `agreement` in words: "8 of 10 agree, κ 0.74 [0.30, 1.00]"."""
+    """Return an `agreement` in words: "8 of 10 agree, κ 0.74 [0.30, 1.00]"."""
     text = f"{row['agree']} of {row['cases']} agree"
-    if math.isnan(row["low"]):
-        return text if math.isnan(row["value"]) else f"{text}, too few for {row['sign']}"
-    return f"{text}, {row['sign']} {row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
+    sign = row["sign"]
+    value = row["value"]
+    low, high = row["low"], row["high"]
+    if math.isnan(value):
+        return text
+    if math.isnan(low):
+        return f"{text}, too few for {sign}"
+    return f"{text}, {sign} {value:.2f} [{low:.2f}, {high:.2f}]"
 
 
 def final(labels: Iterable[Label]) -> dict[str, Label | None]:
-    """The label that counts for each case: the adjudicator's first; None while disputed."""
+    """Return the label that counts for each case: the adjudicator's first; None while disputed."""
     count: dict[str, Label | None] = {}
-    for label in sorted(labels, key=lambda label: label.annotator == ADJUDICATOR):
+    settled: dict[str, Label] = {}
+    for label in labels:
         before = count.get(label.key, label)
-        is_disputed = before is None or {*before.categories} != {*label.categories}
-        if is_disputed and label.annotator != ADJUDICATOR:
+        if label.annotator == ADJUDICATOR:
+            settled[label.key] = label
+        elif before is None or set(before.categories) != set(label.categories):
             count[label.key] = None
         else:
             count[label.key] = label
-    return count
+    return count | settled
 
 
 _LEAST = 5  # cases, below which no interval is given
 
 
 def _with_interval(opinions: pd.DataFrame) -> tuple[float, float, float]:
-    """The coefficient of a table of cases by annotators, and the ends of its interval."""
+    """Return the coefficient of a table of cases by annotators, and the ends of its interval."""
     n = len(opinions)
     if not n:
         return math.nan, math.nan, math.nan
     names = opinions.melt()["value"].dropna().unique().astype(object)
-    given = (opinions.to_numpy(object)[..., None] == names).astype(float)
-    value = float(_coefficient(given))
+    uses = (opinions.to_numpy(object)[..., None] == names).astype(float)
+    value = float(_coefficient(uses))
     if n < _LEAST or math.isnan(value):
         return value, math.nan, math.nan
     if value == 1:  # no resample differs: the interval is that of a rate of disagreement of none
-        shares = given.sum((0, 1)) / given.sum()
+        shares = uses.sum((0, 1)) / uses.sum()
         chance = float((shares**2).sum())
         most_disagree = binomtest(0, n).proportion_ci().high
         return value, max(-1.0, 1 - most_disagree / (1 - chance)), 1.0
 
     def statistic(drawn: Any, axis: int) -> Any:  # noqa: ARG001  the last: cases that were drawn
-        return np.nan_to_num(_coefficient(given[drawn]), nan=1.0)
+        return np.nan_to_num(_coefficient(uses[drawn]), nan=1.0)
 
     low, high = bootstrap(
         (np.arange(n),),
         statistic,
         vectorized=True,
-        batch=max(1, 2_000_000 // given.size),
+        batch=max(1, 2_000_000 // uses.size),
         n_resamples=999,
         method="percentile",
         rng=np.random.default_rng(0),
@@ -243,22 +258,23 @@ def _with_interval(opinions: pd.DataFrame) -> tuple[float, float, float]:
 
 
 @np.errstate(invalid="ignore", divide="ignore")
-def _coefficient(given: Any) -> Any:
-    """Agreement beyond chance, as a share of what chance leaves; NaN if it leaves nothing.
+def _coefficient(uses: Any) -> Any:
+    """Return agreement beyond chance, as a share of what chance leaves; NaN if it leaves nothing.
 
-    `given` has ones where an annotator gives a case a name; its last axes are cases, annotators
-    and names.
+    `uses` has ones where an annotator gives a case a name; its last axes are cases, annotators and
+    names.
     """
-    counts = given.sum(-2)
+    counts = uses.sum(-2)  # of each name for each case
     annotators = counts.sum(-1, keepdims=True)  # of each case
     total = counts.sum((-2, -1))
-    share_of_pairs = counts * (counts - 1) / (annotators - 1)
-    agreed = share_of_pairs.sum((-2, -1)) / total
-    if given.shape[-2] == 2:
-        own_shares = given.mean(-3)  # of each annotator
-        chance = own_shares.prod(-2).sum(-1)
+    pairs = counts * (counts - 1)
+    agreed = (pairs / (annotators - 1)).sum((-2, -1)) / total
+    if uses.shape[-2] == 2:
+        shares = uses.mean(-3)  # of the names, by annotator
+        chance = shares.prod(-2).sum(-1)
     else:
-        uses = counts.sum(-2)  # two labels are drawn, and the first is not put back
-        same_twice = (uses * (uses - 1)).sum(-1)
+        totals = counts.sum(-2)  # two labels are drawn, and the first is not put back
+        same_twice = (totals * (totals - 1)).sum(-1)
         chance = same_twice / (total * (total - 1))
-    return np.where(chance < 1 - 1e-9, (agreed - chance) / (1 - chance), math.nan)
+    beyond_chance = (agreed - chance) / (1 - chance)
+    return np.where(chance < 1 - 1e-9, beyond_chance, math.nan)

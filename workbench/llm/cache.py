@@ -1,15 +1,18 @@
 """The cached calls of models: rows of the table `calls`, on disk before anybody sees them.
 
-An export has one call with its full request in each line of JSON, in the order of keys, so equal
-caches give equal files. A merge adds rows and replaces none.
+The first line of an export names the machine, and each further one holds a call with its full
+request, in the order of keys: equal caches of one machine give equal files. A merge adds rows and
+replaces none.
 """
 
 import asyncio
 import os
+import platform
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +32,7 @@ _CALL = (
 )
 _COLUMNS = _CALL.split(", ")
 _INSERT = f"({_CALL}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_MADE_ON = "made_on"  # of an export's first line
 _JSON = ("messages", "parameters", "reply")
 _COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "sample")
 _TIMES = ("seconds", "created")
@@ -146,6 +150,7 @@ class Cache(Store):
         select = f"SELECT {_CALL} FROM calls WHERE ({where}) AND key > ? ORDER BY key LIMIT 500"
         try:
             with naming(path), unfinished.open("wb") as file:
+                file.write(canonical({_MADE_ON: this_machine()}) + b"\n")
                 while rows := self.read(select, [*values, last]):
                     for row in rows:
                         call = dict(zip(_COLUMNS, row, strict=True))
@@ -194,18 +199,38 @@ class Cache(Store):
         return new, total - new
 
     def _load(self, path: Path) -> tuple[int, int]:
-        new, number = 0, 0
+        new = total = 0
         with path.open("rb") as file, self.write() as db:
             for number, line in enumerate(file, 1):
                 try:
-                    row = _row(orjson.loads(line))
-                except (ValueError, TypeError, KeyError) as error:
+                    call = orjson.loads(line)
+                    if number == 1 and call.keys() == {_MADE_ON}:
+                        continue
+                    row = _row(call)
+                except (AttributeError, ValueError, TypeError, KeyError) as error:
                     raise BadInputError(
                         f"{path}, line {number}: no exported call ({fault(error)}), so nothing was "
                         "merged; export the calls again, by `workbench cache export FILE.jsonl`"
                     ) from error
                 new += db.execute(f"INSERT OR IGNORE INTO calls{_INSERT}", row).rowcount
-        return new, number - new
+                total += 1
+        return new, total - new
+
+
+def this_machine() -> str:
+    """Return the platform, and the versions of what numbers could depend on."""
+    libraries = f"SQLite {sqlite3.sqlite_version}, NumPy {version('numpy')}"
+    return f"{platform.platform()}, Python {platform.python_version()}, {libraries}"
+
+
+def made_on(export: Path) -> str:
+    """Return the machine that an export's first line names; "" if it names none."""
+    with export.open("rb") as file:
+        try:
+            first = orjson.loads(file.readline())
+        except ValueError:  # a cache file
+            return ""
+    return str(first.get(_MADE_ON, "")) if isinstance(first, dict) else ""
 
 
 def _retrieve(commit: "asyncio.Task[None]") -> None:

@@ -19,7 +19,7 @@ import orjson
 
 from workbench.canonical import content_hash
 from workbench.errors import HIDDEN, BadInputError, redact
-from workbench.types import Request
+from workbench.types import ROLES, Request, Role
 
 Reply = dict[str, Any]  # a chat completion in OpenAI's form
 Answer = Callable[[Request, str], Reply]
@@ -27,8 +27,6 @@ Version = str | Callable[[str], str]
 _registered: dict[str, tuple[Answer, Version]] = {}
 
 FREE = "WORKBENCH_FREE"  # models that a person calls free, as `hosted_vllm/*, ollama/llama3`
-ROLES = ("generation", "filtering", "judge", "rest")
-_ROLE_OF_FOLDER = {"generate": "generation", "select": "judge"}
 LIMITS = ("max_completion_tokens", "max_tokens")  # two names of the limit on a reply's tokens
 _THOUGHT = 8_192  # tokens of thinking where no parameter limits them
 _KNOWN = {
@@ -202,14 +200,10 @@ def longest(request: Request) -> int:
 
 
 def given_for(
-    model: str, prompt: str, parameters: Mapping[str, Mapping[str, Any]]
+    model: str, role: Role | None, parameters: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Return a user's parameters of a call: those of its model and its role; the role's win."""
-    if prompt.startswith("prune/filter_column"):
-        role = "filtering"
-    else:
-        role = _ROLE_OF_FOLDER.get(prompt.partition("/")[0], "rest")
-    return {**parameters.get(model, {}), **parameters.get(role, {})}
+    return {**parameters.get(model, {}), **parameters.get(role or "", {})}
 
 
 def call_parameters(

@@ -1,27 +1,32 @@
-"""Prompts: one Markdown file for each kind of model call, `VERB/METHOD.md`, or a text in a notebook's cell.
+"""Prompts: one Markdown file for each kind of model call, `VERB/METHOD.md`, or a text in a cell.
 
-A line `# User` opens the user message, and a line `# System` before it the system message, if there
-is one. The text is split there before data is inserted, so no data can change a role. A value
-stands on one line unless the template asks for a `block` or a `fence`; none of its lines can open a
-section or close a fence. README.md lists the variables.
+YAML between two lines `---` may come first: the prompt's role and output limit. A line `# User`
+opens the user message, and a line `# System` before it the system message, if there is one. The
+text is split there before data is inserted, so no data can change a role. A value stands on one
+line unless the template asks for a `block` or a `fence`; none of its lines can open a section or
+close a fence. README.md lists the variables.
 """
 
 import re
 import traceback
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
+import yaml
 from jinja2 import meta, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from workbench.errors import BadInputError, content_of
-from workbench.types import Message
+from workbench.errors import BadInputError, at_least, content_of, one_of
+from workbench.types import ROLES, Message, Role
 
 _OURS = Path(__file__).parent
 _FORBIDDEN = (nodes.Call, nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
+_FRONT_MATTER = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
+_COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
 _HEADINGS = re.compile(r"^# (System|User)[ \t]*$", re.MULTILINE)
 _BREAKS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _OPENS = re.compile(r"^(?= {0,3}(?:##+(?:\s|$)|```|~~~))", re.MULTILINE)
@@ -35,12 +40,22 @@ class BadTemplateError(BadInputError):
         self.line = line
 
 
+class _Parsed(NamedTuple):
+    """The settings of a prompt, and its compiled messages by role."""
+
+    settings: Mapping[str, Any]
+    variables: frozenset[str]
+    messages: Mapping[str, jinja2.Template]
+
+
 @dataclass(frozen=True)
 class Prompt:
     r"""The source of a prompt, and the name under which its calls are counted.
 
     >>> wb.Prompt("# User\nHow many {{ what }} are there?").messages(what="tugs")
     ({'role': 'user', 'content': 'How many tugs are there?'},)
+    >>> wb.Prompt("---\nrole: judge\noutput_limit: 64\n---\n# User\nA or B?").role
+    'judge'
     """
 
     source: str = field(repr=False)
@@ -51,39 +66,51 @@ class Prompt:
 
     @property
     def variables(self) -> frozenset[str]:
-        return _parsed(self.source, self.name)[0]
+        return _parsed(self.source, self.name).variables
+
+    @property
+    def role(self) -> Role | None:
+        """Whose parameters its calls get, of those that a user sets by role."""
+        role: Role | None = _parsed(self.source, self.name).settings.get("role")
+        return role
 
     @property
     def output_limit(self) -> int | None:
-        """The tokens into which an answer fits, from the comment's line `Output limit: N tokens.`; None without it."""
-        stated = re.search(r"^Output limit: (\d+) tokens\.$", self.source, re.MULTILINE)
-        return int(stated[1]) if stated else None
+        """The tokens into which an answer fits."""
+        limit: int | None = _parsed(self.source, self.name).settings.get("output_limit")
+        return limit
 
     def messages(self, **data: Any) -> tuple[Message, ...]:
-        """The messages with the data in them. A prompt need not show all of the data."""
-        _, parts = _parsed(self.source, self.name)
-        try:
-            texts = {role: part.render(data).strip() for role, part in parts.items()}
-        except (jinja2.TemplateError, TypeError) as error:
-            message = f"prompt {self.name}: {error}; given are {sorted(data)}"
-            raise BadTemplateError(message, _line(error)) from None
-        return tuple({"role": role, "content": text} for role, text in texts.items())
+        """Return the messages with the data in them. A prompt need not show all of the data."""
+        messages = []
+        for role, template in _parsed(self.source, self.name).messages.items():
+            try:
+                content = template.render(data).strip()
+            except (jinja2.TemplateError, TypeError) as error:
+                message = f"prompt {self.name}: {error}; given are {sorted(data)}"
+                raise BadTemplateError(message, _line(error)) from None
+            messages.append({"role": role, "content": content})
+        return tuple(messages)
 
 
 def load(name: str | Prompt, folder: Path | None = None) -> Prompt:
-    """The prompt of that name, from `folder` if it has one, else from this package; a `Prompt` is itself."""
+    """Return the prompt of that name, from `folder` if it has one, else from this package.
+
+    A `Prompt` is returned as it is.
+    """
     if isinstance(name, Prompt):
         return name
-    folders = filter(None, (folder, _OURS)) if re.fullmatch(r"\w+/\w+", name, re.ASCII) else ()
-    for base in folders:
-        path = base / f"{name}.md"
-        if path.is_file():
-            return Prompt(content_of(path).decode("utf-8-sig"), name)
+    folders = (folder, _OURS) if folder else (_OURS,)
+    if re.fullmatch(r"\w+/\w+", name, re.ASCII):
+        for base in folders:
+            path = base / f"{name}.md"
+            if path.is_file():
+                return Prompt(content_of(path).decode("utf-8-sig"), name)
     raise BadInputError(f"there is no prompt {name!r}; the prompts are {', '.join(names())}")
 
 
 def names(folder: Path = _OURS) -> list[str]:
-    """The names of the prompts in a folder, by default the packaged ones."""
+    """Return the names of the prompts in a folder, by default the packaged ones."""
     paths = [path.relative_to(folder) for path in folder.glob("*/*.md")]
     return sorted(path.with_suffix("").as_posix() for path in paths)
 
@@ -99,44 +126,71 @@ def check_folder(folder: Path) -> None:
 
 
 def sections(text: str) -> list[tuple[str, str]]:
-    """The sections of a rendered message as pairs of title and text; text before the first has title ""."""
-    before, *rest = re.split(r"^## (.*)\n?", text, flags=re.MULTILINE)
+    """Return the sections of a rendered message: title and text, "" the title of what is before."""
+    before, *titled = re.split(r"^## (.*)\n?", text, flags=re.MULTILINE)
     pairs = [("", before)] if before.strip() else []
-    pairs += zip(rest[::2], rest[1::2], strict=True)
+    pairs += zip(titled[::2], titled[1::2], strict=True)
     return [(title.strip(), body.strip("\n")) for title, body in pairs]
 
 
 @lru_cache(maxsize=256)
-def _parsed(source: str, name: str) -> tuple[frozenset[str], dict[str, jinja2.Template]]:
-    """The variables and the compiled messages, by role."""
-    before, *rest = _HEADINGS.split(source)
-    roles = [title.lower() for title in rest[::2]]
-    outside = re.sub(r"(?s)\{#.*?#\}", "", before).strip()
+def _parsed(source: str, name: str) -> _Parsed:
+    front_matter = _FRONT_MATTER.match(source)
+    settings = _settings(front_matter[1], name) if front_matter else {}
+    template = source[front_matter.end() :] if front_matter else source
+    before, *parts = _HEADINGS.split(template)
+    roles = [title.lower() for title in parts[::2]]
+    outside = _COMMENT.sub("", before).strip()
     if outside or roles not in (["user"], ["system", "user"]):
-        form = "a comment {# ... #}, # System and its message, # User and its message"
-        raise BadTemplateError(f"prompt {name}: expected {form}; the first two may be left out")
+        raise BadTemplateError(
+            f"prompt {name}: expected front matter between two lines ---, a comment {{# ... #}}, "
+            "# System and its message, # User and its message; all but the last may be left out"
+        )
+    variables: set[str] = set()
+    messages = {}
+    for role, text in zip(roles, parts[1::2], strict=True):
+        try:
+            tree = _ENVIRONMENT.parse(_in_place(source, text))
+            messages[role] = _ENVIRONMENT.from_string(tree)
+        except jinja2.TemplateSyntaxError as error:
+            message = f"prompt {name}.md:{error.lineno}: {error.message}"
+            raise BadTemplateError(message, error.lineno) from None
+        if next(tree.find_all(_FORBIDDEN), None):
+            message = f"prompt {name}: it cannot call, include, import or extend anything"
+            raise BadTemplateError(message)
+        variables |= meta.find_undeclared_variables(tree)
+    return _Parsed(settings, frozenset(variables), messages)
+
+
+def _settings(text: str, name: str) -> Mapping[str, Any]:
+    """Return the settings in a prompt's front matter; BadTemplateError says what is wrong."""
     try:
-        trees = [_ENVIRONMENT.parse(_in_place(source, text)) for text in rest[1::2]]
-        parts = [_ENVIRONMENT.from_string(tree) for tree in trees]
-    except jinja2.TemplateSyntaxError as error:
-        message = f"prompt {name}.md:{error.lineno}: {error.message}"
-        raise BadTemplateError(message, error.lineno) from None
-    if any(next(tree.find_all(_FORBIDDEN), None) for tree in trees):
-        raise BadTemplateError(f"prompt {name}: it cannot call, include, import or extend anything")
-    variables = frozenset[str]().union(*map(meta.find_undeclared_variables, trees))
-    return variables, dict(zip(roles, parts, strict=True))
+        settings = yaml.safe_load(text) or {}
+        for setting in settings:
+            one_of(("follows", "role", "output_limit"), setting=setting)
+        one_of((*ROLES, None), role=settings.get("role"))
+        at_least(1, output_limit=settings.get("output_limit", 1))
+    except (yaml.YAMLError, BadInputError, TypeError, AttributeError) as error:
+        message = " ".join(str(error).split())
+        raise BadTemplateError(f"prompt {name}: its front matter: {message}") from None
+    return settings
 
 
 def _in_place(source: str, text: str) -> str:
-    """A message's text below as many line breaks as in its file, so that errors name the file's lines."""
+    """Return a message's text below as many line breaks as in its file.
+
+    So errors name the file's lines.
+    """
     above = source[: source.rindex(text)]
     return "\n" * above.count("\n") + text
 
 
 def _line(error: Exception) -> int | None:
-    """The line of the template that raised; Jinja names its frames so."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return next((one.lineno for one in reversed(frames) if one.filename == "<template>"), None)
+    """Return the line of the template that raised; Jinja names its frames so."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename == "<template>":
+            return frame.lineno
+    return None
 
 
 class _Safe(str):  # noqa: SLOT000  a mark
@@ -144,8 +198,10 @@ class _Safe(str):  # noqa: SLOT000  a mark
 
 
 def _shown(value: object) -> str:
-    """An expression's text: as a filter left it, else on one line that opens no section."""
-    return value if isinstance(value, _Safe) else _block(value).replace("\n", " ")
+    """Return an expression's text: as a filter left it, else on one line that opens no section."""
+    if isinstance(value, _Safe):
+        return value
+    return _block(value).replace("\n", " ")
 
 
 def _block(value: object) -> _Safe:
@@ -156,10 +212,11 @@ def _block(value: object) -> _Safe:
 
 
 def _fence(value: object, language: str = "sql") -> _Safe:
-    """A code fence that is longer than any run of backticks in the value."""
+    """Return a code fence that is longer than any run of backticks in the value."""
     text = _block(value)
     runs = re.findall("`{3,}", text)
-    ticks = max(map(len, runs), default=2) * "`" + "`"
+    longest = max(map(len, runs), default=2)
+    ticks = "`" * (longest + 1)
     return _Safe(f"{ticks}{language}\n{text}\n{ticks}")
 
 

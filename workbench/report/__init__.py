@@ -1,1 +1,1 @@
-"""The papers' numbers, result tables beside them, and figures. All take data frames and import no runs."""
+"""The papers' numbers, result tables beside them, and figures: of data frames, never of runs."""

@@ -1,12 +1,13 @@
-"""Figures of accuracy: by feature or database, of two systems, against cost, and against a size."""
+"""Figures of accuracy: by feature or database, of two systems, against cost, against a size."""
 
-import math
+from collections import Counter
+from math import inf
 from typing import Any
 
-import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import MaxNLocator
 from pandas import DataFrame
 
 from workbench.errors import BadInputError, one_of
@@ -15,11 +16,37 @@ from workbench.report import style
 from workbench.report.names import ordered, shown
 from workbench.report.published import Published
 from workbench.report.stamp import question_ids, runs
-from workbench.report.style import ONE, TWO, Picture, series
+from workbench.report.style import (
+    BLUE,
+    GREY,
+    ONE,
+    PALE,
+    SMALL,
+    TWO,
+    Look,
+    Picture,
+    blank,
+    finish,
+    logarithmic,
+    name_lines,
+    name_rows,
+    need,
+    percent,
+    printed_look,
+    series,
+    spread,
+)
 from workbench.report.tables import ResultTable, sentence
 
 _COSTS = {"calls": "model calls", "tokens": "tokens", "dollars": "US dollars"}
+_SIZES = {"columns": "columns in the schema", "tests": "unit tests per question"}
 _FEWEST = 10  # questions of a row that is drawn
+_TRACED = {"system", "generator", "db_id", "difficulty"}  # columns by which `trace` finds answers
+_WAYS = {
+    "holds": ("better", BLUE),
+    "fails": ("worse", style.RED),
+    "not decided": ("not decided", GREY),
+}
 
 
 def accuracies(questions: DataFrame, by: list[str]) -> DataFrame:
@@ -27,89 +54,127 @@ def accuracies(questions: DataFrame, by: list[str]) -> DataFrame:
 
     A question whose value is a list counts for each value in it.
     """
-    style.need(questions, "correct", "db_id", *by)
-    for key in by:
-        questions = questions.explode(key)
+    need(questions, "correct", "db_id", *by)
+    for column in by:
+        questions = questions.explode(column)
     rows = []
-    for names, part in questions.groupby(by, sort=False):
-        ex = stats.mean_interval(part["correct"].astype(float).tolist(), part["db_id"].tolist())
-        row: dict[str, Any] = dict(zip(by, names, strict=True))
+    for values, part in questions.groupby(by, sort=False):
+        correct = part["correct"].astype(float)
+        ex = stats.mean_interval(correct.tolist(), part["db_id"].tolist())
+        row: dict[str, Any] = dict(zip(by, values, strict=True))
         row |= {"n": ex.n, "EX": 100 * ex.mean, "low": 100 * ex.low, "high": 100 * ex.high}
         row["run"] = runs(part)
-        # By these `trace` finds the answers that the row counts, where the columns `by` do not tell them.
+        # By these `trace` finds the answers that the row counts, where `by` does not tell them.
         if "chosen" in part:
             row["counted"] = "all"
         if "sample" in part and len(set(part["sample"])) == 1:
             row["sample"] = part["sample"].iloc[0]
-        if "question_id" in part and set(by) - {"system", "generator", "db_id", "difficulty"}:
+        if "question_id" in part and not _TRACED.issuperset(by):
             row["question_ids"] = question_ids(part)
         rows.append(row)
     return DataFrame(rows)
 
 
 @style.settings
-def accuracy_by(questions: DataFrame, by: str, label: str, *, stamp: object) -> Picture:
+def accuracy_by(
+    questions: DataFrame, by: str, label: str, *, stamp: object
+) -> Picture | ResultTable:
     """Draw EX with its interval by SQL feature, difficulty or database; a mark for each `label`.
 
-    A row of fewer than ten questions is left out, and the figure says so.
+    A row of fewer than ten questions is left out, and the figure says so. Where EX is the same
+    everywhere, a table says so.
     """
     data = accuracies(questions, [by, label])
+    if len(data) > 1 and len(set(data["EX"])) == 1:
+        return sentence(f"EX is {data['EX'].iloc[0]:.0f}% in every row", data, stamp)
     count_of = data.groupby(by)["n"].max()
-    few = count_of.index[count_of < _FEWEST]
-    drawn = data if len(few) == len(count_of) else data[~data[by].isin(few)]
+    few = count_of[count_of < _FEWEST]
+    drawn = data
+    if len(few) < len(count_of):
+        drawn = data[~data[by].isin(few.index)]
     rows = ordered(drawn[by])
     parts = series(drawn, label)
-    looks = style.looks(parts)
-    high = len(rows) * max(0.2, 0.1 + 0.1 * len(parts))
-    figure, (axes,) = style.panels(0.65 + high, wide=TWO if len(parts) > 2 else ONE)
-    offsets = np.linspace(-0.4, 0.4, 2 * len(parts) + 1)[1::2]
-    for offset, (name, part) in zip(offsets, parts.items(), strict=True):
-        places = part[by].map(rows.index) + offset
-        axes.errorbar(part["EX"], places, xerr=style.spread(part), ls="", ms=5, **looks[name].mark)
-    style.name_rows(axes, [f"{row} (N = {count_of[row]:,})" for row in rows], 30)
-    lines, across = np.arange(0.5, len(rows) - 1), axes.get_yaxis_transform()
-    axes.hlines(lines, 0, 1, style.PALE, linewidth=0.5, transform=across)
-    style.percent(axes.xaxis, "EX with 95% interval")
-    means = drawn.groupby(by)["EX"].mean()
-    title = f"EX is lowest for {shown(means.idxmin())}, {means.min():.0f}% on average, "
-    title += f"and highest for {shown(means.idxmax())}, {means.max():.0f}%"
-    if means.max() - means.min() < 0.5:
-        title = f"EX is {means.mean():.0f}% in every row"
-    notes = ["Intervals are over the questions of each database."]
-    if by != "db_id":
-        notes = ["Intervals are clustered by database."]
+    row_high = max(0.2, 0.1 + 0.1 * len(parts))
+    wide = TWO if len(parts) > 2 else ONE
+    figure, axes = blank(0.65 + row_high * len(rows), wide)
+    _draw_intervals(axes, parts, by, rows)
+    name_rows(axes, [f"{row} (N = {count_of[row]:,})" for row in rows], 30)
+    percent(axes.xaxis, "EX with 95% interval")
+
+    title = _title_of_rows(drawn.groupby(by)["EX"].mean())
+    note = "Intervals are clustered by database."
+    if by == "db_id":
+        note = "Intervals are over the questions of each database."
     if len(drawn) < len(data):
-        left_out = ", ".join(f"{shown(name)} ({count_of[name]})" for name in few)
-        notes.append(f"Left out, with fewer than {_FEWEST} questions: {left_out}.")
-    return style.finish(figure, data, stamp, title, " ".join(notes))
+        left_out = [f"{shown(name)} ({count})" for name, count in few.items()]
+        note += f" Left out, with fewer than {_FEWEST} questions: {', '.join(left_out)}."
+    return finish(figure, data, stamp, title, note)
+
+
+def _title_of_rows(means: "pd.Series[float]") -> str:
+    lowest = shown(means.idxmin())
+    highest = shown(means.idxmax())
+    return (
+        f"EX is lowest for {lowest}, {means.min():.0f}% on average, "
+        f"and highest for {highest}, {means.max():.0f}%"
+    )
+
+
+def _draw_intervals(axes: Axes, parts: dict[str, DataFrame], by: str, rows: list[Any]) -> None:
+    """Draw in each row a mark with its interval for each part, one below the other."""
+    looks = style.looks(parts)
+    step = 0.8 / len(parts)
+    below = step / 2 - 0.4
+    for name, part in parts.items():
+        places = part[by].map(rows.index) + below
+        ends = spread(part)
+        axes.errorbar(
+            part["EX"],
+            places,
+            xerr=ends,
+            ls="",
+            ms=5,
+            **looks[name].mark,
+        )
+        below += step
+    for row in range(1, len(rows)):
+        axes.axhline(row - 0.5, color=PALE, linewidth=0.5)
 
 
 def differences(questions: DataFrame, against: str | None = None) -> DataFrame:
-    """Return each system minus the one `against` (by default the first) on the same questions, in points."""
-    style.need(questions, "question_id", "db_id", "correct", "system")
-    verdicts = {}
+    """Return each system minus the one `against`, by default the first, on the same questions."""
+    need(questions, "question_id", "db_id", "correct", "system")
+    verdicts: dict[str, Any] = {}
     for name, part in questions.groupby("system", sort=False):
-        verdicts[name] = dict(zip(part["question_id"], part["correct"].astype(float), strict=True))
+        verdicts[str(name)] = part.set_index("question_id")["correct"].astype(float).to_dict()
     base = next(iter(verdicts)) if against is None else against
     if base not in verdicts or len(verdicts) < 2:
-        given = ", ".join(map(str, verdicts))
+        systems = ", ".join(map(str, verdicts))
         raise BadInputError(
-            f"the rows are of {given}: give two or more systems, one of them {base!r}"
+            f"the rows are of {systems}: give two or more systems, one of them {base!r}"
         )
-    clusters = dict(zip(questions["question_id"], questions["db_id"], strict=True))
+    database_of: Any = questions.set_index("question_id")["db_id"].to_dict()
     rows = []
     for name, theirs in verdicts.items():
         if name == base:
             continue
-        paired = stats.compare(theirs, verdicts[base], clusters)
-        row: dict[str, Any] = {"system": name, "against": base}
-        row["difference"] = 100 * paired.difference
-        row["low"], row["high"] = 100 * paired.low, 100 * paired.high
-        row |= {"p_value": paired.p_value, "won": len(paired.won), "lost": len(paired.lost)}
+        paired = stats.compare(theirs, verdicts[base], database_of)
+        row: dict[str, Any] = {
+            "system": name,
+            "against": base,
+            "difference": 100 * paired.difference,
+            "low": 100 * paired.low,
+            "high": 100 * paired.high,
+            "p_value": paired.p_value,
+            "won": len(paired.won),
+            "lost": len(paired.lost),
+        }
         if paired.clustered:
-            row["clustered low"], row["clustered high"] = (100 * end for end in paired.clustered)
-        both = questions[questions["system"].isin([name, base])]
-        rows.append(row | {"n": paired.n, "run": runs(both)})
+            low, high = paired.clustered
+            row |= {"clustered low": 100 * low, "clustered high": 100 * high}
+        row["n"] = paired.n
+        row["run"] = runs(questions[questions["system"].isin([name, base])])
+        rows.append(row)
     return DataFrame(rows)
 
 
@@ -119,101 +184,113 @@ def paired_differences(
 ) -> Picture | ResultTable:
     """Draw the `differences`: intervals and McNemar's exact p, both over questions.
 
-    Blue is better, red worse, and grey not decided: the interval holds 0. Where no verdict differs, there is no
-    interval. A pale interval is clustered by database; with fewer than ten databases the figure says that there is
-    none.
+    Blue is better, red worse, and grey not decided: the interval holds 0. Where no verdict differs,
+    there is no interval. A pale interval is clustered by database; with fewer than ten databases
+    the figure says that there is none.
     """
     data = differences(questions, against)
     base = style.text(shown(data["against"].iloc[0]), 40)
-    differs = data["won"] + data["lost"] > 0
-    if not differs.any():
+    if not data[["won", "lost"]].any(axis=None):
         return sentence(f"No verdict differs from those of {base}", data, stamp)
-    note = f"{stats.too_few(questions['db_id'].nunique())}."
-    figure, (axes,) = style.panels(0.45 + 0.2 * len(data), wide=TWO)
-    axes.axvline(0, color=style.GREY, linewidth=0.8)
-    if "clustered low" in data:
-        note = "The pale ones are clustered by database."
-        ends = data[differs]
-        axes.hlines(ends.index, ends["clustered low"], ends["clustered high"], style.PALE, lw=5)
-    inks = pd.Series(style.GREY, data.index).mask(data["low"] > 0, style.BLUE)
-    inks = inks.mask(data["high"] < 0, style.RED)
-    beside = axes.get_yaxis_transform()
+    figure, axes = blank(0.45 + 0.2 * len(data), TWO)
+    axes.axvline(0, color=GREY, linewidth=0.8)
+    decided: Counter[str] = Counter()
     for place, row in enumerate(data.to_dict("records")):
-        told = "no verdict differs"
-        if differs.iloc[place]:
-            interval = style.spread(data.iloc[[place]], "difference")
-            ink = inks.iloc[place]
-            axes.errorbar(row["difference"], place, xerr=interval, fmt="o", color=ink)
-            told = f"{row['difference']:+.1f}  won {row['won']}, lost {row['lost']}, "
-            told += f"p = {row['p_value']:.3g}"
-        else:
-            axes.plot(0, place, "o", color=style.GREY, mfc="white")
-        told = told.replace("-", "\N{MINUS SIGN}")
-        axes.text(1.02, place, told, transform=beside, va="center", fontsize=style.SMALL)
-    style.name_rows(axes, data["system"].tolist(), 33)
+        way, ink = _WAYS[stats.decide(row["low"], row["high"])]
+        decided[way] += 1
+        _draw_difference(axes, place, row, ink)
+    name_rows(axes, data["system"].tolist(), 33)
     axes.set_xlabel(f"EX minus that of {base}, percentage points")
-    counts = inks.value_counts()
-    ways = {style.BLUE: "better", style.RED: "worse", style.GREY: "not decided"}
-    said = [f"{counts[ink]} {way}" for ink, way in ways.items() if ink in counts]
-    title = f"Beside {base}: {', '.join(said)}"
-    note = f"Intervals: 95%, over questions, paired. {note}"
-    return style.finish(figure, data, stamp, title, note)
+
+    counts = [f"{decided[way]} {way}" for way, _ in _WAYS.values() if way in decided]
+    note = "Intervals: 95%, over questions, paired."
+    if "clustered low" in data:
+        note += " The pale ones are clustered by database."
+    else:
+        note += f" {stats.too_few(questions['db_id'].nunique())}."
+    return finish(figure, data, stamp, f"Beside {base}: {', '.join(counts)}", note)
+
+
+def _draw_difference(axes: Axes, place: int, row: dict[Any, Any], ink: str) -> None:
+    """Draw a difference with its intervals, and write its numbers beside it."""
+    told = "no verdict differs"
+    if row["won"] or row["lost"]:
+        if "clustered low" in row:
+            axes.hlines(place, row["clustered low"], row["clustered high"], PALE, lw=5)
+        axes.hlines(place, row["low"], row["high"], ink)
+        axes.plot(row["difference"], place, "o", color=ink)
+        told = "{difference:+.1f}  won {won}, lost {lost}, p = {p_value:.3g}".format_map(row)
+        told = told.replace("-", "\N{MINUS SIGN}")
+    else:
+        axes.plot(0, place, "o", color=GREY, mfc="white")
+    beside = axes.get_yaxis_transform()
+    axes.text(1.02, place, told, transform=beside, va="center", fontsize=SMALL)
 
 
 @style.settings
 def pareto(rows: DataFrame, cost: str = "tokens", *, per: str = "", stamp: object) -> Picture:
-    """Draw accuracy against cost, and the frontier: filled marks, `best`, which no cheaper system beats.
+    """Draw accuracy against cost, and the frontier: filled marks, which no cheaper system beats.
 
-    `rows` have `system`, EX in percent, `low` and `high`, and calls, tokens or dollars `per` question or benchmark.
-    A mark that lies on another one is smaller.
+    `rows` have `system`, EX in percent, `low` and `high`, and calls, tokens or dollars `per`
+    question or benchmark. A mark that lies on another one is smaller. The column `best` of the data
+    says which systems are the frontier.
     """
     one_of(_COSTS, cost=cost)
-    style.need(rows, "system", "EX", cost)
+    need(rows, "system", "EX", cost)
     data = rows.reset_index(drop=True).sort_values([cost, "EX"], ascending=[True, False])
-    cheaper = data["EX"].astype(float).cummax().shift(fill_value=float("-inf"))
-    data = data.assign(best=data["EX"] > cheaper)
+    best_before = data["EX"].astype(float).cummax().shift(fill_value=-inf)
+    data = data.assign(best=data["EX"] > best_before)
     known = data.dropna(subset=cost)
     if known.empty:
         raise BadInputError(f"no row has its {cost}: the price of the model may be unknown")
-    looks = style.looks(rows["system"])
-    figure, (axes,) = style.panels(2.4, wide=TWO)
-    before = known.iloc[:0]
-    for place in range(len(known)):
-        row = known.iloc[[place]]
-        name = str(row["system"].iloc[0])
-        near = before[cost].between(0.9 * row[cost].iloc[0], row[cost].iloc[0])
-        near &= (before["EX"] - row["EX"].iloc[0]).abs() < 4
-        face = looks[name].colour if row["best"].all() else "white"
-        size = max(2.5, 9 - 2.5 * near.sum())
+
+    figure, axes = blank(2.4, TWO)
+    _draw_costs(axes, known, cost, style.looks(rows["system"]))
+    best = known[known["best"]]
+    line: Any = {"color": PALE, "linewidth": 2, "zorder": 0}
+    axes.step(best[cost], best["EX"], where="post", label="frontier (filled marks)", **line)
+    if known[cost].min() > 0:
+        logarithmic(axes)
+    unit = _COSTS[cost]
+    if per:
+        unit += f" per {style.text(per, 30)}"
+    axes.set_xlabel(unit)
+    percent(axes.yaxis, "EX with 95% interval")
+
+    top = known.sort_values("EX", kind="stable").iloc[-1]
+    price = top[cost]
+    spent = f"{price:,.0f}" if price >= 1000 else f"{price:,.3g}"
+    system = style.text(shown(top["system"]), 40)
+    title = f"{system} is most accurate, {top['EX']:.1f}%, with {spent} {unit}"
+    return finish(figure, data.sort_index(), stamp, title)
+
+
+def _draw_costs(axes: Axes, known: DataFrame, cost: str, looks: dict[str, Look]) -> None:
+    """Draw the marks, the most accurate first; one is smaller the more others it lies on."""
+    for index in known.sort_values("EX", kind="stable").index[::-1]:
+        row = known.loc[[index]]
+        look = looks[str(row["system"].iloc[0])]
+        size = max(2.5, 9 - 2.5 * _overlapped(known.loc[:index], cost))
         axes.errorbar(
             row[cost],
             row["EX"],
-            style.spread(row),
+            spread(row),
             ls="",
-            mfc=face,
             ms=size,
+            mfc=look.colour if row["best"].all() else "white",
             elinewidth=size / 6,
-            zorder=3 + place,
-            **looks[name].mark,
+            zorder=12 - size,
+            **look.mark,
         )
-        before = known.iloc[: place + 1]
-    best = known[known["best"]]
-    line: dict[str, Any] = {
-        "color": style.PALE,
-        "linewidth": 2,
-        "zorder": 0,
-        "label": "frontier (filled marks)",
-    }
-    axes.step(best[cost], best["EX"], where="post", **line)
-    if known[cost].min() > 0:
-        style.logarithmic(axes)
-    axes.set_xlabel(f"{_COSTS[cost]} per {style.text(per, 30)}" if per else _COSTS[cost])
-    style.percent(axes.yaxis, "EX with 95% interval")
-    top = known.sort_values("EX", kind="stable").iloc[-1]
-    spent = f"{top[cost]:,.0f}" if top[cost] >= 1000 else f"{top[cost]:,.3g}"
-    title = f"{style.text(shown(top['system']), 40)} is most accurate, {top['EX']:.1f}%, "
-    title += f"with {spent} {axes.get_xlabel()}"
-    return style.finish(figure, data.sort_index(), stamp, title)
+
+
+def _overlapped(rows: DataFrame, cost: str) -> int:
+    """Return how many of the rows above lie under the mark of the last one."""
+    last = rows.iloc[-1]
+    before = rows.iloc[:-1]
+    is_near = before[cost] >= 0.9 * last[cost]
+    is_alike = (before["EX"] - last["EX"]).abs() < 4
+    return len(before[is_near & is_alike])
 
 
 @style.settings
@@ -229,71 +306,68 @@ def accuracy_against(
 
     The axis of `columns` is logarithmic. Where EX is the same everywhere, a table says so.
     """
-    style.need(points, x, "EX", *([label] if label else []))
-    what = f"unit {x} per question" if x == "tests" else f"{x} in the schema"
+    one_of(_SIZES, x=x)
+    need(points, x, "EX", label or x)
     if len(points) > 1 and len(set(points["EX"])) == 1:
         title = f"EX is {points['EX'].iloc[0]:.1f}% whatever the number of {x}"
-        return sentence(title, points, stamp, *_printed_points(paper))
+        return sentence(title, points, stamp, _printed_values(paper, x))
     parts = series(points.sort_values(x), label)
     looks = style.looks(parts)
-    figure, (axes,) = style.panels(1.9, wide=TWO if len(parts) > 2 else ONE)
-    for place, (name, part) in enumerate(parts.items()):
-        # Intervals at the same place lie in each other, the last one thinnest.
-        form: Any = {"elinewidth": 0.8 + 1.2 * (len(parts) - 1 - place)}
-        pale = to_rgba(looks[name].colour, 0.35)
-        axes.errorbar(
-            part[x], part["EX"], style.spread(part), ecolor=pale, **form, **looks[name].mark
-        )
-    ticks = set(points[x])
+    figure, axes = blank(1.9, TWO if len(parts) > 2 else ONE)
+    _draw_lines(axes, parts, x, looks)
+    sizes = set(points[x])
     if paper is not None:
         theirs = _theirs(paper, x)
-        axes.plot(theirs[x], theirs["EX"], **style.printed_look(paper))
-        ticks |= set(theirs[x])
+        axes.plot(theirs[x], theirs["printed EX"], **printed_look(paper))
+        sizes.update(theirs[x])
+    percent(axes.yaxis, "EX with 95% interval")
+    axes.set_xlabel(_SIZES[x])
     if x == "columns":
-        style.logarithmic(axes)
-    axes.set_xticks(_apart(ticks, is_logarithmic=x == "columns"))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    style.percent(axes.yaxis, "EX with 95% interval")
-    axes.set_xlabel(what)
-    ends = [(part["EX"].iloc[0], part["EX"].iloc[-1]) for part in parts.values()]
-    changes = sorted({round(last - first) for first, last in ends})
-    least, most = points[x].min(), points[x].max()
-    title = f"From {least:,} to {most:,} {x} EX changes by {changes[0]:+d}"
-    title += f" to {changes[-1]:+d} points" if len(changes) > 1 else " points"
+        logarithmic(axes)
+        axes.set_xticks(list(sizes), [f"{size:,}" for size in sizes])
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10], integer=True))
+    ends = {name: part["EX"].iloc[-1] for name, part in parts.items()}
+    name_lines(axes, ends, looks)
+    changes = [ends[name] - part["EX"].iloc[0] for name, part in parts.items()]
+    return finish(figure, points, stamp, _title_of(points[x], changes))
+
+
+def _draw_lines(axes: Axes, parts: dict[str, DataFrame], x: str, looks: dict[str, Look]) -> None:
+    """Draw lines with their intervals, which lie in each other, the last one's thinnest."""
+    wide = 0.8 + 1.2 * len(parts)
+    for name, part in parts.items():
+        wide -= 1.2
+        pale: Any = to_rgba(looks[name].colour, 0.35)
+        bar: Any = {"ecolor": pale, "elinewidth": wide}
+        axes.errorbar(part[x], part["EX"], spread(part), **bar, **looks[name].mark)
+
+
+def _title_of(sizes: "pd.Series[int]", changes: list[float]) -> str:
+    least, most = sizes.min(), sizes.max()
     if least == most:
-        title = f"EX with {least:,} {x}"
-    style.name_lines(axes, parts, looks, x, "EX")
-    return style.finish(figure, points, stamp, title.replace("-", "\N{MINUS SIGN}"))
-
-
-def _apart(ticks: set[int], *, is_logarithmic: bool) -> list[int]:
-    """Return the ticks whose labels do not touch, the largest among them."""
-    ordered_ticks = sorted(ticks)
-    places = [math.log(tick) if is_logarithmic else tick for tick in ordered_ticks]
-    gap = (places[-1] - places[0]) / 14
-    kept: list[int] = []
-    last = float("inf")
-    for tick, place in sorted(zip(ordered_ticks, places, strict=True), reverse=True):
-        if last - place >= gap:
-            kept.append(tick)
-            last = place
-    return kept
+        return f"EX with {least:,} {sizes.name}"
+    lowest = f"{round(min(changes)):+d}"
+    highest = f"{round(max(changes)):+d}"
+    points = lowest
+    if lowest != highest:
+        points = f"{lowest} to {highest}"
+    title = f"From {least:,} to {most:,} {sizes.name} EX changes by {points} points"
+    return title.replace("-", "\N{MINUS SIGN}")
 
 
 def _theirs(paper: Published, x: str) -> DataFrame:
     """Return a paper's points: its rows are named after `x`, or have a column of that name."""
-    rows = paper.frame()
+    rows = paper.frame().drop(columns="printed")
     if x not in rows:
-        rows[x] = rows["label"].astype(int)
-    values = rows.drop(columns="printed").melt(["label", x], value_name="value").dropna()
-    return values.rename(columns={"value": "EX"})
+        rows[x] = pd.to_numeric(rows["label"])
+    return rows.melt(["label", x], value_name="printed EX").dropna()
 
 
-def _printed_points(paper: Published | None) -> list[str]:
+def _printed_values(paper: Published | None, x: str) -> str:
     if paper is None:
-        return []
-    values = paper.frame().drop(columns="printed").melt("label", value_name="value").dropna()
-    said = [
-        f"{row}: {value:g}" for row, value in zip(values["label"], values["value"], strict=True)
-    ]
-    return [f"{paper.engine}, {paper.source}: {', '.join(said)}."]
+        return ""
+    theirs = _theirs(paper, x)
+    pairs = zip(theirs["label"], theirs["printed EX"], strict=True)
+    values = ", ".join(f"{name}: {value:g}" for name, value in pairs)
+    return f"{paper.engine}, {paper.source}: {values}."

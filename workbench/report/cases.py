@@ -86,16 +86,18 @@ class Cases:
 
 def _side_by_side(case: Case) -> Iterator[Html]:
     """Yield both queries part by part, those in bold that differ, then both results."""
+    gold, predicted = case.gold.sql, case.predicted
     schema = case.lab.schema(case.question.db_id)
     rows = []
-    for gold, predicted, same in aligned(case.gold.sql, case.predicted, schema):
-        rows.append([_part(gold, same=same), _part(predicted, same=same)])
+    for left, right, same in aligned(gold, predicted, schema):
+        rows.append([_part(left, same=same), _part(right, same=same)])
     if not rows:  # one of them cannot be read
-        rows = [[pre(case.gold.sql), pre(case.predicted or "no SQL")]]
+        rows.append([pre(gold), pre(predicted or "no SQL")])
     # The verdicts ran the queries in this form, so that their results are cached.
-    queries = [normalise_text(sql) for sql in (case.gold.sql, case.predicted)]
-    results = [result_html(ran) for ran in case.lab.run_many(case.question, queries)]
-    yield table_html(("gold", "prediction"), [*rows, results])
+    queries = [normalise_text(gold), normalise_text(predicted)]
+    executions = case.lab.run_many(case.question, queries)
+    rows.append([result_html(execution) for execution in executions])
+    yield table_html(("gold", "prediction"), rows)
 
 
 def _part(part: Part | None, *, same: bool) -> Html:
@@ -146,7 +148,9 @@ def _calls(case: Case) -> Iterator[Html]:
     """Yield the first call of each prompt, its messages folded."""
     for prompt, calls in case.calls().items():
         request, reply = calls[0]
-        number = f"the first of {len(calls)} calls" if len(calls) > 1 else "one call"
+        number = "one call"
+        if len(calls) > 1:
+            number = f"the first of {len(calls)} calls"
         messages = [pre(str(message["content"])) for message in request.messages]
         yield line(f"{prompt}, {number}")
         yield details("what is asked", *messages)

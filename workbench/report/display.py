@@ -1,4 +1,4 @@
-"""Displays of records in a notebook's cell: every text of a database or a model is escaped by construction."""
+"""Displays of records in a notebook's cell; every text of a database or a model is escaped."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ _ROWS, _COLUMNS = 20, 8  # of a result that are shown
 
 
 class Html(Markup):
-    """HTML whose placeholders are filled with escaped text; as the last line of a cell it shows itself."""
+    """HTML whose placeholders are filled with escaped text; a cell that ends with it shows it."""
 
     __slots__ = ()
 
@@ -48,31 +48,42 @@ def execution_html(execution: Execution) -> Html:
 
 def trial_html(trial: Trial) -> Html:
     """A query, its result, and the earlier queries that it was repaired from."""
-    made = trial.candidate
-    reply = [details("The model's reply", pre(made.reasoning))] if made.reasoning else []
-    title = f"Candidate of {made.generator}, sample {made.sample}"
-    return view(join([line(title), *_history(trial), *reply]))
+    candidate = trial.candidate
+    title = f"Candidate of {candidate.generator}, sample {candidate.sample}"
+    parts = [line(title), *_history(trial)]
+    if candidate.reasoning:
+        parts.append(details("The model's reply", pre(candidate.reasoning)))
+    return view(join(parts))
 
 
 def schema_html(schema: Schema) -> Html:
-    """The tables of a schema with keys, descriptions and examples as prompts show them, each to unfold."""
+    """Show the tables of a schema as prompts have them, each to unfold."""
     parts = [line(f"Schema of {schema.db_id}")]
-    for one in schema.tables:
-        text = create_table_text(replace(schema, tables=(one,)))
-        parts.append(details(f"{one.name}: {len(one.columns)} columns", pre(text)))
-    return view(join([*parts, *(line(f"Not read: {reason}") for reason in schema.skipped)]))
+    for table in schema.tables:
+        text = create_table_text(replace(schema, tables=(table,)))
+        summary = f"{table.name}: {len(table.columns)} columns"
+        parts.append(details(summary, pre(text)))
+    parts.extend(line(f"Not read: {reason}") for reason in schema.skipped)
+    return view(join(parts))
 
 
 def context_html(context: Context) -> Html:
     """Everything that a prompt may see of a question, as it sees it."""
-    data = context_data(context) | {"examples": examples_text(context.examples)}
-    texts = [details(name, pre(data[name])) for name in ("values", "descriptions", "examples")]
-    asked = context.question.text, f"Hint: {context.question.evidence or 'none'}"
-    return view(join([*map(line, asked), *texts, schema_html(context.schema)]))
+    data = context_data(context)
+    question = context.question
+    parts = [
+        line(question.text),
+        line(f"Hint: {question.evidence or 'none'}"),
+        details("values", pre(data["values"])),
+        details("descriptions", pre(data["descriptions"])),
+        details("examples", pre(examples_text(context.examples))),
+        schema_html(context.schema),
+    ]
+    return view(join(parts))
 
 
 def pool_html(selection: Selection) -> Html:
-    """The candidates of a question, those of the most frequent result first, and the selector's comparisons."""
+    """Show the candidates of a question, the most frequent result first, and their comparisons."""
     trials = selection.trials
     names = [_candidate_name(selection, number) for number in range(len(trials))]
     named: dict[int | None, str] = dict(enumerate(names))
@@ -85,15 +96,14 @@ def pool_html(selection: Selection) -> Html:
         line(f"Question {selection.question_id}. Candidates: {len(trials)}; results: {different}."),
         line(f"{selection.selector} chose {named[selection.chosen]}."),
     ]
-
-    with_result = [number for number in range(len(trials)) if groups[number] >= 0]
-    without = [number for number in range(len(trials)) if groups[number] < 0]
-    for number in [*sorted(with_result, key=groups.__getitem__), *without]:
-        result = "No complete result" if number in without else f"Result {groups[number] + 1}"
-        star = " ★ chosen" if number == selection.chosen else ""
-        summary = f"{result}. {names[number]}{star}"
+    order = sorted(range(len(trials)), key=lambda number: (groups[number] < 0, groups[number]))
+    for number in order:
+        group = groups[number]
+        summary = f"Result {group + 1}" if group >= 0 else "No complete result"
+        summary += f". {names[number]}"
+        if number == selection.chosen:
+            summary += " ★ chosen"
         parts.append(details(summary, *_history(trials[number])))
-
     if selection.comparisons:
         rows = [
             (named[pair.first], named[pair.second], named[pair.winner])
@@ -119,7 +129,10 @@ DISPLAYS: Mapping[type, Callable[[Any], str]] = {
 
 
 def group_numbers(fingerprints: Sequence[str]) -> list[int]:
-    """The group of each result: equal results share a number, 0 for the largest group; -1 without a complete result."""
+    """Return the group of each result: 0 for the largest, -1 without a complete result.
+
+    Equal results share a number.
+    """
     sizes = Counter(filter(None, fingerprints))
     order = {result: number for number, (result, _) in enumerate(sizes.most_common())}
     return [order.get(result, -1) for result in fingerprints]
@@ -135,16 +148,24 @@ def _history(trial: Trial) -> Iterable[Html]:
 
 
 def result_html(execution: Execution) -> Html:
-    """The first rows of a result as SQL literals, so that '1' and 1 look different; or its error."""
+    """Show the first rows of a result as SQL literals, so that '1' and 1 differ; or its error."""
     if not execution.is_complete:
         return line(result_text(execution))
     heads = [one_line(name, 40) for name in execution.columns[:_COLUMNS]]
-    rows = [[literal(cell, 80) for cell in row[:_COLUMNS]] for row in execution.rows[:_ROWS]]
-    left = len(execution.columns) - _COLUMNS
-    said = [f"rows: {execution.row_count:,}" + f", {_ROWS} shown" * (execution.row_count > _ROWS)]
-    said += [f"{left} more columns are not shown"] * (left > 0)
-    said += ["cut short at the limit"] * execution.truncated
-    return table_html(heads, rows) + line("; ".join(said))
+    rows = [_literals(row) for row in execution.rows[:_ROWS]]
+    notes = [f"rows: {execution.row_count:,}"]
+    if execution.row_count > _ROWS:
+        notes[0] += f", {_ROWS} shown"
+    left_out = len(execution.columns) - _COLUMNS
+    if left_out > 0:
+        notes.append(f"{left_out} more columns are not shown")
+    if execution.truncated:
+        notes.append("cut short at the limit")
+    return table_html(heads, rows) + line("; ".join(notes))
+
+
+def _literals(row: Sequence[Any]) -> list[str]:
+    return [literal(cell, 80) for cell in row[:_COLUMNS]]
 
 
 def details(summary: str, *parts: Html) -> Html:
@@ -153,8 +174,10 @@ def details(summary: str, *parts: Html) -> Html:
 
 
 def table_html(heads: Sequence[object], rows: Iterable[Sequence[object]]) -> Html:
-    def row(cell: str, cells: Sequence[object]) -> Html:
-        return Html("<tr>{}</tr>").format(join(map(Html(cell).format, cells)))
+    head = _row_html(Html("<th>{}</th>"), heads)
+    body = join(_row_html(Html("<td>{}</td>"), cells) for cells in rows)
+    return Html("<table><thead>{}</thead><tbody>{}</tbody></table>").format(head, body)
 
-    page = Html("<table><thead>{}</thead><tbody>{}</tbody></table>")
-    return page.format(row("<th>{}</th>", heads), join(row("<td>{}</td>", r) for r in rows))
+
+def _row_html(form: Html, cells: Sequence[object]) -> Html:
+    return Html("<tr>{}</tr>").format(join(form.format(cell) for cell in cells))

@@ -1,9 +1,10 @@
 """Whether a model of ours is the engine that a paper names.
 
-The rule: every word and number of the paper's name stands in the model's, numbers in the same order;
-what else stands there is the provider or maker, a date or number of a release, or a word that names no
-other model (instruct, chat, hf). So anthropic/claude-3-5-sonnet-20240620 is "Claude 3.5 Sonnet", and
-claude-sonnet-4-5 is not. A name that moves, such as mistral-large-latest, is no engine of a paper.
+The rule: every word and number of the paper's name stands in the model's, numbers in the same
+order; what else stands there is the provider or maker, a date or number of a release, or a word
+that names no other model (instruct, chat, hf). So anthropic/claude-3-5-sonnet-20240620 is
+"Claude 3.5 Sonnet", and claude-sonnet-4-5 is not. A name that moves, such as mistral-large-latest,
+is no engine of a paper.
 """
 
 import re

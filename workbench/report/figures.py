@@ -1,10 +1,11 @@
 """The papers' figures and a few more, and the numbers that they show.
 
-A function that draws takes a tidy DataFrame and a `stamp`, whose text is the footer: the model, the benchmark, the
-number of questions and the sense of EX. Its Picture has the numbers as `data`. There the columns `run`, `question_ids`
-and `counted` ("all" for all candidates, else the chosen ones) lead `wb.trace` from a row to the answers behind it.
-With `paper`, such as `wb.published("CHASE-SQL", "figure 6")`, the paper's values stand beside ours in grey.
-Where all values are equal there is nothing to see, and a table with one sentence comes in place of a picture.
+A function that draws takes a tidy DataFrame and a `stamp`, whose text is the footer: the model, the
+benchmark, the number of questions and the sense of EX. Its Picture has the numbers as `data`. There
+the columns `run`, `question_ids` and `counted` ("all" for all candidates, else the chosen ones)
+lead `wb.trace` from a row to the answers behind it. With `paper`, such as
+`wb.published("CHASE-SQL", "figure 6")`, the paper's values stand beside ours in grey. Where all
+values are equal there is nothing to see, and a table with one sentence replaces the picture.
 """
 
 from workbench.report.accuracy import (

@@ -1,12 +1,14 @@
-"""Figures of a question's candidates: how good the best choice could be, who solves what, and what became of each."""
+"""Figures of a question's candidates: the best choice there could be, who solves what, outcomes."""
 
 from collections.abc import Collection
 from dataclasses import replace
 from itertools import product
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import MaxNLocator
 from pandas import DataFrame
@@ -17,29 +19,44 @@ from workbench.report import style
 from workbench.report.names import SEVERAL, TOGETHER, ordered, shown
 from workbench.report.published import Published
 from workbench.report.stamp import question_ids, runs
-from workbench.report.style import ONE, TWO, Look, Picture, series
+from workbench.report.style import (
+    BLUE,
+    GREY,
+    ONE,
+    SMALL,
+    TWO,
+    Look,
+    Picture,
+    blank,
+    finish,
+    ink_on,
+    name_lines,
+    need,
+    panels,
+    percent,
+    printed_look,
+    printed_name,
+    series,
+)
 from workbench.report.tables import ResultTable, sentence
 
 RIGHT, LOST = "right one chosen", "right one there, another chosen"
 NONE, WRONG_GOLD = "no right candidate", "gold is wrong"
 _WAYS = {
-    RIGHT: Look(RIGHT, style.BLUE),
+    RIGHT: Look(RIGHT, BLUE),
     LOST: Look(LOST, style.ORANGE),
-    NONE: Look(NONE, style.GREY),
+    NONE: Look(NONE, GREY),
     WRONG_GOLD: Look(WRONG_GOLD, style.PURPLE),
 }
-_MEAN = "A bound is the mean over all choices of k candidates."
-_SAME = "Bounds and choice are of the same first k candidates."
+_SPACE = 0.1  # of the panel between the marks of a line
 
 
 def bounds(trials: DataFrame, by: str = "generator", *, first: bool = False) -> DataFrame:
-    """Return the bounds in percent for every k, for each value of a column and for all rows together.
+    """Return the bounds in percent for every k, for each value of a column and for all together.
 
-    A bound is the exact mean over all choices of k candidates or, with `first`, that of the first k.
+    A bound is the exact mean over all choices of k candidates; with `first` of the first k alone.
     """
-    if not isinstance(by, str):
-        raise BadInputError("`by` is the name of a column; `bounds_by_generator` takes a stamp")
-    style.need(trials, "question_id", "correct", by)
+    need(trials, "question_id", "correct", by)
     groups = {str(name): trials[trials[by] == name] for name in ordered(trials[by])}
     if len(groups) > 1:
         groups[TOGETHER] = trials
@@ -70,38 +87,42 @@ def bounds_by_generator(
     paper: Published | None = None,
     stamp: object,
 ) -> Picture:
-    """Draw figure 2, a to c: a panel for each generator and one for all, with both bounds and the selector's EX.
+    """Draw figure 2, a to c: both bounds and the selector's EX, for each generator and for all.
 
-    `selected` has for each `generator` ("all together" for all) and `k` the `EX`, in percent, of the choice among the
-    first k candidates. The bounds are then of the same candidates, so that EX lies between them.
+    `selected` has for each `generator` ("all together" for all) and `k` the `EX`, in percent, of
+    the choice among the first k candidates. The bounds are then of the same candidates, so that EX
+    lies between them.
     """
     data = bounds(trials, first=selected is not None)
     if selected is not None:
-        style.need(selected, "generator", "k", "EX")
+        need(selected, "generator", "k", "EX")
         picked = selected[["generator", "k", "EX"]].rename(columns={"EX": "selected"})
         data = data.merge(picked, on=["generator", "k"], how="left")
     parts = series(data, "generator")
     looks = style.looks(parts)
-    figure, panels = style.panels(1.75, len(parts))
-    for axes, (name, part) in zip(panels, parts.items(), strict=True):
-        ink = looks[name].colour
-        marked = style.regular(part["k"])
-        axes.fill_between(part["k"], part["lower"], part["upper"], color=ink, alpha=0.12, lw=0)
-        axes.plot(part["k"], part["upper"], "^-", c=ink, label="upper bound", markevery=marked)
-        axes.plot(part["k"], part["lower"], "v--", c=ink, label="lower bound", markevery=marked)
+    figure, grid = panels(1.75, len(parts))
+    for axes, (name, part) in zip(grid, parts.items(), strict=True):
+        axes.set_title(style.text(shown(name), 40))
+        _draw_bounds(axes, part, looks[name].colour)
         if selected is not None:
             chosen = part.dropna(subset="selected")
             axes.plot(chosen["k"], chosen["selected"], "D:", c=style.BLACK, label="selected")
-        axes.set_title(style.text(shown(name), 40))
+        _name_axes(axes, first=selected is not None)
     if paper is not None:
         theirs = paper.frame()
-        panels[-1].plot(theirs["k"], theirs["EX"], **style.printed_look(paper))
+        grid[-1].plot(theirs["k"], theirs["EX"], **printed_look(paper))
     last = data.iloc[-1]
     title = f"Among {last['k']} candidates {last['upper']:.0f}% of the questions have a right one"
     if selected is not None and pd.notna(last["selected"]):
         title += f", and {last['selected']:.0f}% are answered"
-    _name_axes(figure)
-    return style.finish(figure, data, stamp, title, _MEAN if selected is None else _SAME)
+    return finish(figure, data, stamp, title)
+
+
+def _draw_bounds(axes: Axes, rows: DataFrame, ink: Any) -> None:
+    k, lower, upper = rows["k"], rows["lower"], rows["upper"]
+    axes.fill_between(k, lower, upper, color=ink, alpha=0.12, lw=0)
+    axes.plot(k, upper, "^-", color=ink, label="upper bound", markevery=_SPACE)
+    axes.plot(k, lower, "v--", color=ink, label="lower bound", markevery=_SPACE)
 
 
 @style.settings
@@ -110,33 +131,35 @@ def bounds_by_difficulty(trials: DataFrame, *, stamp: object) -> Picture:
     data = bounds(trials, "difficulty")
     parts = series(data, "difficulty")
     looks = style.looks(parts)
-    figure, panels = style.panels(1.9, 2)
-    for axes, side in zip(panels, ("upper", "lower"), strict=True):
-        for name, part in parts.items():
-            marked = style.regular(part["k"])
-            axes.plot(part["k"], part[side], markevery=marked, **looks[name].mark)
+    figure, grid = panels(1.9, 2)
+    for axes, side in zip(grid, ("upper", "lower"), strict=True):
         axes.set_title(f"{side} bound")
-    _name_axes(figure)
-    style.name_lines(panels[-1], parts, looks, "k", "lower")
-    ends = data.groupby("difficulty", sort=False)["upper"].agg(["first", "last"])
-    ends = ends.drop(TOGETHER, errors="ignore")
-    level: Any = (ends["last"] - ends["first"]).idxmax()
-    first, last = ends.loc[level]
+        ends = {}
+        for name, part in parts.items():
+            axes.plot(part["k"], part[side], markevery=_SPACE, **looks[name].mark)
+            ends[name] = part[side].iloc[-1]
+        _name_axes(axes)
+    name_lines(grid[-1], ends, looks)
+
+    levels = data[data["difficulty"] != TOGETHER]
+    uppers = levels.groupby("difficulty", sort=False)["upper"].agg(["first", "last"])
+    gains = uppers["last"] - uppers["first"]
+    level: Any = gains.idxmax()
+    first, last = uppers.loc[level]
     title = f"More candidates could help {level} questions most: from {first:.0f} to {last:.0f}%"
-    return style.finish(figure, data, stamp, title, _MEAN)
+    return finish(figure, data, stamp, title)
 
 
-def _name_axes(figure: Picture) -> None:
-    for axes in figure.axes:
-        axes.set_xlabel("candidates k")
-        axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1))
-        axes.set_xlim(left=0.5)
-        style.percent(axes.yaxis, "EX")
+def _name_axes(axes: Axes, *, first: bool = False) -> None:
+    axes.set_xlabel("the first k candidates" if first else "any k candidates, on average")
+    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1))
+    axes.set_xlim(left=0.5)
+    percent(axes.yaxis, "EX")
 
 
 def solved(trials: DataFrame) -> DataFrame:
-    """Return a row for each question, a column for each generator: whether any of its candidates is right."""
-    style.need(trials, "question_id", "correct", "generator")
+    """Return for each question and generator, in its column, whether any candidate is right."""
+    need(trials, "question_id", "correct", "generator")
     right = trials.pivot_table("correct", "question_id", "generator", "max", sort=False)
     return (right == 1)[trials["generator"].unique()]
 
@@ -146,24 +169,18 @@ def _regions(wide: DataFrame, run: str) -> DataFrame:
     rows = []
     for who in product((True, False), repeat=len(wide.columns)):
         theirs = wide.index[(wide == list(who)).all(axis=1)]
-        solvers = SEVERAL.join(map(str, wide.columns[list(who)]))
-        row = {"solved_by": solvers, "n": len(theirs), "percent": 100 * len(theirs) / len(wide)}
-        row |= {"run": run, "generator": SEVERAL.join(map(str, wide))}
-        rows.append(row | {"question_ids": " ".join(map(str, theirs)), "counted": "all"})
+        solvers = wide.columns[list(who)]
+        row = {
+            "solved_by": SEVERAL.join(solvers),
+            "n": len(theirs),
+            "percent": 100 * len(theirs) / len(wide),
+            "run": run,
+            "generator": SEVERAL.join(wide.columns),
+            "question_ids": " ".join(theirs.astype(str)),
+            "counted": "all",
+        }
+        rows.append(row)
     return DataFrame(rows)
-
-
-def _printed_regions(paper: Published) -> dict[frozenset[str], str]:
-    """Return a paper's counts by the generators that solve the questions."""
-    counts = {}
-    every: set[str] = set()
-    for row in paper.frame().itertuples():
-        names = set(str(row.label).split(" + "))
-        if row.label in {"all three", "none"}:
-            names = every if row.label == "all three" else set()
-        every = every | names
-        counts[frozenset(names)] = f"{row.questions:,}"
-    return counts
 
 
 @style.settings
@@ -172,48 +189,80 @@ def venn(trials: DataFrame, *, paper: Published | None = None, stamp: object) ->
 
     A paper's counts stand in brackets below ours.
     """
+    wide = solved(trials)
+    number = len(wide.columns)
+    if number not in {2, 3}:
+        raise BadInputError(f"a Venn diagram shows two or three, not {number}: use `agreement`")
+    data = _regions(wide, runs(trials))
+    printed = _printed_regions(paper)
+    texts = {}
+    for solvers, count in zip(data["solved_by"], data["n"], strict=True):
+        names = frozenset(map(shown, solvers.split(SEVERAL)))
+        texts[solvers] = f"{count:,}"
+        if names in printed:
+            texts[solvers] += f"\n({printed[names]})"
+    figure, axes = blank(2.8)
+    _draw_circles(axes, wide, texts)
+
+    total = len(wide)
+    none = data.iloc[-1]
+    told = f"none: {none['n']:,} of {total:,} ({none['percent']:.1f}%); areas not to scale"
+    if paper is not None:
+        theirs = printed[frozenset([""])]
+        told += f"\n({printed_name(paper)}: {theirs} of {paper.n:,})"
+    axes.set_title(told, loc="center", pad=26)  # above the names of the circles
+    together = total - none["n"]
+    solves = wide.sum()
+    title = (
+        f"Together they solve {together:,} of {total:,} questions; "
+        f"the best of them, {shown(solves.idxmax())}, {solves.max():,}"
+    )
+    return finish(figure, data, stamp, title)
+
+
+def _printed_regions(paper: Published | None) -> dict[frozenset[str], str]:
+    """Return a paper's counts by the generators that solve the questions."""
+    if paper is None:
+        return {}
+    counts = {}
+    everybody: set[str] = set()
+    for row in paper.frame().to_dict("records"):
+        solvers = set(row["label"].split(" + "))
+        if row["label"] == "all three":
+            solvers = everybody
+        elif row["label"] == "none":
+            solvers = {""}
+        everybody = everybody | solvers
+        counts[frozenset(solvers)] = f"{row['questions']:,}"
+    return counts
+
+
+def _draw_circles(axes: Axes, wide: DataFrame, texts: dict[str, str]) -> None:
+    """Draw a circle for each generator, and write into each region its text."""
     from matplotlib_venn import layout, venn2, venn3  # noqa: PLC0415  it imports SciPy
 
-    wide = solved(trials)
-    if len(wide.columns) not in {2, 3}:
-        given = len(wide.columns)
-        raise BadInputError(f"a Venn diagram shows two or three, not {given}: use `agreement`")
-    data = _regions(wide, runs(trials))
-    three = len(wide.columns) == 3
-    # Circles to scale would hide small regions: the questions that one alone solves, which matter most.
-    algorithm = (layout.venn3 if three else layout.venn2).DefaultLayoutAlgorithm
-    even = algorithm(fixed_subset_sizes=(1,) * (len(data) - 1))
+    # Circles to scale would hide small regions: the questions that one alone solves.
+    if len(wide.columns) == 3:
+        draw, algorithm = venn3, layout.venn3.DefaultLayoutAlgorithm
+    else:
+        draw, algorithm = venn2, layout.venn2.DefaultLayoutAlgorithm
+    combinations = ["".join(digits) for digits in product("01", repeat=len(wide.columns))]
+    regions = combinations[1:]
+    even = algorithm(fixed_subset_sizes=(1,) * len(regions))
     looks = style.looks(wide)
-    figure, (axes,) = style.panels(2.1 if paper is None else 2.7)
+    names = [fill(look.label, 18) for look in looks.values()]
     solvers = [set(wide.index[right]) for _, right in wide.items()]
-    names = [""] * len(solvers)
-    drawn = (venn3 if three else venn2)(solvers, names, alpha=1, ax=axes, layout_algorithm=even)
-    printed = {} if paper is None else _printed_regions(paper)
-    for who, count in zip(product("10", repeat=len(names)), data["n"], strict=True):
-        members = [str(name) for name, is_in in zip(wide, who, strict=True) if is_in == "1"]
-        if not members:
-            continue
-        patch = drawn.get_patch_by_id("".join(who))
-        ground = _overlap([looks[name].colour for name in members])
+    diagram = draw(solvers, names, alpha=1, ax=axes, layout_algorithm=even)
+    for look, label in zip(looks.values(), diagram.set_labels, strict=True):
+        label.set(color=look.colour, fontsize=8)
+    for region in regions:
+        inside = [name for name, digit in zip(looks, region, strict=True) if digit == "1"]
+        ground = _overlap([looks[name].colour for name in inside])
+        patch = diagram.get_patch_by_id(region)
         patch.set(facecolor=ground, edgecolor="white")
-        theirs = printed.get(frozenset(map(shown, members)))
-        label = drawn.get_label_by_id("".join(who))
-        label.set_text(f"{count:,}\n({theirs})" if theirs else f"{count:,}")
-        label.set(color=style.ink_on(ground), fontsize=style.SMALL if theirs else 8)
-    for look in looks.values():
-        axes.fill([], [], color=_overlap([look.colour]), label=look.label)
-    none = data.iloc[-1]
-    told = f"none: {none['n']:,} of {len(wide):,} ({none['percent']:.1f}%)"
-    if frozenset() in printed:
-        told += f"\n({printed[frozenset()]} of {paper.n:,})" if paper is not None else ""
-    axes.set_title(told)
-    together, most = int(wide.any(axis=1).sum()), wide.sum()
-    title = f"Together they solve {together:,} of {len(wide):,} questions; "
-    title += f"the best of them, {shown(most.idxmax())}, {most.max():,}"
-    note = "Questions; areas not to scale."
-    if paper is not None:
-        note += f" In brackets: {style.printed_name(paper)}."
-    return style.finish(figure, data, stamp, title, note)
+        label = diagram.get_label_by_id(region)
+        label.set_text(texts[SEVERAL.join(inside)])
+        label.set(color=ink_on(ground), fontsize=SMALL)
 
 
 def _overlap(colours: list[Any]) -> Any:
@@ -223,16 +272,23 @@ def _overlap(colours: list[Any]) -> Any:
 
 
 def solved_alone(trials: DataFrame, by: str = "difficulty") -> DataFrame:
-    """Return for each value of `by` and each generator the questions that this generator alone solves."""
-    style.need(trials, by)
+    """Return for each value of `by` and each generator the questions that it alone solves."""
+    need(trials, by)
     wide = solved(trials)
-    where = trials.drop_duplicates("question_id").set_index("question_id")[by]
+    group_of = trials.drop_duplicates("question_id").set_index("question_id")[by]
     lone = wide[wide.sum(axis=1) == 1]
     rows = []
-    for row, name in product(ordered(where), wide):
-        theirs = lone.index[lone[name] & (where[lone.index] == row)]
-        cells = {by: row, "generator": str(name), "n": len(theirs), "run": runs(trials)}
-        rows.append(cells | {"question_ids": " ".join(map(str, theirs)), "counted": "all"})
+    for group, name in product(ordered(group_of), wide):
+        theirs = lone.index[lone[name] & (group_of[lone.index] == group)]
+        row = {
+            by: group,
+            "generator": str(name),
+            "n": len(theirs),
+            "run": runs(trials),
+            "question_ids": " ".join(theirs.astype(str)),
+            "counted": "all",
+        }
+        rows.append(row)
     return DataFrame(rows)
 
 
@@ -252,13 +308,13 @@ def unique_solves(
     wide.loc[TOGETHER] = totals
     theirs = None
     if paper is not None:
-        counts = style.printed(paper, wide.columns)["questions"].to_numpy()
-        theirs = DataFrame([counts], index=[TOGETHER], columns=wide.columns)
+        counts = style.printed(paper, wide.columns)[["questions"]]
+        theirs = counts.set_axis(wide.columns).T.set_axis([TOGETHER])
+    figure, axes = style.bars(wide, style.looks(wide), ONE, "{:,.0f}", theirs, paper)
+    axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
+    axes.set_xlabel("questions it alone solves")
     title = f"{totals.sum():,} questions are solved by one alone, most by {shown(totals.idxmax())}"
-    title += f" ({totals.max():,})"
-    looks = style.looks(wide)
-    bars = style.Bars(ONE, "questions it alone solves", counts=True)
-    return bars(wide, looks, data, stamp, title, paper=paper, theirs=theirs)
+    return finish(figure, data, stamp, f"{title} ({totals.max():,})")
 
 
 _TITLES = {"same verdict": "both right or both wrong", "row alone": "row right, column wrong"}
@@ -266,59 +322,80 @@ _TITLES = {"same verdict": "both right or both wrong", "row alone": "row right, 
 
 @style.settings
 def agreement(trials: DataFrame, measure: str = "same verdict", *, stamp: object) -> Picture:
-    """Draw a heat map over pairs of generators, in percent of the questions; the diagonal has what each solves.
+    """Draw a heat map over pairs of generators, in percent; the diagonal has what each solves.
 
-    "same verdict": both right or both wrong. "row alone": the row's is right and the column's is wrong.
+    "same verdict": both right or both wrong. "row alone": the row is right, the column is wrong.
     """
+    one_of(_TITLES, measure=measure)
+    data = _shares_of_pairs(solved(trials), measure)
+    data = data.assign(run=runs(trials), counted="all")
+    shares = data.pivot_table("percent", "generator", "other", sort=False)
+    labels = [style.text(shown(name), 28) for name in shares]
+    has_room = len(labels) <= 14
+    cell = 0.26 if has_room else 0.14  # inches
+    longest = max(map(len, labels))
+    figure, axes = blank(0.4 + cell * len(labels) + 0.05 * longest, TWO)
+    shares = shares.set_axis(labels).set_axis(labels, axis=1)
+    _draw_cells(axes, shares, annotated=has_room)
+    axes.tick_params(length=0, grid_alpha=0, labelsize=8 if has_room else SMALL)
+    title = _title_of_pairs(data, measure)
+    note = f"Each cell: {_TITLES[measure]}. The diagonal: solved."
+    return finish(figure, data, stamp, title, note)
+
+
+def _title_of_pairs(data: DataFrame, measure: str) -> str:
+    pairs = data[data["generator"] != data["other"]].sort_values("percent")
+    if pairs.empty:
+        only = data.iloc[0]
+        return f"{shown(only['generator'])} solves {only['percent']:.0f}% of the questions"
+    row = pairs.iloc[0]
+    if measure == "row alone":
+        row = pairs.iloc[-1]
+    first = shown(row["generator"])
+    second = shown(row["other"])
+    share = f"{row['percent']:.0f}% of the questions"
+    if measure == "row alone":
+        return f"{first} adds most to {second}: right where that is wrong in {share}"
+    return f"{first} and {second} agree least: on {share}"
+
+
+def _shares_of_pairs(wide: DataFrame, measure: str) -> DataFrame:
+    rows = []
+    for (name, ours), (other, theirs) in product(wide.items(), repeat=2):
+        counted = ours & ~theirs
+        if measure == "same verdict":
+            counted = ours == theirs
+        if name == other:
+            counted = ours
+        rows.append({"generator": name, "other": other, "percent": 100 * counted.mean()})
+    return DataFrame(rows)
+
+
+def _draw_cells(axes: Axes, shares: DataFrame, *, annotated: bool) -> None:
+    """Draw a heat map whose diagonal, which has another measure, is white."""
     from seaborn import heatmap  # noqa: PLC0415  it takes half a second
 
-    one_of(_TITLES, measure=measure)
-    wide = solved(trials)
-    rows = []
-    for (a, ours), (b, theirs) in product(wide.items(), repeat=2):
-        pair = ours == theirs if measure == "same verdict" else ours & ~theirs
-        share = 100 * (ours if a == b else pair).mean()
-        rows.append({"generator": a, "other": b, "percent": share})
-    data = DataFrame(rows).assign(run=runs(trials), counted="all")
-    names = [style.text(shown(name), 28) for name in wide]
-    values = data["percent"].to_numpy().reshape(len(names), -1)
-    diagonal = np.eye(len(names), dtype=bool)  # it has another measure, so no colour
-    pairs = data[data["generator"] != data["other"]]
-    low, high = pairs["percent"].min(), pairs["percent"].max()
-    if pairs.empty:
-        low, high = 0, 100
-    cell = 0.26 if len(names) <= 14 else 0.14  # inches
-    longest = max(map(len, names))
-    figure, (axes,) = style.panels(0.4 + cell * len(names) + 0.05 * longest, wide=TWO)
-    scale = {"vmin": low, "vmax": max(high, low + 1), "cmap": "Blues"}
+    diagonal = np.eye(len(shares), dtype=bool)
+    others = shares.mask(diagonal)
+    low: Any = others.fillna(100).min(axis=None)
+    high: Any = others.max(axis=None)
+    scale = {"vmin": low, "vmax": max(low + 1, high), "cmap": "Blues", "cbar": len(shares) > 1}
     bar = {"label": "questions, %", "shrink": 0.9}
-    fits = len(names) <= 14
-    heatmap(values, mask=diagonal, annot=fits, fmt=".0f", ax=axes, cbar_kws=bar, **scale)
-    if fits:
-        for place, value in enumerate(values.diagonal(), 1):
-            at = place - 0.5
-            axes.text(at, at, f"{value:.0f}", va="center", ha="center", weight="bold")
-    axes.set_xticks(np.arange(len(names)) + 0.5)
-    axes.set_yticks(np.arange(len(names)) + 0.5)
-    axes.tick_params(length=0, grid_alpha=0, labelsize=8 if fits else style.SMALL)
-    axes.set_xticklabels(names, rotation=40, ha="right", rotation_mode="anchor")
-    axes.set_yticklabels(names, rotation=0)
-    note = f"Each cell: {_TITLES[measure]}. The diagonal: solved."
-    title = f"{shown(wide.columns[0])} solves {values[0, 0]:.0f}% of the questions"
-    if not pairs.empty and measure == "row alone":
-        row = pairs.sort_values("percent").iloc[-1]
-        title = f"{shown(row['generator'])} adds most to {shown(row['other'])}: right where that "
-        title += f"is wrong in {row['percent']:.0f}% of the questions"
-    elif not pairs.empty:
-        row = pairs.sort_values("percent").iloc[0]
-        title = f"{shown(row['generator'])} and {shown(row['other'])} agree least: on "
-        title += f"{row['percent']:.0f}% of the questions"
-    return style.finish(figure, data, stamp, title, note)
+    form: Any = {"fmt": ".0f", "xticklabels": True, "yticklabels": True, "cbar_kws": bar, **scale}
+    heatmap(others, annot=annotated, ax=axes, **form)
+    axes.set(xlabel="", ylabel="")
+    axes.tick_params(axis="x", rotation=40)
+    for label in axes.get_xticklabels():
+        label.set(ha="right", rotation_mode="anchor")
+    if annotated:
+        for place, solves in enumerate(np.diag(shares)):
+            at = place + 0.5
+            axes.text(at, at, f"{solves:.0f}", va="center", ha="center", weight="bold")
 
 
 def outcomes(questions: DataFrame, wrong_gold: Collection[str] = ()) -> DataFrame:
-    """Return each question with its `outcome`; `wrong_gold` has the ids of questions whose gold query is wrong."""
-    style.need(questions, "question_id", "correct", "oracle")
+    """Return each question with its `outcome`; `wrong_gold` are ids of those with wrong gold."""
+    need(questions, "question_id", "correct", "oracle")
     correct, oracle = questions["correct"].astype(bool), questions["oracle"].astype(bool)
     outcome = pd.Series(NONE, index=questions.index).mask(oracle, LOST).mask(correct, RIGHT)
     doubted = questions["question_id"].isin(list(wrong_gold)) & ~correct
@@ -345,69 +422,76 @@ def outcome_bar(
     Gold is wrong only where the chosen answer was judged wrong.
     """
     judged = outcomes(questions, wrong_gold)
-    rows = []
-    for way in _WAYS:
+    wide = DataFrame(0.0, ["here"], list(_WAYS))
+    looks = {}
+    rows: list[dict[str, Any]] = []
+    for way, look in _WAYS.items():
         part = judged[judged["outcome"] == way]
-        row = {"outcome": way, "n": len(part), "percent": 100 * len(part) / len(judged)}
-        row |= {"run": runs(questions), "question_ids": question_ids(part), "counted": "all"}
-        rows.append(row)
-    data = DataFrame(rows)
-    wide = data.set_index("outcome")[["percent"]].T.set_axis(["here"])
+        share = 100 * len(part) / len(judged)
+        wide.loc["here", way] = share
+        looks[way] = replace(look, label=f"{way} ({len(part):,})")
+        row = {"outcome": way, "n": len(part), "percent": share, "run": runs(questions)}
+        rows.append(row | {"question_ids": question_ids(part), "counted": "all"})
+    printed = ""
     if paper is not None:
-        theirs = style.printed(paper, wide.columns)["share"]
-        wide.loc[style.printed_name(paper)] = theirs.to_numpy()
+        printed = printed_name(paper)
+        wide.loc[printed] = style.printed(paper, _WAYS)["share"].to_numpy()
     if not wide[WRONG_GOLD].any():
-        wide = wide.drop(columns=WRONG_GOLD)
-        data = data[data["outcome"] != WRONG_GOLD]
-    count_of = data.set_index("outcome")["n"]
-    ways = [way for way in _WAYS if way in wide]
-    looks = {way: replace(_WAYS[way], label=f"{way} ({count_of[way]:,})") for way in ways}
-    title = _kept(count_of[RIGHT], count_of[RIGHT] + count_of[LOST])
-    bars = style.Bars(TWO, "questions", stacked=True, pale=1)
-    return bars(wide, looks, data, stamp, title)
+        looks.pop(WRONG_GOLD)
+        rows.pop()
+    figure = style.stack(wide, looks, printed)
+    right, lost = rows[0]["n"], rows[1]["n"]
+    return finish(figure, DataFrame(rows), stamp, _kept(right, right + lost))
 
 
 @style.settings
 def exists_and_chosen(
     questions: DataFrame, *, paper: Published | None = None, stamp: object
 ) -> Picture:
-    """Draw figure 7: the percentage of questions with a right candidate, and with a right one chosen."""
-    style.need(questions, "db_id", "correct", "oracle")
+    """Draw figure 7: the percentage of questions with a right candidate, and with one chosen."""
+    need(questions, "db_id", "correct", "oracle")
     sums = {"n": ("oracle", "size"), "exists": ("oracle", "mean"), "chosen": ("correct", "mean")}
     data = questions.groupby("db_id", sort=False).agg(**sums).reset_index()
     data[["exists", "chosen"]] *= 100
     data = data.assign(run=runs(questions), counted="all")
     looks = {
         "exists": Look("a right candidate exists", style.SKY),
-        "chosen": Look("a right candidate is chosen", style.BLUE),
+        "chosen": Look("a right candidate is chosen", BLUE),
     }
-    wide = data.set_index("db_id")[["exists", "chosen"]]
+    wide = data.set_index("db_id")[[*looks]]
     theirs = None
     if paper is not None:
-        theirs = style.printed(paper, wide.index)[["exists", "chosen"]].set_axis(wide.index)
+        theirs = style.printed(paper, wide.index).set_axis(wide.index)
+    figure, axes = style.bars(wide, looks, ONE, theirs=theirs, paper=paper)
+    percent(axes.xaxis, "questions")
     title = _kept(questions["correct"].sum(), questions["oracle"].sum())
-    bars = style.Bars(ONE, "questions")
-    return bars(wide, looks, data, stamp, title, paper=paper, theirs=theirs)
+    return finish(figure, data, stamp, title)
 
 
 @style.settings
 def regret(questions: DataFrame, *, stamp: object) -> Picture:
-    """Draw for each `system` the shares of questions that are right, lost in selection, or without a right candidate."""
-    style.need(questions, "system")
+    """Draw for each `system` how many questions are right, lost in selection, or never solved."""
+    need(questions, "system")
     looks = {"right": _WAYS[RIGHT], "lost": _WAYS[LOST], NONE: _WAYS[NONE]}
-    rows: list[dict[str, Any]] = []
+    rows = []
     for name, group in outcomes(questions).groupby("system", sort=False):
-        counts = group["outcome"].value_counts().reindex([*_WAYS], fill_value=0)
-        row: dict[str, Any] = {"system": str(name)}
-        for part, look in looks.items():
-            row[part] = 100 * counts[look.label] / len(group)
-        rows.append(row | {"n_lost": counts[LOST], "run": runs(group), "counted": "all"})
+        outcome = group["outcome"]
+        row = {
+            "system": str(name),
+            "right": 100 * (outcome == RIGHT).mean(),
+            "lost": 100 * (outcome == LOST).mean(),
+            NONE: 100 * (outcome == NONE).mean(),
+            "n_lost": (outcome == LOST).sum(),
+            "run": runs(group),
+            "counted": "all",
+        }
+        rows.append(row)
     data = DataFrame(rows)
     wide = data.set_index("system")[[*looks]]
     lost = wide["lost"]
     title = f"{shown(lost.idxmin())} loses least in selection: {lost.min():.1f}% of the questions"
     if lost.max() - lost.min() < 0.05:
         title = f"Selection loses {lost.mean():.1f}% of the questions"
-        title += ", whoever selects" if len(lost) > 1 else ""
-    bars = style.Bars(TWO, "questions", stacked=True)
-    return bars(wide, looks, data, stamp, title)
+        if len(lost) > 1:
+            title += ", whoever selects"
+    return finish(style.stack(wide, looks), data, stamp, title)

@@ -1,4 +1,4 @@
-"""The papers' published numbers: a YAML file for each paper, laid out as it prints its tables and figures."""
+"""The papers' published numbers: a YAML file for each paper, laid out as it prints them."""
 
 from collections.abc import Mapping
 from functools import cache

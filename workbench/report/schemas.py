@@ -1,9 +1,11 @@
-"""Figures of pruned schemas (CHESS, 5, 16 and 17), of the features of queries, and of the causes of errors."""
+"""Figures of pruned schemas (CHESS, 5, 16, 17), of the features of queries, of causes of errors."""
 
 from collections.abc import Iterable, Mapping
+from itertools import cycle
 from typing import Any
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 from pandas import DataFrame
@@ -13,12 +15,38 @@ from workbench.report import style
 from workbench.report.names import shown
 from workbench.report.published import Published
 from workbench.report.stamp import runs
-from workbench.report.style import ONE, TWO, Look, Picture, series
+from workbench.report.style import (
+    BLUE,
+    GREY,
+    ONE,
+    PALE,
+    SMALL,
+    TWO,
+    Picture,
+    blank,
+    finish,
+    ink_on,
+    logarithmic,
+    name_rows,
+    need,
+    percent,
+    printed_look,
+    printed_name,
+)
 from workbench.sql.facts import features
 from workbench.types import Schema, lower_name
 
 _ACROSS = 4  # blocks side by side
-_SURVIVAL = "table column stage place stages used primary_key foreign_key".split()  # noqa: SIM905
+_SURVIVAL = (
+    "table",
+    "column",
+    "stage",
+    "place",
+    "stages",
+    "used",
+    "primary_key",
+    "foreign_key",
+)
 # CHESS's figure 18 has columns of these names for our causes.
 _CAUSES = {
     "incorrect SQL": "Incorrectly Predicted SQL",
@@ -38,68 +66,90 @@ def columns_left(stages: DataFrame, *, paper: Published | None = None, stamp: ob
 
     `stages` have a row for each question and stage. The paper prints one number for all databases.
     """
-    style.need(stages, "db_id", "stage", "columns")
+    need(stages, "db_id", "stage", "columns")
     each = stages.groupby(["db_id", "stage"], sort=False)["columns"]
     data = each.agg(columns="mean", n="size").reset_index().assign(run=runs(stages))
-    rows, parts = list(dict.fromkeys(data["db_id"])), series(data, "stage")
-    figure, (axes,) = style.panels(0.6 + 0.24 * len(rows))
-    ends = data.groupby("db_id", sort=False)["columns"].agg(["min", "max"])
-    axes.hlines(range(len(rows)), ends["min"], ends["max"], color=style.PALE, linewidth=1, zorder=0)
-    for place, (name, part) in enumerate(parts.items(), 1):
-        paler, marker = (style.BLUE, place / len(parts)), style.MARKERS[(place - 1) % 8]
-        look = Look(style.text(name, 40), paler, marker)
-        axes.plot(part["columns"], part["db_id"].map(rows.index), ls="", ms=5, mew=0, **look.mark)
+    means = data.pivot_table("columns", "db_id", "stage", sort=False)
+    rows = range(len(means))
+    figure, axes = blank(0.6 + 0.24 * len(means))
+    least, most = means.min(axis=1), means.max(axis=1)
+    axes.hlines(rows, least, most, PALE, linewidth=1, zorder=0)
+    shades = _shades(len(means.columns))
+    for stage, shade, marker in zip(means, shades, cycle(style.MARKERS), strict=False):
+        axes.plot(
+            means[stage],
+            rows,
+            marker,
+            color=shade,
+            label=style.text(stage, 40),
+            ms=5,
+            mew=0,
+        )
     if paper is not None:
-        values = paper.frame()["columns"]
-        marks = style.printed_look(paper)
-        marks["label"] += f": {paper.frame()['label'].iloc[-1]}"
-        axes.plot([values.iloc[-1]] * len(rows), range(len(rows)), **marks)
-    style.name_rows(axes, rows)
-    style.logarithmic(axes)
+        last = paper.frame().iloc[-1]
+        look = printed_look(paper)
+        look["label"] += f": {last['label']}"
+        theirs = [last["columns"] for _ in rows]
+        axes.plot(theirs, rows, **look)
+    name_rows(axes, [*means.index])
+    logarithmic(axes)
     axes.set_xlabel("columns left (mean)")
-    means = stages.groupby("stage", sort=False)["columns"].mean()
-    title = f"{means.iloc[-1]:.0f} of {means.iloc[0]:.0f} columns are left on average"
-    return style.finish(figure, data, stamp, title)
+    left = stages.groupby("stage", sort=False)["columns"].mean()
+    whole, last_left = left.iloc[0], left.iloc[-1]
+    title = f"{last_left:.0f} of {whole:.0f} columns are left on average"
+    return finish(figure, data, stamp, title)
+
+
+def _shades(number: int) -> list[Any]:
+    """Return blues for so many stages, each darker than the one before."""
+    return [(BLUE, (place + 1) / number) for place in range(number)]
 
 
 @style.settings
 def funnel(stages: DataFrame, *, paper: Published | None = None, stamp: object) -> Picture:
     """Draw figure 16: one question's tables and columns after each stage.
 
-    `stages` have the columns `stage`, `tables` and `columns`. The paper's are hollow bars on the same scale.
+    `stages` have the columns `stage`, `tables` and `columns`. The paper's are hollow bars.
     """
-    style.need(stages, "stage", "tables", "columns")
-    figure, (axes,) = style.panels(0.1 + 0.36 * len(stages))
-    places = range(len(stages))
-    notes = [f"{row.tables:,} tables, {row.columns:,} columns" for row in stages.itertuples()]
-    most = max(1, stages["columns"].max())
-    theirs = DataFrame()
+    need(stages, "stage", "tables", "columns")
+    figure, axes = blank(0.1 + 0.36 * len(stages))
+    _draw_centred(axes, stages["columns"], color=_shades(len(stages)))
+    texts = [f"{row.tables:,} tables, {row.columns:,} columns" for row in stages.itertuples()]
     if paper is not None:
         theirs = style.printed(paper, stages["stage"])
-        most = max(most, theirs["columns"].max())
-    wide = stages["columns"] / most
-    shades = [(style.BLUE, place / len(stages)) for place in range(1, len(stages) + 1)]
-    axes.barh(places, wide, left=-wide / 2, color=shades)
-    if paper is not None:
-        across = (theirs["columns"] / most).to_numpy()
-        look: dict[str, Any] = {"fill": False, "ec": style.GREY, "label": style.printed_name(paper)}
-        axes.barh(places, across, 0.5, left=-across / 2, **look)
-        for place, row in enumerate(theirs.to_dict("records")):
-            if pd.notna(row["columns"]):
-                notes[place] += f"\n(paper {row['tables']:.0f}, {row['columns']:.0f})"
-    for place, note in enumerate(notes):
-        axes.text(0.54, place, note, va="center", fontsize=style.SMALL)
-    style.name_rows(axes, stages["stage"].tolist(), 16)
-    axes.set(xlim=(-0.52, 1.3), xticks=[])
+        name = printed_name(paper)
+        _draw_centred(
+            axes,
+            theirs["columns"],
+            height=0.5,
+            fill=False,
+            ec=GREY,
+            label=name,
+        )
+        for place, (tables, columns) in enumerate(theirs.to_numpy()):
+            if pd.notna(columns):
+                texts[place] += f"\n(paper {tables:.0f}, {columns:.0f})"
+    beside = axes.get_yaxis_transform()
+    for place, said in enumerate(texts):
+        axes.text(1, place, said, va="center", fontsize=SMALL, transform=beside)
+    name_rows(axes, stages["stage"].tolist(), 16)
+    axes.set_xticks([])
     axes.spines[:].set_visible(False)
-    first, last = stages.iloc[0], stages.iloc[-1]
-    title = f"{last['columns']:,} of {first['columns']:,} columns are left, "
-    title += f"{last['tables']:,} of {first['tables']:,} tables"
-    return style.finish(figure, stages, stamp, title)
+    tables, columns = stages["tables"].tolist(), stages["columns"].tolist()
+    title = (
+        f"{columns[-1]:,} of {columns[0]:,} columns are left, "
+        f"{tables[-1]:,} of {tables[0]:,} tables"
+    )
+    return finish(figure, stages, stamp, title)
+
+
+def _draw_centred(axes: Axes, widths: "pd.Series[Any]", **look: Any) -> None:
+    places = range(len(widths))
+    axes.barh(places, widths, left=-widths / 2, **look)
 
 
 def survival(stages: Mapping[str, Schema], used: Iterable[tuple[str, str]] = ()) -> DataFrame:
-    """Return a row for each column: the last stage that kept it, its keys, and whether the gold query uses it.
+    """Return for each column the last stage that kept it, its keys, and whether gold uses it.
 
     `stages` maps each stage's name to the schema that it left, the whole schema first.
     """
@@ -114,8 +164,17 @@ def survival(stages: Mapping[str, Schema], used: Iterable[tuple[str, str]] = ())
             key = (lower_name(table.name), lower_name(column.name))
             place = max(place for place, kept in enumerate(left) if key in kept)
             leads = [k.ref_table for k in table.foreign_keys if column.name in k.columns]
-            row = (table.name, column.name, names[place], place, len(left), key in wanted)
-            rows.append((*row, column.name in table.primary_key, ", ".join(leads)))
+            row = {
+                "table": table.name,
+                "column": column.name,
+                "stage": names[place],
+                "place": place,
+                "stages": len(left),
+                "used": key in wanted,
+                "primary_key": column.name in table.primary_key,
+                "foreign_key": ", ".join(leads),
+            }
+            rows.append(row)
     return DataFrame(rows, columns=_SURVIVAL)
 
 
@@ -125,53 +184,70 @@ def _lowered(columns: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
 
 @style.settings
 def pruned_schema(columns: DataFrame, *, paper: Published | None = None, stamp: object) -> Picture:
-    """Draw figure 17: a block for each table; a column that more stages kept is darker. `survival` makes `columns`.
+    """Draw figure 17: a block for each table; a column that more stages kept is darker.
 
-    Primary keys are bold, foreign keys in italics with the table that they refer to, and the gold query's columns have
-    a star. The legend counts the columns; a paper's numbers, as figure 16 prints them, stand in brackets.
+    `survival` makes `columns`. Primary keys are bold, foreign keys in italics with the table that
+    they refer to, and the gold query's columns have a star. The legend counts the columns; a
+    paper's numbers, as figure 16 prints them, stand in brackets.
     """
-    style.need(columns, *_SURVIVAL)
-    last = max(1, int(columns["stages"].iloc[0]) - 1)
-    blocks = columns.groupby("table", sort=False)
-    heights = [0] * min(_ACROSS, len(blocks))
-    figure, (axes,) = style.panels(1, wide=TWO)
+    need(columns, *_SURVIVAL)
+    last = (columns["stages"] - 1).clip(lower=1)
+    columns = columns.assign(depth=columns["place"] / last)
+    figure, axes = blank(1, TWO)
     axes.set_axis_off()
-    for name, block in blocks:
-        x = heights.index(min(heights))  # under the shortest stack
-        axes.text(x + 0.02, heights[x] + 0.5, style.text(name, 20), va="center", weight="bold")
-        for y, row in enumerate(block.to_dict("records"), heights[x] + 1):
-            fill = to_rgba(style.BLUE, row["place"] / last)
-            axes.add_patch(Rectangle((x, y), 0.94, 1, fc=fill, ec=style.GREY, lw=0.4))
-            star = "\N{BLACK STAR} " if row["used"] else ""
-            lead = f" \N{RIGHTWARDS ARROW} {row['foreign_key']}" if row["foreign_key"] else ""
-            form: dict[str, Any] = {"size": style.SMALL, "color": style.ink_on(fill)}
-            form["weight"] = "bold" if row["primary_key"] else "normal"
-            form["style"] = "italic" if lead else "normal"
-            label = style.text(star + row["column"] + lead, 24)
-            axes.text(x + 0.02, y + 0.5, label, va="center", **form)
-        heights[x] += len(block) + 2
+    heights = [0] * _ACROSS
+    for table, block in columns.groupby("table", sort=False):
+        stack = heights.index(min(heights))
+        _draw_block(axes, stack, heights[stack], str(table), block)
+        heights[stack] += len(block) + 2
     figure.set_figheight(0.1 + 0.135 * max(heights))
     axes.set(xlim=(0, _ACROSS), ylim=(max(heights), 0))
-    stages = columns.drop_duplicates("place").sort_values("place")
-    printed: Any = []
-    if paper is not None:
-        printed = style.printed(paper, stages["stage"])["columns"].to_numpy()
-    for number, row in enumerate(stages.to_dict("records")):
-        count = (columns["place"] >= row["place"]).sum()
-        label = style.text(f"left by {row['stage']}" if row["place"] else row["stage"], 40)
-        label += f": {count:,}"
-        if paper is not None and pd.notna(printed[number]):
-            label += f" (paper {printed[number]:.0f})"
-        shade = (style.BLUE, row["place"] / last)
-        axes.fill([], [], fc=shade, ec=style.GREY, lw=0.5, label=label)
-    if columns["used"].any():
-        axes.plot([], [], "*", color=style.INK, ms=7, label="used by the gold query")
-    kept = columns["place"] == columns["stages"] - 1
+    _name_stages(axes, columns, paper)
+
+    used = columns["used"]
+    kept = columns["depth"] == 1
     title = f"{kept.sum():,} of {len(columns):,} columns are left"
-    if columns["used"].any():
-        title += f", with {(kept & columns['used']).sum()} of the {columns['used'].sum()} that "
-        title += "the gold query uses"
-    return style.finish(figure, columns, stamp, title)
+    if used.any():
+        axes.plot([], [], "*", color=style.INK, ms=7, label="used by the gold query")
+        kept_and_used = (kept & used).sum()
+        title += f", with {kept_and_used} of the {used.sum()} that the gold query uses"
+    return finish(figure, columns.drop(columns="depth"), stamp, title)
+
+
+def _draw_block(axes: Axes, x: int, y: int, table: str, block: DataFrame) -> None:
+    """Draw the name of a table, and a cell for each of its columns below."""
+    axes.text(x + 0.02, y + 0.5, style.text(table, 20), va="center", weight="bold")
+    for row in block.to_dict("records"):
+        y += 1
+        ground = to_rgba(BLUE, row["depth"])
+        axes.add_patch(Rectangle((x, y), 0.94, 1, fc=ground, ec=GREY, lw=0.4))
+        label = row["column"]
+        if row["used"]:
+            label = f"\N{BLACK STAR} {label}"
+        if row["foreign_key"]:
+            label += f" \N{RIGHTWARDS ARROW} {row['foreign_key']}"
+        cell = axes.text(x + 0.02, y + 0.5, style.text(label, 24), va="center", size=SMALL)
+        cell.set_color(ink_on(ground))
+        cell.set_fontweight("bold" if row["primary_key"] else "normal")
+        cell.set_fontstyle("italic" if row["foreign_key"] else "normal")
+
+
+def _name_stages(axes: Axes, columns: DataFrame, paper: Published | None) -> None:
+    """Say in the legend how many columns each stage left, and how many in the paper."""
+    stages = columns.drop_duplicates("place").sort_values("place")
+    stages["printed"] = None
+    if paper is not None:
+        theirs = style.printed(paper, stages["stage"])
+        stages["printed"] = theirs["columns"].to_numpy()
+    for row in stages.to_dict("records"):
+        place, stage = row["place"], row["stage"]
+        count = (columns["place"] >= place).sum()
+        name = style.text(f"left by {stage}" if place else stage, 40)
+        label = f"{name}: {count:,}"
+        if pd.notna(row["printed"]):
+            label += f" (paper {row['printed']:.0f})"
+        shade = (BLUE, row["depth"])
+        axes.fill([], [], fc=shade, ec=GREY, lw=0.5, label=label)
 
 
 @style.settings
@@ -180,31 +256,44 @@ def feature_distribution(queries: DataFrame, *, stamp: object) -> Picture:
 
     Unreadable `sql` is not counted. A feature that no query has gets no bar.
     """
-    style.need(queries, "source", "sql")
-    tables = []
-    for name, group in queries.groupby("source", sort=False):
-        readable = [counts for counts in map(features, group["sql"].astype(str)) if counts]
-        if not readable:
-            raise BadInputError(f"none of the {len(group)} queries of {name} can be read as SQL")
-        shares = 100 * (DataFrame(readable) > 0).mean()
-        table = shares.rename_axis("feature").reset_index(name="percent")
-        table.insert(0, "source", str(name))
-        tables.append(table.assign(n=len(readable), run=runs(group)))
-    data = pd.concat(tables, ignore_index=True)
+    need(queries, "source", "sql")
+    sources = queries.groupby("source", sort=False)
+    parts = [_feature_shares(str(source), part) for source, part in sources]
+    data = pd.concat(parts, ignore_index=True)
     wide = data.pivot_table("percent", "feature", "source", sort=False)
-    missing = wide.index[(wide == 0).all(axis=1)]
+    missing = wide.index[wide.max(axis=1) == 0]
     wide = wide.drop(missing)
-    note = f"In no query: {', '.join(missing)}." if len(missing) else ""
-    looks = style.looks(wide, data.groupby("source")["n"].first())
-    apart = wide.max(axis=1) - wide.min(axis=1)
-    feature: Any = apart.idxmax()
-    most = wide.loc[feature]
-    title = f"{feature} differs most: {shown(most.idxmax())} {most.max():.0f}%, "
-    title += f"{shown(most.idxmin())} {most.min():.0f}%"
-    if len(wide.columns) == 1:
-        (only,) = wide
-        title = f"{wide[only].idxmax()} is the most frequent in {shown(only)}"
-    return style.Bars(ONE, "queries that have it")(wide, looks, data, stamp, title, note)
+    numbers = data.groupby("source")["n"].first()
+    looks = style.looks(wide, numbers)
+    figure, axes = style.bars(wide, looks, ONE)
+    percent(axes.xaxis, "queries that have it")
+
+    distances = wide.max(axis=1) - wide.min(axis=1)
+    feature: Any = distances.idxmax()
+    shares = wide.loc[feature]
+    most, least = shown(shares.idxmax()), shown(shares.idxmin())
+    title = f"{feature} differs most: {most} {shares.max():.0f}%, {least} {shares.min():.0f}%"
+    if len(looks) == 1:
+        feature = wide.iloc[:, 0].idxmax()
+        title = f"{feature} is the most frequent in {most}"
+    note = ""
+    if len(missing):
+        note = f"In no query: {', '.join(missing)}."
+    return finish(figure, data, stamp, title, note)
+
+
+def _feature_shares(source: str, queries: DataFrame) -> DataFrame:
+    """Return the percentage of one source's queries that have each feature."""
+    counts = [features(sql) for sql in queries["sql"].astype(str)]
+    readable = DataFrame([of_query for of_query in counts if of_query])
+    if readable.empty:
+        raise BadInputError(f"none of the {len(queries)} queries of {source} can be read as SQL")
+    shares = 100 * (readable > 0).mean()
+    table = shares.rename_axis("feature").reset_index(name="percent")
+    table.insert(0, "source", source)
+    table["n"] = len(readable)
+    table["run"] = runs(queries)
+    return table
 
 
 @style.settings
@@ -216,62 +305,88 @@ def error_bars(
     column: str = "",
     stamp: object,
 ) -> Picture:
-    """Draw the causes of wrong answers: figures 8 and 13 of CHASE-SQL, 18 of CHESS and 6 of MAC-SQL.
+    """Draw causes of wrong answers: figures 8, 13 of CHASE-SQL, 18 of CHESS and 6 of MAC-SQL.
 
-    `labels` have a row for each label: the `error`, its `detail`, and whether a rule gave it (`automatic`). Each value
-    of the column `panel` has a bar, and so have people's labels and those of rules. The most frequent kind is on top.
-    `column` is the one of the paper's columns that stands beside ours, if it has several.
+    `labels` have a row for each label: the `error`, its `detail`, and whether a rule gave it
+    (`automatic`). Each value of the column `panel` has a bar, and so have people's labels and those
+    of rules. The most frequent kind is on top. `column` is the one of the paper's columns that
+    stands beside ours, if it has several.
     """
-    style.need(labels, "error", "detail", "automatic", *([panel] if panel else []))
+    need(labels, "error", "detail", "automatic", panel or "error")
     by = panel or "panel"
-    rows = labels.fillna({"detail": ""}).astype({"error": str, "detail": str})
-    rows[by] = _bar_of(labels, panel)
-    counts = pd.crosstab([rows["error"], rows["detail"]], rows[by])[rows[by].unique()]
-    order = counts.sum(axis=1).reset_index(name="kind")
-    order["all"] = order.groupby("error")["kind"].transform("sum")
-    order = order.sort_values(["all", "error", "kind"], ascending=[False, True, False])
-    counts = counts.loc[[*zip(order["error"], order["detail"], strict=True)]]
-    data = counts.reset_index().melt(["error", "detail"], var_name=by, value_name="count")
-    data = data.query("count > 0")
-    percent = 100 * data["count"] / data.groupby(by)["count"].transform("sum")
-    data = data.assign(percent=percent, run=runs(labels)).reset_index(drop=True)
-    data.insert(0, by, data.pop(by))
-
-    causes = {}
-    for error, detail in counts.index:
-        causes[error, detail] = f"{error}: {detail}" if detail else error
-    shares = (100 * counts / counts.sum()).set_axis([*causes.values()])
+    counts = _counts_of_causes(labels.assign(**{by: _bar_of(labels, panel)}), by)
+    data = _rows_of_causes(counts, by).assign(run=runs(labels))
+    shares = 100 * counts / counts.sum()
+    shares.index = [f"{error}: {kind}" if kind else error for error, kind in counts.index]
     first = shares.columns[0]
-    of_error = counts[first].groupby("error").sum()
-    share = 100 * of_error.max() / of_error.sum()
-    title = f"{style.text(of_error.idxmax(), 40)} is the most frequent cause: {share:.0f}%"
-    title += f" of the errors of {style.text(shown(first), 30)}" if panel else ""
-    note, theirs = "", None
-    if paper is not None and {*_CAUSES} <= {*paper.columns}:
-        shares = _with_causes(_with_sums(shares, counts), _CAUSES.values())
-        theirs = _printed_by_system(paper, shares)
-    elif paper is not None:
-        one_of(paper.columns, column=column or paper.columns[0])
-        shares = _with_causes(shares, paper.frame()["label"])
-        values = style.printed(paper, shares.index)[column or paper.columns[0]].to_numpy()
-        theirs = DataFrame({first: values}, index=shares.index)
+    number = counts[first].sum()
+    title = _most_frequent_cause(counts[first])
+    if panel:
+        title += f" of the errors of {style.text(shown(first), 30)}"
+    note = ""
+    theirs: DataFrame | None = None
+    if paper is not None:
+        shares, theirs = _with_paper(shares, counts, paper, column)
         if paper.metric == "rank":
-            named = zip(shares.index, values, strict=True)
-            shares.index = [f"{cause} ({rank:.0f})" if rank > 0 else cause for cause, rank in named]
-            note, theirs = f"In brackets: rank in {paper.engine}.", None
+            shares.index = _with_ranks(shares, theirs)
+            note = f"In brackets: rank in {paper.engine}."
+            theirs = None
     looks = style.looks(shares, counts.sum())
-    axis = "errors" if len(looks) > 1 else f"errors (N = {counts[first].sum():,})"
-    bars = style.Bars(TWO, axis)
-    return bars(shares, looks, data, stamp, title, note, paper=paper, theirs=theirs)
+    figure, axes = style.bars(shares, looks, TWO, theirs=theirs, paper=paper)
+    percent(axes.xaxis, "errors" if len(looks) > 1 else f"errors (N = {number:,})")
+    return finish(figure, data, stamp, title, note)
+
+
+def _most_frequent_cause(counts: "pd.Series[int]") -> str:
+    of_error = counts.groupby("error").sum()
+    share = 100 * of_error.max() / of_error.sum()
+    return f"{style.text(of_error.idxmax(), 40)} is the most frequent cause: {share:.0f}%"
 
 
 def _bar_of(labels: DataFrame, panel: str | None) -> "pd.Series[str]":
-    """Return the name of each label's bar: its panel, and who labelled if both people and rules did."""
+    """Return the name of each label's bar: its panel, and who labelled if people and rules did."""
     names = labels[panel].astype(str) if panel else pd.Series("errors", labels.index)
     by_rules = labels["automatic"].astype(bool) | (labels["error"] == "not labelled")
     if by_rules.all() or not by_rules.any():
         return names
     return names + ", " + by_rules.map({True: "by rules", False: "by people"})
+
+
+def _counts_of_causes(labels: DataFrame, by: str) -> DataFrame:
+    """Return how often each error and detail occurs for each bar, the most frequent on top."""
+    error = labels["error"].astype(str)
+    detail = labels["detail"].fillna("").astype(str)
+    bars = labels[by]
+    counts = pd.crosstab([error, detail], bars)[bars.unique()]
+    kinds = counts.sum(axis=1).reset_index(name="kind")
+    kinds["all"] = kinds.groupby("error")["kind"].transform("sum")
+    order = ["all", "error", "kind"]
+    kinds = kinds.sort_values(order, ascending=[False, True, False])
+    return counts.iloc[kinds.index]
+
+
+def _rows_of_causes(counts: DataFrame, by: str) -> DataFrame:
+    """Return a row for each bar and cause, with its count and its percentage of the bar's."""
+    data = counts.reset_index().melt(["error", "detail"], var_name=by, value_name="count")
+    data = data[data["count"] > 0].reset_index(drop=True)
+    totals = data.groupby(by)["count"].transform("sum")
+    data["percent"] = 100 * data["count"] / totals
+    return data[[by, "error", "detail", "count", "percent"]]
+
+
+def _with_paper(
+    shares: DataFrame, counts: DataFrame, paper: Published, column: str
+) -> tuple[DataFrame, DataFrame]:
+    """Return our shares with rows for all causes of a paper, and the paper's values."""
+    if _CAUSES.keys() <= {*paper.columns}:
+        shares = _with_causes(_with_sums(shares, counts), _CAUSES.values())
+        theirs = style.printed(paper, shares.columns)[[*_CAUSES]].set_axis(shares.columns)
+        return shares, theirs.rename(columns=_CAUSES).T
+    column = column or paper.columns[0]
+    one_of(paper.columns, column=column)
+    shares = _with_causes(shares, paper.frame()["label"])
+    values = style.printed(paper, shares.index)[[column]].set_axis(shares.index)
+    return shares, values.set_axis(shares.columns[:1], axis=1)
 
 
 def _with_causes(shares: DataFrame, causes: Iterable[str]) -> DataFrame:
@@ -285,13 +400,16 @@ def _with_sums(shares: DataFrame, counts: DataFrame) -> DataFrame:
     """Put a row for a cause above those of its several kinds."""
     groups = []
     for error, kinds in counts.groupby("error", sort=False):
-        part = shares[(counts.index.get_level_values("error") == error)]
-        if len(kinds) > 1 and str(error) not in part.index:
+        part = shares[counts.index.get_level_values("error") == error]
+        if len(kinds) > 1 and error not in part.index:
             groups.append(part.sum().to_frame(str(error)).T)
         groups.append(part)
     return pd.concat(groups)
 
 
-def _printed_by_system(paper: Published, shares: DataFrame) -> DataFrame:
-    theirs = style.printed(paper, shares.columns)[[*_CAUSES]].set_axis(shares.columns)
-    return theirs.rename(columns=_CAUSES).T.reindex(shares.index)
+def _with_ranks(shares: DataFrame, ranks: DataFrame) -> Any:
+    """Return the names of the causes with their ranks in the paper."""
+    names = []
+    for cause, rank in zip(shares.index, ranks.iloc[:, 0], strict=True):
+        names.append(f"{cause} ({rank:.0f})" if pd.notna(rank) else cause)
+    return names

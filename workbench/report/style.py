@@ -1,13 +1,14 @@
-"""One look for every figure: print sizes, colours by name, a footer that says what is shown, files that repeat.
+"""One look for every figure: print sizes, colours by name, a footer, files that repeat.
 
-A generator or system has one colour and marker in every figure, and bars stand in the order of the legend, so that
-colour is never the only sign. The colours are Okabe and Ito's (2008), which colour-blind readers can tell apart. Text
-may be anything that databases and models write: `$` starts no formula, and a character that the font lacks is written
-as its number. The stamp, in the footer of a figure and the caption of a table, says which model answered, on which
-questions, by which metric.
+A generator or system has one colour and marker in every figure, and bars stand in the order of the
+legend, so that colour is never the only sign. The colours are Okabe and Ito's (2008), which
+colour-blind readers can tell apart. Text may be anything that databases and models write: `$`
+starts no formula, and a character that the font lacks is written as its number. The stamp, in the
+footer of a figure and the caption of a table, says which model answered, on which questions, by
+which metric.
 """
 
-import re
+import math
 import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -37,11 +38,17 @@ from workbench.store import home
 from workbench.terminal import visible
 
 ONE, TWO = 3.2, 6.4  # the width of one and of two columns of print, in inches
+PIXELS = 110  # of a page for an inch, so that text is as large as the page's
 SMALL = 6.5  # the size of small text, in points; other text has 8
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#7F7F7F", "#000000")
 BLUE, ORANGE, _, RED, PURPLE, SKY, GREY, BLACK = COLOURS
 PALE, INK = "#D9D9D9", "#222222"
 MARKERS = "os^DvPX<"
+_UNSAID = {  # of a file's metadata, so that the same figure has the same bytes
+    "svg": ["Date", "Creator"],
+    "png": ["Software"],
+    "pdf": ["CreationDate", "Creator", "Producer"],
+}
 settings = style.context(str(Path(__file__).with_name("workbench.mplstyle")), after_reset=True)
 """A decorator of functions that draw: our look, whatever a notebook has set."""
 
@@ -60,35 +67,45 @@ class Look:
 
 
 def colour(name: object) -> str:
-    """The colour of the system or generator in a name; ink if there is none."""
+    """Return the colour of the system or generator in a name; ink if there is none."""
     return COLOURS[PLACES[root(name)] % 8] if root(name) else INK
 
 
 def looks(names: Iterable[Any], sizes: "pd.Series[int] | None" = None) -> dict[str, Look]:
-    """The looks of the names in one figure; their labels say the `sizes`.
+    """Return the looks of the names in one figure; their labels say the `sizes`.
 
-    A variant has the colour of its system or generator, paler; other names take what is free, in their order.
+    A variant has the colour of its system or generator, paler; other names take what is free.
     """
     places = dict.fromkeys(names, -1)
     for name in sorted(places, key=lambda name: key(name) not in PLACES):
         known = root(name)
-        start, step = (PLACES[known], 8) if known else (0, 1)
-        places[name] = next(place for place in count(start, step) if place not in places.values())
-    found = {}
+        wanted = count(PLACES[known], len(COLOURS)) if known else count()
+        places[name] = next(place for place in wanted if place not in places.values())
+    looks = {}
     for name, place in places.items():
-        label = re.sub("^_", " _", text(shown(name), 28)) if name else ""  # legends skip "_..."
-        label += f" (N = {sizes[name]:,})" if sizes is not None else ""
-        shade = to_rgba(COLOURS[place % 8], 0.6 ** (place // 8))
-        found[name] = Look(label, shade, MARKERS[(place + place // 8) % 8])
-    return found
+        label = text(shown(name), 28) if name else ""
+        if label.startswith("_"):  # legends skip "_..."
+            label = f" {label}"
+        if sizes is not None:
+            label += f" (N = {sizes[name]:,})"
+        paler, number = divmod(place, len(COLOURS))
+        shade = to_rgba(COLOURS[number], 0.6**paler)
+        looks[name] = Look(label, shade, MARKERS[(number + paler) % len(MARKERS)])
+    return looks
 
 
 def text(value: object, most: int = 1000) -> str:
-    """A value as one line of what the font can show, cut in the middle to at most so many characters."""
-    line = " ".join(visible(str(value)).split()) or "(empty)"
-    line = "".join(one if ord(one) in _glyphs() else f"[U+{ord(one):04X}]" for one in line)
+    """Return a value as one line of what the font can show, cut in the middle if it is long."""
+    words = visible(str(value)).split()
+    line = " ".join(words) or "(empty)"
+    for sign in set(line):
+        if ord(sign) not in _glyphs():
+            line = line.replace(sign, f"[U+{ord(sign):04X}]")
+    if len(line) <= most:
+        return line
     half = most // 2
-    return line if len(line) <= most else f"{line[:half].rstrip()}…{line[1 - half :].lstrip()}"
+    start, end = line[:half], line[1 - half :]
+    return f"{start.rstrip()}…{end.lstrip()}"
 
 
 @cache
@@ -100,11 +117,13 @@ class Picture(Figure):
     """A figure with the data that it shows; a notebook displays it as the PNG of its file."""
 
     data: DataFrame  # for the CSV beside it
-    title: str  # what is seen
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
-        wide, high = (round(110 * inches) for inches in self.get_size_inches())
-        return rendered(self, "png"), {"width": wide, "height": high}
+        wide, high = self.get_size_inches()
+        return rendered(self, "png"), {
+            "width": round(PIXELS * wide),
+            "height": round(PIXELS * high),
+        }
 
 
 def need(frame: DataFrame, *columns: str) -> None:
@@ -112,35 +131,44 @@ def need(frame: DataFrame, *columns: str) -> None:
     for name in columns:
         if name in frame:
             continue
-        wanted = ", ".join(columns)
-        hint = ""
+        message = f"the table has no column {name}: the figure needs {', '.join(columns)}"
         if name == "generator" and "system" in frame:
-            hint = "; these are the answers of systems: give the candidates, `run.trials`"
-        raise BadInputError(f"the table has no column {name}: the figure needs {wanted}{hint}")
+            message += "; these are the answers of systems: give the candidates, `run.trials`"
+        raise BadInputError(message)
     if frame.empty:
         raise BadInputError("the table has no rows: there is nothing to draw")
 
 
 def series(rows: DataFrame, label: str) -> dict[str, DataFrame]:
-    """The rows of each value of the column `label`; without a label, one series whose name is empty."""
-    parts = rows.groupby(label, sort=False) if label else [("", rows)]
-    return {str(name): part for name, part in parts}
+    """Return the rows of each value of the column `label`; without a label, one nameless series."""
+    if not label:
+        return {"": rows}
+    return {str(name): part for name, part in rows.groupby(label, sort=False)}
 
 
-def spread(rows: DataFrame, value: str = "EX") -> list[pd.Series] | None:
-    """The distances from a value to `low` and to `high`, as `Axes.errorbar` takes them; None without such columns."""
-    ends = {"low", "high"} <= set(rows)
-    return [rows[value] - rows["low"], rows["high"] - rows[value]] if ends else None
+def spread(rows: DataFrame, value: str = "EX") -> "list[pd.Series[float]] | None":
+    """Return the distances from a value to `low` and `high`, as `errorbar` takes them, if known."""
+    if not {"low", "high"} <= set(rows):
+        return None
+    return [rows[value] - rows["low"], rows["high"] - rows[value]]
 
 
-def panels(high: float, number: int = 1, wide: float = ONE) -> tuple[Picture, list[Axes]]:
-    """A figure of panels that are `high` inches each, two side by side in a row, with one vertical axis."""
-    rows, across = -(-number // 2), min(2, number)
-    size = (TWO if number > 1 else wide, max(1.0, rows * high))
-    figure = Picture(figsize=size, layout="constrained")
-    grid = figure.subplots(rows, across, squeeze=False, sharey=True).ravel()
-    for axes in grid[number:]:
-        axes.remove()
+def blank(high: float, wide: float = ONE) -> tuple[Picture, Axes]:
+    """Return a figure of one panel, its size in inches."""
+    figure = Picture(figsize=(wide, max(1.0, high)), layout="constrained")
+    return figure, figure.subplots()
+
+
+def panels(high: float, number: int) -> tuple[Picture, list[Axes]]:
+    """Return a figure of panels, two side by side in a row, that share their vertical axis."""
+    if number == 1:
+        figure, axes = blank(high)
+        return figure, [axes]
+    rows = math.ceil(number / 2)
+    figure = Picture(figsize=(TWO, rows * high), layout="constrained")
+    grid = figure.subplots(rows, 2, sharey=True).ravel()
+    for unused in grid[number:]:
+        unused.remove()
     return figure, list(grid[:number])
 
 
@@ -149,96 +177,91 @@ def printed_name(paper: Published) -> str:
 
 
 def printed_look(paper: Published) -> dict[str, Any]:
-    """The hollow grey mark of a paper's value, named after the model that the paper asked."""
-    look = {"ls": "", "marker": "D", "ms": 4, "mfc": "white", "mec": "#555555", "mew": 1}
-    return {**look, "zorder": 9, "clip_on": False, "label": printed_name(paper)}
+    """Return the hollow grey mark of a paper's value, named after the paper's model."""
+    mark = {"marker": "D", "ms": 4, "mfc": "white", "mec": "#555555", "mew": 1, "ls": ""}
+    return {**mark, "zorder": 9, "clip_on": False, "label": printed_name(paper)}
 
 
 def printed(paper: Published, names: Iterable[object]) -> DataFrame:
-    """A paper's values in the order of our names; NaN where it has no row of a name."""
+    """Return a paper's values in the order of our names; NaN where it has no row of a name."""
     rows = paper.frame().set_index("label").drop(columns="printed")
     return rows.rename(index=key).reindex([key(name) for name in names])
 
 
 def ink_on(ground: ColorType) -> str:
-    """Black or white, whichever has the greater contrast on a colour, as WCAG defines it."""
-    red, green, blue, alpha = to_rgba(ground)
+    """Return black or white, whichever has the greater contrast on a colour, as WCAG defines it."""
+    *channels, alpha = to_rgba(ground)
     light = 0.0
-    for part, weight in ((red, 0.2126), (green, 0.7152), (blue, 0.0722)):
-        light += weight * (1 - alpha + alpha * part) ** 2.2
+    for channel, weight in zip(channels, (0.2126, 0.7152, 0.0722), strict=True):
+        on_white = 1 - alpha + alpha * channel
+        light += weight * on_white**2.2
     return "black" if light > 0.18 else "white"
 
 
-@dataclass(frozen=True, slots=True)
-class Bars:
-    """Horizontal bars with their numbers: percentages, or counts.
+def bars(
+    values: DataFrame,
+    looks: Mapping[str, Look],
+    wide: float,
+    number: str = "{:.1f}",
+    theirs: DataFrame | None = None,
+    paper: Published | None = None,
+) -> tuple[Picture, Axes]:
+    """Draw horizontal bars with their numbers, a group for each row of the values.
 
-    A row of the values is a group or a stack of bars, a column one bar of each. The last `pale` rows of a stack are
-    pale: a paper's.
+    Where `theirs` has a value for a bar, the hollow mark of the paper stands on it.
     """
-
-    wide: float
-    label: str
-    counts: bool = False
-    stacked: bool = False
-    pale: int = 0
-
-    def __call__(
-        self,
-        values: DataFrame,
-        looks: Mapping[str, Look],
-        data: DataFrame,
-        stamp: object,
-        title: str,
-        note: str = "",
-        *,
-        paper: Published | None = None,
-        theirs: DataFrame | None = None,
-    ) -> Picture:
-        """Draw the bars, and on those that `theirs` has a value for the hollow mark of the paper."""
-        high = 0.26 if self.stacked else len(looks) * 0.14 + 0.06
-        figure, (axes,) = panels(0.5 + len(values) * high, wide=self.wide)
-        values = values[[*looks]]
-        inks: Any = {"color": [look.colour for look in looks.values()], "lw": 0.4}
-        values.plot.barh(
-            ax=axes, width=0.84, stacked=self.stacked, legend=False, edgecolor="white", **inks
-        )
-        marks = []
-        containers: Any = axes.containers
-        for name, drawn in zip(looks, containers, strict=True):
-            drawn.set_label(looks[name].label)
-            self._number(axes, drawn, looks[name].colour)
-            if theirs is None or name not in theirs:
+    figure, axes = blank(0.5 + len(values) * (0.06 + 0.14 * len(looks)), wide)
+    _draw_bars(axes, values, looks)
+    name_rows(axes, [*values.index], 25 if wide == ONE else 40)
+    longest: Any = values.max(axis=None)
+    if theirs is not None:
+        longest = max(longest, theirs.max(axis=None))
+    limit = 1.12 * max(1, longest)
+    axes.set_xlim(0, limit)
+    for name, container in zip(looks, _containers(axes), strict=True):
+        numbers = axes.bar_label(container, fmt=number, fontsize=SMALL, padding=2)
+        if paper is None or theirs is None or name not in theirs:
+            continue
+        column = theirs[name].reindex(values.index)
+        for bar, label, value in zip(container, numbers, column, strict=True):
+            if pd.isna(value):
                 continue
-            for row, bar in zip(values.index, drawn, strict=True):
-                if row in theirs.index and pd.notna(theirs[name][row]):
-                    marks.append((theirs[name][row], bar.get_y() + bar.get_height() / 2))
-        name_rows(axes, [*values.index], 25 if self.wide == ONE else 40)
-        percent(axes.xaxis, self.label)
-        if self.counts:
-            axes.xaxis.set_major_formatter("{x:,.0f}")
-        most = max([1, values.to_numpy().max(), *(value for value, _ in marks)])
-        axes.set_xlim(0, 100 if self.stacked else 1.12 * most)
-        if paper is not None and marks:
-            across, down = zip(*marks, strict=True)
-            axes.plot(across, down, **printed_look(paper))
-        return finish(figure, data, stamp, title, note)
+            axes.plot(value, bar.get_y() + bar.get_height() / 2, **printed_look(paper))
+            if -0.02 < (value - bar.get_width()) / limit < 0.1:  # the mark would touch the number
+                label.xy = (value + 0.01 * limit, label.xy[1])
+    return figure, axes
 
-    def _number(self, axes: Axes, drawn: Any, colour: ColorType) -> None:
-        """Write the number of each bar behind it, or into its piece of a stack if it is wide enough."""
-        texts = []
-        for value in drawn.datavalues:
-            is_narrow = self.stacked and value < 4
-            texts.append("" if is_narrow else f"{value:,.0f}" if self.counts else f"{value:.1f}")
-        if not self.stacked:
-            axes.bar_label(drawn, texts, fontsize=SMALL, padding=2)
-            return
-        numbers = axes.bar_label(drawn, texts, fontsize=SMALL, label_type="center")
-        for row, (bar, number) in enumerate(zip(drawn, numbers, strict=True)):
-            is_pale = 0 < len(drawn) - self.pale <= row
-            ground = to_rgba(colour, 0.45 if is_pale else 1)
-            bar.set_facecolor(ground)
-            number.set_color(ink_on(ground))
+
+def stack(values: DataFrame, looks: Mapping[str, Look], pale: object = None) -> Picture:
+    """Draw a bar of pieces in percent for each row of the values; a paper's row is `pale`."""
+    figure, axes = blank(0.5 + 0.26 * len(values), TWO)
+    _draw_bars(axes, values, looks, stacked=True)
+    name_rows(axes, [*values.index], 40)
+    percent(axes.xaxis, "questions")
+    axes.set_xlim(0, 100)
+    for look, container in zip(looks.values(), _containers(axes), strict=True):
+        shares = container.datavalues
+        texts = [f"{share:.1f}" if share >= 4 else "" for share in shares]  # else there is no room
+        numbers = axes.bar_label(container, texts, fontsize=SMALL, label_type="center")
+        for row, piece, label in zip(values.index, container, numbers, strict=True):
+            ground = to_rgba(look.colour, 0.45 if row == pale else 1)
+            piece.set_facecolor(ground)
+            label.set_color(ink_on(ground))
+    return figure
+
+
+def _draw_bars(
+    axes: Axes, values: DataFrame, looks: Mapping[str, Look], *, stacked: bool = False
+) -> None:
+    labels = [look.label for look in looks.values()]
+    columns = values[[*looks]].set_axis(labels, axis=1)
+    colours: Any = [look.colour for look in looks.values()]
+    style_: Any = {"color": colours, "edgecolor": "white", "lw": 0.4, "width": 0.84}
+    columns.plot.barh(ax=axes, stacked=stacked, legend=False, **style_)
+
+
+def _containers(axes: Axes) -> list[Any]:
+    return [*axes.containers]
 
 
 def name_rows(axes: Axes, names: list[Any], most: int = 25) -> None:
@@ -248,94 +271,101 @@ def name_rows(axes: Axes, names: list[Any], most: int = 25) -> None:
     axes.tick_params(axis="y", length=0, grid_alpha=0)
 
 
-def regular(steps: "pd.Series[Any]") -> list[int]:
-    """The places of a line's marks: its first point, its last one, and regular steps between."""
-    last = len(steps) - 1
-    every = max(1, round(last / 8))
-    return sorted({*range(0, last - every // 2, every), last})
-
-
-def name_lines(
-    axes: Axes, parts: Mapping[str, DataFrame], looks: Mapping[str, Look], x: str, y: str
-) -> None:
-    """Name each line at its right end, the names apart from each other; a legend is left to what fits no line."""
-    longest = max(len(looks[name].label) for name in parts)
-    if not 2 <= len(parts) <= 6 or longest > 28:
-        return
+def name_lines(axes: Axes, ends: Mapping[str, float], looks: Mapping[str, Look]) -> None:
+    """Name a few lines at their right ends, the names apart from each other."""
+    longest = max(len(looks[name].label) for name in ends)
+    if not 2 <= len(ends) <= 6 or longest > 28:
+        return  # the legend names them
     low, high = axes.get_ylim()
     figure: Any = axes.figure
     gap = (high - low) / (4.6 * figure.get_figheight())
-    ends = sorted((part.sort_values(x)[y].iloc[-1], name) for name, part in parts.items())
-    places: list[float] = []
-    for end, _ in ends:
-        places.append(max(end, places[-1] + gap) if places else end)
-    over = max(0.0, places[-1] - high)
-    for place, (_, name) in zip(places, ends, strict=True):
-        at = (1.02, place - over)
+    places: dict[str, float] = {}
+    place = -math.inf
+    for name in sorted(ends, key=ends.__getitem__):
+        place = max(ends[name], place + gap)
+        places[name] = place
+    too_high = max(0.0, place - high)
+    beside = axes.get_yaxis_transform()
+    for name, place in places.items():
         look = looks[name]
-        axes.annotate(
-            look.label, at, xycoords=axes.get_yaxis_transform(), va="center", color=look.colour
-        )
-    drawn_lines: list[Any] = []
-    for panel in figure.axes:
-        drawn_lines += [*panel.lines, *panel.containers]
-    for drawn in drawn_lines:
-        if drawn.get_label() in {looks[name].label for name in parts}:
-            drawn.set_label("_named")
+        axes.text(1.02, place - too_high, look.label, c=look.colour, va="center", transform=beside)
 
 
 def percent(axis: Axis, label: str) -> None:
-    """An axis in whole percent."""
+    """Let an axis be in whole percent."""
     few = MaxNLocator(6, steps=[1, 2, 5, 10], integer=True)
     axis.set(major_formatter=PercentFormatter(decimals=0), major_locator=few, label_text=label)
 
 
 def logarithmic(axes: Axes) -> None:
-    """A logarithmic horizontal axis with a few round numbers."""
+    """Let the horizontal axis be logarithmic, with a few round numbers."""
     axes.set_xscale("log")
     low, high = axes.dataLim.intervalx
-    few, short = LogLocator(subs=(1, 3) if high < 1000 * low else (1,)), EngFormatter(sep="")
-    axes.xaxis.set(major_locator=few, minor_locator=NullLocator())
+    steps = (1, 3) if high < 1000 * low else (1,)
+    axes.xaxis.set(major_locator=LogLocator(subs=steps), minor_locator=NullLocator())
+    short = EngFormatter(sep="")
     axes.xaxis.set_major_formatter(lambda x, _: short(x) if x >= 1000 else f"{x:g}")
 
 
 def finish(figure: Picture, data: DataFrame, stamp: object, title: str, note: str = "") -> Picture:
-    """Write the title and the legend above, a note and the stamp below, for which the figure grows; fix the layout."""
+    """Write title, legend, stamp and note, for which the figure grows; fix the layout."""
     wide = figure.get_figwidth()
     heading = textwrap.wrap(text(title), int(13.5 * wide), max_lines=3)
     letters = int(17.9 * wide)
-    source = stamped(stamp, data).replace("small statistical parser", "parser")
-    footer = textwrap.wrap(text(note), letters, max_lines=4) if note else []
-    footer += textwrap.wrap(text(source, 2 * letters - 8), letters, max_lines=3)
-    handles, labels = _legend(figure)
-    # The room is in characters; the sign beside a label takes eight.
-    longest = max(map(len, labels), default=0)
-    columns = max(1, min(len(labels), int(14.5 * wide) // (longest + 8)))
-    rows = -(-len(labels) // columns)
-    figure.set_figheight(
-        figure.get_figheight() + 0.14 * len(heading) + 0.1 * len(footer) + 0.16 * rows
-    )
-    above = figure.legend(handles, labels, loc="outside upper left", ncols=columns)
-    bold: Any = {"size": 8, "weight": "bold"}
-    above.set_title("\n".join(heading), bold)
-    above.set_alignment("left")
+    source = stamped(stamp, data).replace("a small statistical parser, no", "no")
+    source = text(source, 2 * letters - 8).replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+    whole = f"{source}. {text(note)}" if note else source
+    footer = textwrap.wrap(whole, letters, max_lines=4, break_on_hyphens=False)
     figure.supxlabel("\n".join(footer), x=0.01, ha="left", fontsize=SMALL, color="#555555")
+    rows = _add_legend(figure, "\n".join(heading))
+    more = 0.14 * len(heading) + 0.1 * len(footer) + 0.16 * rows
+    figure.set_figheight(figure.get_figheight() + more)
     figure.data = data
-    figure.title = title
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     return figure
 
 
-def _legend(figure: Picture) -> tuple[list[Any], list[str]]:
-    """The signs and names of all panels, each once; none for a single one, which the axis names."""
+def _add_legend(figure: Picture, heading: str) -> int:
+    """Write the heading and the legend; return how many rows of the legend stand below the heading.
+
+    A legend that does not fit into one row stands beside the panel of a wide figure.
+    """
+    signs = _signs(figure)
+    wide, high = figure.get_size_inches()
+    room = int(14.5 * wide)  # in characters; the sign beside a label takes eight
+    taken = [len(label) + 8 for label in signs]
+    columns = len(signs)
+    if sum(taken) > room:
+        columns = max(1, room // max(taken))
+        panel = figure.axes[0]
+        has_room = wide == TWO and panel.axison and 0.16 * len(signs) <= high
+        if has_room and max(taken) <= 36:
+            panel.legend(signs.values(), signs, loc="upper left", bbox_to_anchor=(1.01, 1))
+            signs = {}
+    place: Any = "outside upper left"
+    above = figure.legend([*signs.values()], [*signs], loc=place, ncols=max(1, columns))
+    bold: Any = {"size": 8, "weight": "bold"}
+    above.set_title(heading, bold)
+    above.set_alignment("left")
+    return math.ceil(len(signs) / max(1, columns))
+
+
+def _signs(figure: Picture) -> dict[str, Any]:
+    """Return the signs of all panels by their names, without those that stand beside their lines.
+
+    A single one needs no legend: the axis names it.
+    """
+    written = {label.get_text() for label in figure.axes[-1].texts}
     signs: dict[str, Any] = {}
     for axes in figure.axes:
         for sign, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            signs.setdefault(label, sign)
-    if len(signs) == 1 and not next(iter(signs)).startswith("paper"):
-        return [], []
-    return [*signs.values()], [*signs]
+            if label not in written:
+                signs.setdefault(label, sign)
+    only = next(iter(signs), "")
+    if len(signs) == 1 and not only.startswith("paper"):
+        return {}
+    return signs
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -346,12 +376,20 @@ def save(figure: Figure, path: Path) -> None:
         (parent / f"{path.name}.{kind}").write_bytes(rendered(figure, kind))
 
 
+def page_width(png: Path) -> int:
+    """Return the width at which a page shows a figure's file, so that text has one size in all."""
+    with Image.open(png) as image:
+        return round(PIXELS * image.width / 200)
+
+
 @settings
 def rendered(figure: Figure, kind: str) -> bytes:
-    """The bytes of an image file, without date and program; a PNG has a palette, so it is at most half as large."""
-    unsaid = {"svg": "Date Creator", "png": "Software", "pdf": "CreationDate Creator Producer"}
-    figure.savefig(file := BytesIO(), format=kind, metadata=dict.fromkeys(unsaid[kind].split()))
-    if kind == "png":
-        image = Image.open(file).convert("RGB").quantize(255, dither=Image.Dither.NONE)
-        image.save(file := BytesIO(), format="png", optimize=True)
-    return file.getvalue()
+    """Return an image file without date and program; a PNG has a palette, which halves it."""
+    file = BytesIO()
+    figure.savefig(file, format=kind, metadata=dict.fromkeys(_UNSAID[kind]))
+    if kind != "png":
+        return file.getvalue()
+    image = Image.open(file).convert("RGB").quantize(255, dither=Image.Dither.NONE)
+    small = BytesIO()
+    image.save(small, format="png", optimize=True)
+    return small.getvalue()

@@ -1,10 +1,11 @@
 """Tables of our numbers, alone or beside a paper's, as HTML, Markdown and CSV.
 
-Every text may come from a database or a model, so it is escaped. A class keeps MathJax away: a `$` is a dollar.
+Every text may come from a database or a model, so it is escaped. A class keeps MathJax away: a `$`
+is a dollar.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import floor, inf, log10
 from typing import Any
@@ -14,7 +15,7 @@ import pandas as pd
 from workbench.canonical import content_hash
 from workbench.errors import BadInputError, one_of
 from workbench.llm.calls import is_parser
-from workbench.report.display import Html, view
+from workbench.report.display import Html, join, line, view
 from workbench.report.engines import same_engine
 from workbench.report.names import shown
 from workbench.report.published import Published
@@ -36,8 +37,9 @@ _STYLE: Any = [
 class ResultTable:
     """A frame with a title and lines that explain it.
 
-    The frame has every number in full and the runs behind each row; it is written as the CSV. The displayed table is
-    rounded, shows each interval beside its number, and leaves the runs out. The first column labels the rows.
+    The frame has every number in full and the runs behind each row; it is written as the CSV. The
+    displayed table is rounded, shows each interval beside its number, and leaves the runs out. The
+    first column labels the rows.
     """
 
     title: str
@@ -49,77 +51,78 @@ class ResultTable:
         return self.frame.set_index(self.frame.columns[0])[column].dropna()
 
     def to_html(self) -> Html:
-        cells = _texts(self.frame)
-        styler = cells.texts.rename(columns=visible).style.format(escape="html")
+        texts, words = _texts(self.frame)
+        left = [{"selector": f".col{place}", **_LEFT} for place in words]
+        styler = texts.rename(columns=visible).style
+        styler.format(escape="html")
         styler.format_index(escape="html", axis=1)
-        left = [{"selector": f".col{place}", **_LEFT} for place in cells.words]
         styler.set_table_styles(_STYLE + left)
         styler.set_table_attributes('class="mathjax_ignore tex2jax_ignore"')
-        styler.set_uuid(content_hash("table", [self.title, *cells.texts.to_numpy().tolist()])[-8:])
-        styler.hide(axis="index").set_caption(Html.escape(self.title))
-        lines = Html("").join(map(Html("<p>{}</p>").format, self.caption))
+        name = content_hash("table", [self.title, *texts.to_numpy().tolist()])
+        styler.set_uuid(name[-8:])
+        styler.hide(axis="index")
+        styler.set_caption(Html.escape(self.title))
+        lines = join(line(said) for said in self.caption)
         return view(Html(styler.to_html()) + lines)
 
     def to_markdown(self) -> str:
-        cells = _texts(self.frame)
-        places = range(len(cells.texts.columns))
-        sides = ["left" if place in cells.words else "right" for place in places]
-        texts = cells.texts.map(markdown).rename(columns=markdown)
-        rows = texts.to_markdown(index=False, colalign=sides, disable_numparse=True)
-        below = "\n".join(f"{markdown(line)}  " for line in self.caption)  # two blanks break a line
+        texts, words = _texts(self.frame)
+        sides = ["right"] * texts.shape[1]
+        for place in words:
+            sides[place] = "left"
+        cells = texts.map(markdown).rename(columns=markdown)
+        rows = cells.to_markdown(index=False, colalign=sides, disable_numparse=True)
+        below = "\n".join(f"{markdown(said)}  " for said in self.caption)  # two blanks break a line
         return f"**{markdown(self.title)}**\n\n{rows}\n\n{below}"
 
     _repr_html_ = to_html
 
 
-@dataclass(frozen=True, slots=True)
-class _Cells:
-    """The cells of a table as they are shown, and the places of the columns that hold words."""
-
-    texts: pd.DataFrame
-    words: list[int]
-
-
 def markdown(text: str) -> str:
     """Return the text on one line, with a backslash before each mark of Markdown and HTML."""
-    return visible(re.sub(r"([\\`*_{}\[\]$|~#<>&])", r"\\\1", " ".join(text.split())))
+    on_one_line = " ".join(text.split())
+    return visible(re.sub(r"([\\`*_{}\[\]$|~#<>&])", r"\\\1", on_one_line))
 
 
-def _intervals(frame: pd.DataFrame) -> dict[str, list[str]]:
-    """Return the columns X with an interval: `X low` and `X high`, or `low` and `high`, stand after X."""
+def _intervals(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:
+    """Return the columns with an interval: `low` and `high`, or `X low` and `X high`, follow X."""
     names = list(map(str, frame))
     intervals = {}
     for name, low, high in zip(names, names[1:], names[2:], strict=False):
-        if [low, high] in (["low", "high"], [f"{name} low", f"{name} high"]):
-            intervals[name] = [low, high]
+        if (low, high) in {("low", "high"), (f"{name} low", f"{name} high")}:
+            intervals[name] = (low, high)
     return intervals
 
 
-def _texts(table: pd.DataFrame) -> _Cells:
+def _texts(table: pd.DataFrame) -> tuple[pd.DataFrame, list[int]]:
+    """Return the cells as they are shown, and the places of the columns that hold words."""
     frame = table.rename(columns=str)
-    bounds = _intervals(frame)
-    columns = frame.columns.drop(_BEHIND.union(*bounds.values()), errors="ignore")
-    texts: dict[str, Sequence[str]] = {}
+    intervals = _intervals(frame)
+    hidden = _BEHIND.union(*intervals.values())
+    texts: dict[str, list[str]] = {}
     words = []
-    for place, name in enumerate(columns):
+    for name in frame.columns.drop(hidden, errors="ignore"):
         column = frame[name]
         numbers = pd.to_numeric(column, errors="coerce")
         if column.dtype == bool or numbers[column.notna()].isna().any():
+            place = len(texts)
             words.append(place)
             values = column.where(column.notna(), "")
-            texts[name] = [visible(shown(value) if place == 0 else str(value)) for value in values]
+            if place == 0:
+                values = values.map(shown)
+            texts[name] = [visible(str(value)) for value in values]
             continue
         decimals = _decimals(numbers)
         texts[name] = [_number(value, decimals) for value in numbers]
-        if name in bounds:
-            low, high = bounds[name]
+        if name in intervals:
+            low, high = intervals[name]
             ends = zip(texts[name], frame[low], frame[high], strict=True)
             texts[name] = [_interval(*three, decimals) for three in ends]
-    return _Cells(pd.DataFrame(texts, index=range(len(frame))), words)
+    return pd.DataFrame(texts, index=range(len(frame))), words
 
 
 def _decimals(column: "pd.Series[Any]") -> int:
-    """Return none for counts, one or two if these are exact, else as many as the largest value asks for."""
+    """Return none for counts, one or two if exact, else as many as the largest value asks for."""
     values = column.dropna().abs()
     if pd.api.types.is_integer_dtype(column) or values.empty:
         return 0
@@ -146,15 +149,15 @@ def _interval(mean: str, low: Any, high: Any, decimals: int) -> str:
 
 
 def alone(ours: pd.DataFrame, stamp: Stamp, title: str, *notes: str) -> ResultTable:
-    """Make a table of our numbers, whose caption says whose they are and what its intervals mean."""
+    """Make a table of our numbers; its caption says whose they are and what its intervals mean."""
     stamp = stamp.of(ours)
-    intervals = _intervals(ours)
     lines = [f"Here: {stamp}."]
-    if intervals.keys() - _PAIRED:
+    intervals = _intervals(ours)
+    paired = [name for name in intervals if name in _PAIRED]
+    if len(paired) < len(intervals):
         lines.append("Intervals: 95%, clustered by database.")
-    paired = ", ".join(name for name in intervals if name in _PAIRED)
     if paired:
-        lines.append(f"Intervals of {paired}: 95%, over questions, paired.")
+        lines.append(f"Intervals of {', '.join(paired)}: 95%, over questions, paired.")
     if {"n", "change", "change high"} <= set(ours) and is_parser(stamp.model):
         without_effect = ", ".join(_without_effect(ours))
         if without_effect:
@@ -163,14 +166,14 @@ def alone(ours: pd.DataFrame, stamp: Stamp, title: str, *notes: str) -> ResultTa
 
 
 def sentence(title: str, data: pd.DataFrame, stamp: object, *notes: str) -> ResultTable:
-    """Make a table in place of a picture that would show nothing; its title says what there is to see."""
-    return ResultTable(title, (f"Here: {stamped(stamp, data)}.", *notes), data)
+    """Make a table in place of a picture that would show nothing; its title says what there is."""
+    return ResultTable(title, (f"Here: {stamped(stamp, data)}.", *filter(None, notes)), data)
 
 
 def _without_effect(ours: pd.DataFrame) -> list[str]:
     """Return the rows whose verdicts are all those of the row that they are compared with.
 
-    Tango's interval of a change of 0 is shortest, z^2 / (n + z^2), exactly where no verdict differs.
+    Tango's interval of a change of 0 is shortest, z^2 / (n + z^2), just where no verdict differs.
     """
     shortest = 100 * 3.8415 / (ours["n"] + 3.8415)
     same = (ours["change"] == 0) & (ours["change high"] < 1.001 * shortest)
@@ -187,27 +190,27 @@ def beside(
     title: str = "",
     note: str = "",
 ) -> ResultTable:
-    """Make a table of our rows beside the paper's rows of the same label, in any case, then the paper's other rows.
+    """Make a table of our rows beside the paper's of the same label, then the paper's other rows.
 
-    Where the paper names a model for each row, ours stands beside it only if our run asked that model (`same_engine`);
-    else the paper's row stands by itself, under the name that the paper prints. Where all of its rows are of one model,
-    the head of its column names it. `columns` says for each of our columns which of the paper's stand beside it; by
-    default those of the same name.
+    Where the paper names a model for each row, ours stands beside it only if our run asked that
+    model (`same_engine`); else the paper's row stands by itself, under the name that the paper
+    prints. Where all of its rows are of one model, the head of its column names it. `columns` says
+    for each of our columns which of the paper's stand beside it; by default those of the same name.
     """
     pairs = _pairs(ours, published, label, columns)
     theirs = published.frame().convert_dtypes()
-    matched = [_row_beside(ours.iloc[[row]], theirs, label, stamp) for row in range(len(ours))]
-    _check_matched(matched, theirs, published)
-    right = theirs.reindex([*matched, *theirs.index.difference(matched)]).reset_index(drop=True)
+    matched = _matched(ours, theirs, label, stamp)
+    others = theirs.index.difference(matched)
+    right = theirs.reindex([*matched, *others]).reset_index(drop=True)
     table = ours.astype(dict.fromkeys(ours.select_dtypes("integer"), "Int64"))
     table = table.reset_index(drop=True).reindex(right.index)
     table[label] = table[label].fillna(right["printed" if "model" in theirs else "label"])
     intervals = _intervals(ours)
-    for name, several in pairs.items():
-        last = intervals[name][1] if name in intervals else name
-        place = list(table).index(last) + 1
-        for column in reversed(several):
-            table.insert(place, f"{published.engine}: {column}", right[column])
+    for name, wanted in pairs.items():
+        *_, last = intervals.get(name, [name])
+        place = list(table).index(last)
+        for more, column in enumerate(wanted, 1):
+            table.insert(place + more, f"{published.engine}: {column}", right[column])
     if "model" in theirs:
         table[f"{published.paper}: model"] = right["model"]
     if "run" in ours:
@@ -219,9 +222,9 @@ def beside(
 
 
 def _origin(published: Published) -> str:
-    what = " on ".join(filter(None, (published.model, published.benchmark)))
-    origin = measured(what, published.n, published.metric)
-    return f"{published.paper}, {published.source}: {origin}. {published.note}".strip()
+    what = " on ".join(filter(None, [published.model, published.benchmark]))
+    numbers = measured(what, published.n, published.metric)
+    return f"{published.paper}, {published.source}: {numbers}. {published.note}".strip()
 
 
 def _pairs(
@@ -239,11 +242,12 @@ def _pairs(
     for name, theirs in columns.items():
         pairs[name] = (theirs,) if isinstance(theirs, str) else theirs
         wanted.extend(pairs[name])
-    where = f"{published.paper}, {published.source}"
     if not pairs or len(set(wanted)) < len(wanted):
+        theirs = ", ".join(published.columns)
         raise BadInputError(
-            f"{where} has the columns {', '.join(published.columns)} and ours {', '.join(names)}: say with `columns`"
-            " which belong together, each of the paper's beside one of ours"
+            f"{published.paper}, {published.source} has the columns {theirs} and ours"
+            f" {', '.join(names)}: say with `columns` which belong together, each of the paper's"
+            " beside one of ours"
         )
     for name in (label, *pairs):
         one_of(names, **{f"our column {name}": name})
@@ -252,29 +256,24 @@ def _pairs(
     return pairs
 
 
-def _row_beside(ours: pd.DataFrame, theirs: pd.DataFrame, label: str, stamp: Stamp) -> int:
-    """Return the paper's row beside one row of ours, -1 without one."""
-    asked = stamp.of(ours).models.split(", ")
-    name = _words(ours[label].iloc[0])
-    for row, their_label in enumerate(theirs["label"]):
-        if _words(their_label) != name:
-            continue
-        if "model" not in theirs or _same_models(theirs["model"][row], asked):
-            return row
-    return -1
-
-
-def _check_matched(matched: list[int], theirs: pd.DataFrame, published: Published) -> None:
-    for row in matched:
-        if row >= 0 and matched.count(row) > 1:
-            raise BadInputError(
-                f"two of our rows are {theirs['label'][row]!r} of {published.paper}, {published.source}:"
-                " give one of them another label"
-            )
+def _matched(ours: pd.DataFrame, theirs: pd.DataFrame, label: str, stamp: Stamp) -> list[int]:
+    """Return for each of our rows the paper's row beside it, -1 without one."""
+    matched = []
+    for place, name in enumerate(ours[label]):
+        asked = stamp.of(ours.iloc[[place]]).models.split(", ")
+        row = -1
+        for number, their_name in enumerate(theirs["label"]):
+            is_of_model = "model" not in theirs or _same_models(theirs["model"][number], asked)
+            if row < 0 and is_of_model and _words(their_name) == _words(name):
+                row = number
+        if row >= 0 and row in matched:
+            raise BadInputError(f"two of our rows are {name!r}: give one of them another label")
+        matched.append(row)
+    return matched
 
 
 def _same_models(printed: Any, asked: list[str]) -> bool:
-    """Say whether our run's first model is the row's, and each other model that the row names was asked."""
+    """Say whether our run's first model is the row's, and the row's other models were asked."""
     if pd.isna(printed):
         return False
     engines = str(printed).split(", ")

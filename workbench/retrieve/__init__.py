@@ -1,1 +1,1 @@
-"""Retrieval: keywords of a question, and the values and descriptions of the database that are like them."""
+"""Retrieval: keywords of a question, and what is like them among values and descriptions."""

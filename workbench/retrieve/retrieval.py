@@ -1,4 +1,4 @@
-"""Retrieval (CHASE-SQL, section 2.2; CHESS, section 3.1): keywords, then values and descriptions that are like them.
+"""Retrieval (CHASE-SQL, section 2.2; CHESS, section 3.1): keywords, then what is like them.
 
 Two similarities are interchangeable, by letters (`Lexical`) and by meaning (`Embedding`). One
 departure from the papers: where an experiment names no embedding model, similarity is by letters,
@@ -30,9 +30,7 @@ from workbench.retrieve.values import LONGEST, LSH, Search, Trigram, Values, fol
 from workbench.types import Column, Context, DescriptionMatch, Question, Request, Schema, ValueMatch
 
 Matrix = npt.NDArray[np.float64]
-PLACES = (
-    4  # decimal places of a similarity, as sums of floats differ between processors in the last
-)
+PLACES = 4  # decimal places of a similarity: the last ones differ between processors
 
 
 @dataclass(frozen=True)
@@ -57,25 +55,27 @@ class Lexical:
         counts = Counter(chain.from_iterable(text_features))
 
         def weight(feature: str) -> int:
-            """In a collection a rare feature tells more (inverse document frequency, in thousandths)."""
+            """Return 1; in a collection the inverse document frequency, in thousandths."""
             if not collection:
                 return 1
             return round(1000 * math.log1p(len(texts) / max(1, counts[feature])))
 
-        shared = sorted(frozenset[str]().union(*query_features))
-        place = {feature: n for n, feature in enumerate(shared)}
-        weights = np.array([weight(feature) for feature in shared], np.float64)
+        asked = sorted(set().union(*query_features))  # no other feature counts in a product
+        place = {feature: n for n, feature in enumerate(asked)}
 
         def vectors(sets: Sequence[frozenset[str]]) -> Matrix:
-            matrix = np.zeros((len(sets), len(shared)))
+            matrix = np.zeros((len(sets), len(asked)))
             for row, features in zip(matrix, sets, strict=True):
-                row[[place[feature] for feature in features & place.keys()]] = 1
-            return matrix * weights
+                for feature in features & place.keys():
+                    row[place[feature]] = weight(feature)
+            return matrix
 
         def lengths(sets: Sequence[frozenset[str]]) -> Matrix:
-            squares = [sum(weight(feature) ** 2 for feature in features) for features in sets]
-            roots: Matrix = np.sqrt(np.array(squares, np.float64).clip(1))
-            return roots
+            matrix = np.ones(len(sets))
+            for n, features in enumerate(sets):
+                square = sum(weight(feature) ** 2 for feature in features)
+                matrix[n] = math.sqrt(max(1, square))
+            return matrix
 
         # Weights are integers, so that every processor has the same sums.
         products = vectors(query_features) @ vectors(text_features).T
@@ -85,7 +85,7 @@ class Lexical:
 
 @lru_cache(maxsize=50_000)
 def _features(text: str) -> frozenset[str]:
-    """Each word, and each trigram of a word with blanks at its ends."""
+    """Return each word, and each trigram of a word with blanks at its ends."""
     features = set()
     for word in re.findall(r"[^\W_]+", folded(text)):
         padded = f" {word} "
@@ -115,8 +115,9 @@ class Embedding:
     def __post_init__(self) -> None:
         if self.alike is None and self.model not in _ALIKE:
             raise BadInputError(
-                f"nobody has measured from which similarity on {self.model} means the same: give alike, "
-                f"a number from 0 to 1 (0.6 for openai/text-embedding-3-small; 0 leaves out nothing)"
+                f"nobody has measured from which similarity on {self.model} means the same: give "
+                "alike, a number from 0 to 1 (0.6 for openai/text-embedding-3-small; 0 leaves out "
+                "nothing)"
             )
         if self.alike is not None:
             _check_shares(alike=self.alike)
@@ -130,7 +131,8 @@ class Embedding:
     ) -> Matrix:
         del collection
         beginnings = {text: text[:2000].strip() for text in (*queries, *texts)}
-        vectors = self._vectors(lab, [*dict.fromkeys(filter(None, beginnings.values()))])
+        distinct = dict.fromkeys(beginnings.values())
+        vectors = self._vectors(lab, [text for text in distinct if text])
         width = max((vector.size for vector in vectors.values()), default=1)
         unknown = np.full(width, np.nan)
 
@@ -140,10 +142,11 @@ class Embedding:
             unit: Matrix = whole / np.linalg.norm(whole, axis=1, keepdims=True)
             return unit
 
-        return (matrix(queries) @ matrix(texts).T).clip(0, 1).round(PLACES)
+        cosines = matrix(queries) @ matrix(texts).T
+        return cosines.clip(0, 1).round(PLACES)
 
     def _vectors(self, lab: Lab, texts: Sequence[str]) -> dict[str, npt.NDArray[np.float32]]:
-        """The vector of each text for which the model does not fail."""
+        """Return the vector of each text for which the model does not fail."""
         requests = []
         for text in texts:
             message = {"role": "user", "content": text}
@@ -155,28 +158,30 @@ class Embedding:
         return vectors
 
 
-# A similarity gives a number from 0 to 1 for each query (row) and text (column), NaN if the model failed. Two texts count
-# as alike from its `threshold` on. In a `collection`, words that many of the texts have count less.
+# A similarity gives a number from 0 to 1 for each query (row) and text (column), NaN if the model
+# failed. Two texts count as alike from its `threshold` on. In a `collection`, words that many of
+# the texts have count less.
 Similarity = Lexical | Embedding
 
 
 @dataclass(frozen=True)
 class Keywords:
-    """extract_keywords: a model that is shown examples lists them (CHESS, figure 7), at the temperature of CHESS's code.
+    """extract_keywords: a model that is shown examples lists them (CHESS, figure 7).
 
-    A reply that cannot be read gives none. In its place, any function of the lab and the question
-    serves.
+    The temperature is that of CHESS's code. A reply that cannot be read gives none. In its place,
+    any function of the lab and the question serves.
     """
 
     model: str
     temperature: float = 0.2
 
     def __call__(self, lab: Lab, question: Question) -> tuple[str, ...]:
-        """The keywords in the order of the reply, each once and at most sixty."""
+        """Return the keywords in the order of the reply, each once and at most sixty."""
         data = {"question": question.text, "hint": question.evidence}
         answer = lab.ask(self, "retrieve/keywords", question, replies.strings, **data)
-        once = dict.fromkeys(" ".join(keyword.split()) for keyword in answer.value or ())
-        return tuple(keyword for keyword in once if 0 < len(keyword) <= LONGEST)[:60]
+        keywords = [" ".join(keyword.split()) for keyword in answer.value or ()]
+        distinct = dict.fromkeys(keywords)
+        return tuple(keyword for keyword in distinct if 0 < len(keyword) <= LONGEST)[:60]
 
 
 @dataclass(frozen=True)
@@ -221,14 +226,16 @@ class Matching:
         similar = self._similar(values, keywords)
         alike = self._alike(lab, similar, similarity)
         alike.sort(key=lambda m: (-m.edit, -m.semantic, m.table, m.column, m.value, m.keyword))
-        columns: dict[tuple[str, str], dict[str, ValueMatch]] = {c: {} for c in schema.columns()}
+        matches: dict[tuple[str, str], dict[str, ValueMatch]] = {}  # by column, then by value
+        for column in schema.columns():
+            matches[column] = {}
         for match in self._kept(alike):
-            by_value = columns.setdefault((match.table, match.column), {})
+            by_value = matches.setdefault((match.table, match.column), {})
             by_value.setdefault(match.value, match)
-        return tuple(chain.from_iterable(by_value.values() for by_value in columns.values()))
+        return tuple(chain.from_iterable(by_value.values() for by_value in matches.values()))
 
     def _similar(self, values: Values, keywords: Sequence[str]) -> list[tuple[str, ValueMatch]]:
-        """The values that are like the keywords in spelling, each with the part of the keyword that found it."""
+        """Return the values like the keywords in spelling, each with the part that found it."""
         similar = []
         for keyword in keywords:
             for part in _parts(keyword):
@@ -243,7 +250,7 @@ class Matching:
     def _alike(
         self, lab: Lab, similar: Sequence[tuple[str, ValueMatch]], similarity: Similarity
     ) -> list[ValueMatch]:
-        """The matches that are also alike in meaning."""
+        """Return the matches that are also alike in meaning."""
         parts = list(dict.fromkeys(part for part, _ in similar))
         texts = list(dict.fromkeys(match.value for _, match in similar))
         scores = similarity(lab, parts, texts)
@@ -260,7 +267,7 @@ class Matching:
         return alike
 
     def _kept(self, matches: Sequence[ValueMatch]) -> Iterator[ValueMatch]:
-        """The matches that their columns keep; given and returned with the best first."""
+        """Yield the matches that their columns keep; the best is given and yielded first."""
         best: dict[tuple[str, ...], float] = {}
         kept: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
         for match in matches:
@@ -269,14 +276,14 @@ class Matching:
             rivals = group if self.rule == "paper" else column
             least = self.keep * best.setdefault(rivals, match.edit)
             values = kept[group]
-            if match.edit < least or len(values) >= self.per_keyword or match.value in values:
-                continue
-            values.add(match.value)
-            yield match
+            is_free = len(values) < self.per_keyword and match.value not in values
+            if match.edit >= least and is_free:
+                values.add(match.value)
+                yield match
 
 
 def _parts(keyword: str) -> list[str]:
-    """The keyword, and its beginnings and ends if it has several words."""
+    """Return the keyword, and its beginnings and ends if it has several words."""
     words = keyword.split()
     beginnings = [" ".join(words[:n]) for n in range(1, len(words))]
     ends = [" ".join(words[n:]) for n in range(1, len(words))]
@@ -291,8 +298,9 @@ def _check_shares(**numbers: object) -> None:
 
 @dataclass(frozen=True)
 class Descriptions:
-    """retrieve_context: the column descriptions most like the question (CHESS, appendix A.2), the most similar first.
+    """retrieve_context: the column descriptions most like the question (CHESS, appendix A.2).
 
+    The most similar comes first.
     As in CHESS's code, the question with each keyword is a query, and so is the hint with each
     keyword; each query retrieves `top` descriptions, and those as similar as the last. CHESS keeps
     these in a vector database; here they are compared in memory.
@@ -315,13 +323,12 @@ class Descriptions:
         if not catalog:
             return ()
         texts = [f"{spaced(m.table)} {spaced(m.column)} {m.text}" for m in catalog]
-        asked = filter(None, (question.text, question.evidence))
-        queries = [
-            f"{text} {keyword}".strip() for text, keyword in product(asked, keywords or [""])
-        ]
+        asked = [text for text in (question.text, question.evidence) if text]
+        pairs = product(asked, keywords or [""])
+        queries = [f"{text} {keyword}".strip() for text, keyword in pairs]
         scores = np.nan_to_num(similarity(lab, queries, texts, collection=True))
         top = min(self.top, len(texts))
-        least = np.sort(scores, axis=1)[:, -top, np.newaxis]
+        least = np.sort(scores, axis=1)[:, -top, np.newaxis]  # of a query's top descriptions
         best = np.where(scores >= least, scores, 0.0).max(axis=0).tolist()
         scored = [replace(match, score=score) for match, score in zip(catalog, best, strict=True)]
         scored.sort(key=lambda match: (-match.score, match.table, match.column))
@@ -329,7 +336,7 @@ class Descriptions:
 
 
 def _catalog(schema: Schema) -> list[DescriptionMatch]:
-    """The columns that have a description, with a score of 0."""
+    """Return the columns that have a description, with a score of 0."""
     catalog = []
     for table in schema.tables:
         for column in table.columns:
@@ -340,18 +347,19 @@ def _catalog(schema: Schema) -> list[DescriptionMatch]:
 
 
 def description(column: Column) -> str:
-    """A column's description and value description in one text."""
-    return "; ".join(filter(None, (column.description.rstrip(". "), column.value_description)))
+    """Return a column's description and value description in one text."""
+    texts = (column.description.rstrip(". "), column.value_description)
+    return "; ".join(text for text in texts if text)
 
 
 def spaced(name: str) -> str:
-    """A name as words: with spaces for underscores and between the words of CamelCase."""
+    """Return a name as words: with spaces for underscores and between the words of CamelCase."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_+", " ", name)
 
 
 @dataclass(frozen=True)
 class Retrieval:
-    """A question's context: the schema, with the values and descriptions that are like the question's keywords.
+    """A question's context: the schema, and the values and descriptions like its keywords.
 
     keywords: None leaves values out, and retrieves descriptions by the question and the hint alone.
     index: the search among the values; None leaves them out.
@@ -384,7 +392,7 @@ class Retrieval:
         return bool(self.index or self.descriptions)
 
     def without_values(self) -> Self:
-        """The ablation "w/o LSH" of CHASE-SQL's table 7."""
+        """Return the ablation "w/o LSH" of CHASE-SQL's table 7."""
         return replace(self, index=None)
 
 
@@ -392,17 +400,18 @@ _INDEXES = {"lsh": LSH(), "trigram": Trigram(), "none": None}
 
 
 def with_retrieval(step: Any, setting: str | Mapping[str, Any]) -> Any:
-    """The step with an experiment's setting `retrieval`, if it compares texts; what it leaves out stays left out.
+    """Return the step with an experiment's setting `retrieval`, if it compares texts.
 
     The setting is an index, `lsh` (the papers'), `trigram` (finds more) or `none`; or a mapping
     with any of `index`, `similarity` (letters, or PROVIDER/MODEL of an embedding model), `alike`
     (from which similarity on two texts count as alike), `descriptions` (how many a query retrieves)
-    and `matching` (paper, or released: `Matching.rule`). Steps other than a `Retrieval`, such as
-    `Nearest`, take its similarity.
+    and `matching` (paper, or released: `Matching.rule`). What the step leaves out stays left out.
+    Steps other than a `Retrieval`, such as `Nearest`, take its similarity.
     """
     if not isinstance(getattr(step, "similarity", None), Similarity):
         return step
-    changes = _changes({"index": setting} if isinstance(setting, str) else setting)
+    settings = {"index": setting} if isinstance(setting, str) else setting
+    changes = _changes(settings)
     if not isinstance(step, Retrieval):
         similarity = changes.get("similarity", step.similarity)
         return replace(step, similarity=similarity)
@@ -410,34 +419,34 @@ def with_retrieval(step: Any, setting: str | Mapping[str, Any]) -> Any:
         return step
     if "matching" in changes:
         changes["matching"] = replace(step.matching, rule=changes["matching"])
-    changed = {name: new for name, new in changes.items() if getattr(step, name) is not None}
-    return replace(step, **changed)
+    kept = {name: new for name, new in changes.items() if getattr(step, name) is not None}
+    return replace(step, **kept)
 
 
-def _changes(setting: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a `Retrieval` that the setting changes, checked."""
-    for name in setting:
+def _changes(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a `Retrieval` that the settings change, checked."""
+    for name in settings:
         one_of(("index", "similarity", "alike", "descriptions", "matching"), retrieval=name)
     changes: dict[str, Any] = {}
-    if "index" in setting:
-        one_of([*_INDEXES], **{"retrieval, index": setting["index"]})
-        changes["index"] = _INDEXES[setting["index"]]
-    if "similarity" in setting or "alike" in setting:
-        changes["similarity"] = _similarity(
-            setting.get("similarity", "letters"), setting.get("alike")
-        )
-    if "descriptions" in setting:
-        changes["descriptions"] = Descriptions(setting["descriptions"])
-    if "matching" in setting:
-        one_of(("paper", "released"), **{"retrieval, matching": setting["matching"]})
-        changes["matching"] = setting["matching"]
+    if "index" in settings:
+        index = settings["index"]
+        one_of([*_INDEXES], **{"retrieval, index": index})
+        changes["index"] = _INDEXES[index]
+    if "similarity" in settings or "alike" in settings:
+        name = settings.get("similarity", "letters")
+        changes["similarity"] = _similarity(name, settings.get("alike"))
+    if "descriptions" in settings:
+        changes["descriptions"] = Descriptions(settings["descriptions"])
+    if "matching" in settings:
+        changes["matching"] = settings["matching"]
+        one_of(("paper", "released"), **{"retrieval, matching": changes["matching"]})
     return changes
 
 
 def _similarity(name: object, alike: float | None) -> Similarity:
     if name == "letters":
         return Lexical() if alike is None else Lexical(alike)
-    if not (isinstance(name, str) and "/" in name):
+    if not isinstance(name, str) or "/" not in name:
         raise BadInputError(f"similarity is {name!r}: give letters, or PROVIDER/MODEL")
     return Embedding(name, alike)
 

@@ -1,4 +1,4 @@
-"""The text values of a database, each with its columns, and two searches among them, which are interchangeable.
+"""The text values of a database, each with its columns, and two searches among them.
 
 A value is a distinct text of at most 200 characters in a table's column; a question's numbers go
 into the query unchanged. The values, and what a search builds of them, are kept in a file beside
@@ -22,12 +22,13 @@ import threading
 import unicodedata
 import warnings
 import zipfile
+from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import chain, count
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,11 @@ _MIXERS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32)  # odd, with
 
 @dataclass(frozen=True)
 class LSH:
-    """permutations: hashes of a signature. ngram: characters of an n-gram. Both as in CHESS's code."""
+    """The texts whose MinHash signatures have most hashes in common with the keyword's.
+
+    permutations: hashes of a signature, as in CHESS's code.
+    ngram: characters of an n-gram, as in CHESS's code.
+    """
 
     permutations: int = 100
     ngram: int = 3
@@ -60,31 +65,36 @@ class LSH:
         at_least(1, permutations=self.permutations, ngram=self.ngram)
 
     def build(self, texts: Sequence[str]) -> Arrays:
-        """The signatures of all texts, a row for each hash; each n-gram is signed once."""
+        """Return the signatures of all texts, a row for each hash; each n-gram is signed once."""
         number: defaultdict[str, int] = defaultdict(count().__next__)
-        every_gram = chain.from_iterable(map(self._grams, texts))
-        grams = np.fromiter(map(number.__getitem__, every_gram), np.int32)
-        counts = np.array([max(1, len(text) - self.ngram + 1) for text in texts], np.intp)
-        begins = np.cumsum(counts) - counts
-        signed = [self._signature([gram]) for gram in number]
-        by_gram = np.array(signed, np.uint32).reshape(-1, self.permutations)
+        occurrences = array("i")  # the numbers of the n-grams of each text, text after text
+        begins = array("q")
+        for text in texts:
+            begins.append(len(occurrences))
+            occurrences.extend(number[gram] for gram in self._grams(text))
+        by_gram = np.array([self._signature([gram]) for gram in number], np.uint32)
+        by_hash = np.ascontiguousarray(by_gram.reshape(-1, self.permutations).T)
         signatures = []
-        for hashes in np.ascontiguousarray(by_gram.T):
-            least = np.minimum.reduceat(hashes[grams], begins)
+        for hashes in by_hash:
+            least = np.minimum.reduceat(hashes[occurrences], begins)
             signatures.append(least)
         return {"signatures": np.array(signatures, np.uint32)}
 
     def find(self, arrays: Arrays, texts: Sequence[str], text: str, limit: int) -> Numbers:
-        """The candidates with the highest estimated Jaccard similarity; equals in the order of the texts."""
+        """Return the candidates with the highest estimated Jaccard similarity.
+
+        Equals stay in the order of the texts.
+        """
         equal = np.zeros(len(texts), np.int16)
-        sought = self._signature(self._grams(text))
-        for hashes, wanted in zip(arrays["signatures"], sought, strict=True):
+        signature = self._signature(self._grams(text))
+        for hashes, wanted in zip(arrays["signatures"], signature, strict=True):
             equal += hashes == wanted
         best = _highest(equal, limit)
         return best[equal[best] > 0]
 
     def _grams(self, text: str) -> Iterable[str]:
-        return (text[i : i + self.ngram] for i in range(max(1, len(text) - self.ngram + 1)))
+        number = max(1, len(text) - self.ngram + 1)
+        return (text[start : start + self.ngram] for start in range(number))
 
     def _signature(self, grams: Iterable[str]) -> NDArray[np.uint32]:
         sketch = _empty(self.permutations).copy()
@@ -106,55 +116,68 @@ class Trigram:
     """The texts that share most trigrams with a keyword are compared with it letter by letter."""
 
     def build(self, texts: Sequence[str]) -> Arrays:
-        """An inverted index: the numbers of the texts that have each trigram; and the length of each text."""
+        """Return an inverted index: the numbers of the texts that have each trigram.
+
+        The numbers for a bucket of trigrams are `texts_of[until[bucket]:until[bucket + 1]]`.
+        """
         keys = [folded(text) for text in texts]
         # With a blank before and after it, so that its first and last letters count, a text has
         # as many trigrams as letters.
         sizes = np.array([len(key) for key in keys], np.int32)
         buckets = _hashed(f" {'  '.join(keys)} ")
         owners = np.repeat(np.arange(len(keys), dtype=np.int32), sizes + 2)
-        inside = owners[:-2] == owners[2:]  # not across two texts
-        buckets, owners = buckets[inside], owners[:-2][inside]
+        begin, end = owners[:-2], owners[2:]  # the text of a trigram's first and last letter
+        is_inside = begin == end
+        buckets = buckets[is_inside]
+        owners = begin[is_inside]
         by_bucket = np.argsort(buckets, kind="stable")
-        until = np.cumsum(np.bincount(buckets, minlength=_BUCKETS), dtype=np.int32)
+        counts = np.bincount(buckets, minlength=_BUCKETS)
         return {
             "texts_of": owners[by_bucket],
-            "until": np.concatenate([np.zeros(1, np.int32), until]),
+            "until": np.cumsum([0, *counts], dtype=np.int32),
             "sizes": np.clip(sizes, 1, 1000).astype(np.uint16),
         }
 
     def find(self, arrays: Arrays, texts: Sequence[str], text: str, limit: int) -> Numbers:
-        """The texts with the highest WRatio, an equal text first; of those alike, the one with the highest ratio."""
+        """Return the texts with the highest WRatio, an equal text first.
+
+        Of those alike, the one with the highest ratio comes first.
+        """
         query = folded(text[:LONGEST])
         near = self._near(arrays, query)
         near_texts = [texts[number] for number in near]
-        keys = list(map(folded, near_texts))
-        alike = process.cdist([query], keys, scorer=fuzz.WRatio)[0]
-        whole = process.cdist([query], keys, scorer=fuzz.ratio)[0]
-        differs = np.array([other != text for other in near_texts], bool)
-        order = np.lexsort((near, -whole, -alike, differs))
+        keys = [folded(other) for other in near_texts]
+        (alike,) = process.cdist([query], keys, scorer=fuzz.WRatio)
+        (whole,) = process.cdist([query], keys, scorer=fuzz.ratio)
+        differs = [other != text for other in near_texts]
+        order = np.lexsort((near, -whole, -alike, differs))  # by the last key first
         return near[order[:limit]]
 
     def _near(self, arrays: Arrays, query: str) -> Numbers:
-        """The texts that share most trigrams with the query, relative to the shorter of the two."""
-        wanted = np.unique(_hashed(f" {query} ")).astype(np.intp)
-        texts_of, until, sizes = arrays["texts_of"], arrays["until"], arrays["sizes"]
+        """Return the texts that share most trigrams with the query.
+
+        The number is relative to the shorter of the two.
+        """
+        wanted = np.unique(_hashed(f" {query} ")).astype(np.intp)  # the buckets of its trigrams
+        texts_of = arrays["texts_of"]
+        until = arrays["until"]
+        sizes = arrays["sizes"]
         shared = np.zeros(len(sizes), np.uint16)
-        for bucket in wanted:
-            begin, end = until[bucket], until[bucket + 1]
+        for begin, end in zip(until[wanted], until[wanted + 1], strict=True):
             shared[texts_of[begin:end]] += 1
         shorter = np.minimum(sizes, max(1, len(wanted)))
         near = np.flatnonzero(5 * shared >= shorter)  # most texts share a trigram by chance
         if len(near) < _COMPARED:
             near = np.flatnonzero(shared)
+        share = shared[near] / shorter[near]
         # Among equals, a longer text counts less. Powers differ between processors in the last bit.
         longer = np.maximum(sizes[near], len(wanted)) ** 0.2
-        close = (shared[near] / shorter[near] / longer).round(4)
+        close = (share / longer).round(4)
         return near[_highest(close, _COMPARED)]
 
 
 def _highest(scores: NDArray[Any], count: int) -> Numbers:
-    """The indices of the highest scores, the highest first and equal ones in their order."""
+    """Return the indices of the highest scores, the highest first and equals in their order."""
     best = np.arange(len(scores))
     if len(scores) > count:
         least = np.partition(scores, -count)[-count]
@@ -164,7 +187,7 @@ def _highest(scores: NDArray[Any], count: int) -> Numbers:
 
 
 def folded(text: str) -> str:
-    """The text without case, accents and width."""
+    """Return the text without case, accents and width."""
     if text.isascii():
         return text.lower()
     plain = unicodedata.normalize("NFKD", text).casefold()
@@ -172,9 +195,10 @@ def folded(text: str) -> str:
 
 
 def _hashed(text: str) -> NDArray[np.uint16]:
-    """The bucket of each trigram of the text."""
+    """Return the bucket of each trigram of the text."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    mixed = codes[:-2] * _MIXERS[0] + codes[1:-1] * _MIXERS[1] + codes[2:] * _MIXERS[2]
+    first, second, third = _MIXERS
+    mixed = codes[:-2] * first + codes[1:-1] * second + codes[2:] * third
     buckets: NDArray[np.uint16] = np.right_shift(mixed, 16).astype(np.uint16)
     return buckets
 
@@ -192,20 +216,23 @@ class Values:
     texts: Sequence[str]
 
     def search(self, text: str, limit: int) -> list[tuple[str, str, str]]:
-        """Table, column and value of the `limit` values most like the text, the best first."""
-        ends, places = self.arrays["ends"], self.arrays["places"]
+        """Return table, column and value of the `limit` values most like the text, best first."""
+        ends = self.arrays["ends"]
         matches = []
         for number in self.by.find(self.arrays, self.texts, text, limit):
             value = self.texts[number]
-            begin, end = ends[number], ends[number + 1]
-            for place in places[begin:end]:
+            places = self.arrays["places"][ends[number] : ends[number + 1]]
+            for place in places:
                 table, column = self.columns[place]
                 matches.append((table, column, value))
         return matches
 
 
 def open_values(database: Path, by: Search, executor: Executor) -> Values:
-    """The values of the database as it is now. Threads that ask at once wait for one of them to build or load them."""
+    """Return the values of the database as it is now.
+
+    Of threads that ask at once, one builds or loads them and the others wait.
+    """
     fingerprint = executor.fingerprints([database])[database]
     with _opening[database]:
         return _opened(database, fingerprint, by, executor)
@@ -225,12 +252,13 @@ def _opened(database: Path, fingerprint: str, by: Search, executor: Executor) ->
             raise UnreadableDatabaseError(f"{changed}: ask when no program writes to it")
         if path:
             _save(arrays, path)
-    columns, texts = (orjson.loads(arrays[name].tobytes()) for name in ("columns", "texts"))
+    columns = orjson.loads(arrays["columns"].tobytes())
+    texts = orjson.loads(arrays["texts"].tobytes())
     return Values(by, arrays, columns, texts)
 
 
 def _loaded(path: Path | None) -> Arrays:
-    """The arrays of a file; none if it is missing or damaged, and has to be built again."""
+    """Return the arrays of a file; none if it is missing or damaged, and has to be built again."""
     with suppress(OSError, EOFError, ValueError, zipfile.BadZipFile):
         if path:
             with path.open("rb") as raw, np.load(raw) as file:
@@ -248,15 +276,25 @@ def _save(arrays: Arrays, path: Path) -> None:
 
 
 def texts_of(database: Path, executor: Executor) -> dict[tuple[str, str], list[str]]:
-    """The distinct texts of each column; a view has none of its own, and an unreadable column is left out."""
+    """Return the distinct texts of each column.
+
+    A view has none of its own, and an unreadable column is left out with a warning.
+    """
     texts: dict[tuple[str, str], list[str]] = {}
     for table in read_schema(database).tables:
-        columns = () if table.kind == "view" else table.columns
-        for column in columns:
-            request = {"do": "texts", "table": table.name, "column": column.name}
-            limits = {"longest": LONGEST, "seconds": 600.0}
-            answer = executor.ask(database, request | limits)
-            if error := answer.get("error"):
+        if table.kind == "view":
+            continue
+        for column in table.columns:
+            request = {
+                "do": "texts",
+                "table": table.name,
+                "column": column.name,
+                "longest": LONGEST,
+                "seconds": 600.0,
+            }
+            answer = executor.ask(database, request)
+            error = answer.get("error")
+            if error:
                 place = f"{database.name}, {table.name}.{column.name}"
                 warnings.warn(f"values are not searched: {place}: {error}", stacklevel=2)
             else:
@@ -267,16 +305,17 @@ def texts_of(database: Path, executor: Executor) -> dict[tuple[str, str], list[s
 def _built(texts_by_column: Mapping[tuple[str, str], Sequence[str]], by: Search) -> Arrays:
     texts = sorted(set().union(*texts_by_column.values()))
     number = {text: n for n, text in enumerate(texts)}
-    every = chain.from_iterable(texts_by_column.values())
-    owners = np.fromiter(map(number.__getitem__, every), np.intp)
-    lengths = [len(column_texts) for column_texts in texts_by_column.values()]
-    columns = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    columns: list[int] = []  # of every text of every column
+    owners: list[int] = []
+    for column, column_texts in enumerate(texts_by_column.values()):
+        columns += [column] * len(column_texts)
+        owners += [number[text] for text in column_texts]
     by_text = np.argsort(owners, kind="stable")
-    counts = np.bincount(owners, minlength=len(texts))
+    counts = np.bincount(np.array(owners, np.intp), minlength=len(texts))
     return {
         "columns": _json(list(texts_by_column)),
         "texts": _json(texts),
-        "places": columns[by_text],
+        "places": np.array(columns, np.int32)[by_text],
         "ends": np.cumsum([0, *counts]),
         **by.build(texts),
     }

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from workbench.sql.executor import Executor, values
-from workbench.sql.reading import parse, quote, used
+from workbench.sql.reading import columns_used, parse, quote
 from workbench.sql.sandbox import Answer
 from workbench.types import Execution, Schema
 
@@ -37,7 +37,7 @@ def counterexample(
     read: set[str] = set()
     probes: list[tuple[str, str]] = []
     for sql in (first, second):
-        tree, names = parse(sql), used(sql, schema)
+        tree, names = parse(sql), columns_used(sql, schema)
         if not tree or names.error or any(table.db for table in tree.find_all(exp.Table)):
             return None
         read |= names.tables

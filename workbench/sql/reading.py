@@ -162,7 +162,7 @@ class Used(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def used(sql: str, schema: Schema) -> Used:
+def columns_used(sql: str, schema: Schema) -> Used:
     """Return the tables and columns that SQLite reads as it prepares the query on an empty copy.
 
     A column counts wherever it is mentioned, in USING and NATURAL JOIN too; `*` counts as all
@@ -170,7 +170,7 @@ def used(sql: str, schema: Schema) -> Used:
     sandboxed worker, as some short queries take it hours to prepare.
 
     >>> schema = wb.read_schema(wb.open_benchmark("bundled-dev").database("harbour"))
-    >>> sorted(wb.used("SELECT tname FROM tug WHERE built > 2000", schema).columns)
+    >>> sorted(wb.columns_used("SELECT tname FROM tug WHERE built > 2000", schema).columns)
     [('tug', 'built'), ('tug', 'tname')]
     """
     tables, columns = set(), set()

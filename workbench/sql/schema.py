@@ -17,7 +17,7 @@ from typing import Any
 
 from workbench.errors import UnreadableDatabaseError, content_of
 from workbench.sql.executor import Executor
-from workbench.sql.reading import quote, used
+from workbench.sql.reading import columns_used, quote
 from workbench.sql.sandbox import Answer, shared
 from workbench.sql.texts import one_line
 from workbench.types import Column, ForeignKey, Limits, Schema, Table
@@ -170,7 +170,7 @@ def union_schema(schema: Schema, queries: Iterable[str]) -> Schema:
     """
     pairs: set[tuple[str, str]] = set()
     for query in queries:
-        names = used(query, schema)
+        names = columns_used(query, schema)
         if names.error:
             return schema
         pairs |= names.columns

@@ -21,8 +21,8 @@ from pydantic.dataclasses import dataclass
 
 from workbench.benchmarks.benchmark import BENCHMARKS, Benchmark, benchmark_name, check_limit
 from workbench.errors import BadInputError, one_of, read_yaml
-from workbench.llm.calls import ROLES, check_given, check_model
-from workbench.types import Limits, Suspect
+from workbench.llm.calls import check_given, check_model
+from workbench.types import ROLES, Limits, Suspect
 
 T = TypeVar("T")
 MODEL_ROLES = (*ROLES, "small", "open", "tuned")  # the last three have rows of their own in tables

@@ -140,13 +140,16 @@ def best_first(trials: pd.DataFrame) -> pd.DataFrame:
 def lost(run: Run, study: Study) -> pd.DataFrame:
     """Return a row for each question with a right candidate that was not chosen."""
     texts = {question.id: question.text for question in study.benchmark.questions}
-    asked = run.questions[run.questions["oracle"] & ~run.questions["correct"]]
-    asked = asked.assign(question=asked["question_id"].map(texts)).rename(columns={"sql": "chosen"})
-    right = run.trials[run.trials["correct"]].groupby("question_id")
-    by = "generator", lambda own: ", ".join(own.unique())
-    found = right.agg(**{"right": ("sql", "first"), "right by": by})
+    questions = run.questions.rename(columns={"sql": "chosen"})
+    questions["question"] = questions["question_id"].map(texts)
+    is_lost = questions["oracle"] & ~questions["correct"]
     names = ["question_id", "db_id", "difficulty", "question", "chosen", "run"]
-    return asked[names].join(found, on="question_id").assign(counted="all")
+
+    right = run.trials[run.trials["correct"]].groupby("question_id")
+    first_right = right["sql"].first().rename("right")
+    generators = right["generator"].unique().map(", ".join).rename("right by")
+    rows = questions.loc[is_lost, names].join(first_right, on="question_id")
+    return rows.join(generators, on="question_id").assign(counted="all")
 
 
 def merged(study: Study) -> tuple[Schema, ...]:

@@ -124,7 +124,8 @@ def estimated(made: Store, store: Store) -> str:
     calls_by_prompt = made.read(_NOTED)
     if not calls_by_prompt:
         raise BadInputError("nothing asked a model, so there is no cost to estimate")
-    rows, sums, worst = [], Preview(), 0.0
+    rows = []
+    sums, worst = Preview(), 0.0
     for prompt, model, tier, calls, cached, read, limit in calls_by_prompt:
         request = Request(prompt, model, (), {"max_tokens": limit, "service_tier": tier})
         expected = estimate(store, request, read, round(calls), round(cached))
@@ -134,11 +135,13 @@ def estimated(made: Store, store: Store) -> str:
             longest_reply = price(request, 1.3 * read, limit) or 0.0
             worst += max(expected.high, expected.calls * longest_reply)
     rows.sort(key=lambda row: -row["high"])
-    table = pd.DataFrame([*rows, {"prompt": "together", "model": "", **asdict(sums)}]).round(4)
-    unpriced = f" and {sums.unpriced:,} calls of unknown price" if sums.unpriced else ""
-    cost = f"about ${(sums.low + sums.high) / 2:,.2f}, at worst ${worst:,.2f}{unpriced}"
-    by_prompt = table[:-1].groupby("prompt")["calls"].sum()
-    share = by_prompt.max() / max(1, sums.calls)
-    name = str(by_prompt.idxmax()).rpartition("/")[2]
-    table_text = table.to_string(index=False)
-    return f"{table_text}\n\n{cost}; {sums.calls:,} calls, {share:.0%} of them {name}"
+    together = {"prompt": "together", "model": "", **asdict(sums)}
+    table = pd.DataFrame([*rows, together]).round(4).to_string(index=False)
+
+    calls_of_prompts = pd.DataFrame(rows).groupby("prompt")["calls"].sum()
+    most_asked = str(calls_of_prompts.idxmax()).rpartition("/")[2]
+    share = calls_of_prompts.max() / max(1, sums.calls)
+    cost = f"about ${(sums.low + sums.high) / 2:,.2f}, at worst ${worst:,.2f}"
+    if sums.unpriced:
+        cost += f" and {sums.unpriced:,} calls of unknown price"
+    return f"{table}\n\n{cost}; {sums.calls:,} calls, {share:.0%} of them {most_asked}"

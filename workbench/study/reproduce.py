@@ -40,7 +40,7 @@ from workbench.llm.money import dollars
 from workbench.sql.executor import file_state
 from workbench.store import Store, home
 from workbench.study.experiment import Experiment, Session, session_of, shipped
-from workbench.study.saved import SAVED, read_index, write_executed
+from workbench.study.saved import SAVED, Saved, read_index, write_executed
 from workbench.study.trace import answered
 from workbench.terminal import bar_stream
 
@@ -206,6 +206,7 @@ def _execute(job: Job) -> None:
     if _Kernel.stopping.is_set():
         return
     job.state = "running"
+    Saved(job.figures).mark_earlier(job.records)
     try:
         with tempfile.TemporaryDirectory(prefix="wb") as folder:
             # Sockets of its own, since the TCP ports of kernels that start together may collide.
@@ -252,16 +253,19 @@ def _shared_hash(experiment: Experiment) -> str:
     """Return a hash of what all notebooks depend on: code, data, labels, settings, libraries."""
     names = [field.name for field in fields(experiment) if field.name not in _ASIDE]
     data: list[Any] = [[name, repr(getattr(experiment, name))] for name in names]
+
     for name in filter(None, (experiment.benchmark, experiment.train)):
         has_folder = name not in BENCHMARKS or BENCHMARKS[name].url
         benchmark = open_benchmark(name, experiment.root if has_folder else None)
-        databases = sorted({benchmark.database(question.db_id) for question in benchmark.questions})
-        data.append([benchmark.fingerprint(), *map(file_state, databases)])
+        databases = {benchmark.database(question.db_id) for question in benchmark.questions}
+        data.append([benchmark.fingerprint(), *map(file_state, sorted(databases))])
+
     places = [experiment.prompts, experiment.codes, *experiment.predictions]
     places += sorted((home() / "labels").glob("*.sqlite"))
     for place in filter(None, places):
         files = [file for file in (place, *sorted(place.rglob("*"))) if file.is_file()]
         data += [[file.name, _hash(file.read_bytes())] for file in files]
+
     servers = {model: endpoint(model, address(model)) for model in experiment.asked}
     versions = [sys.version, *map(version, _LIBRARIES)]
     return content_hash("experiment", [data, servers, package_hash(), versions])

@@ -43,7 +43,8 @@ class Run:
     `correct` is execution accuracy in the benchmark's own sense, BIRD's or Spider's.
     `correct_first`, `first_sql` and `first_status` are of a candidate before it was fixed. Costs
     are those of all calls that a question needs, paid now or cached; `paid` has those that this run
-    made. `metrics` names the columns of `questions` that are of one's own.
+    made. `queries` counts those that an agent ran to look at the database. `metrics` names the
+    columns of `questions` that are of one's own.
     """
 
     id: str
@@ -247,7 +248,10 @@ def table_of(
         else:
             rows.append(row(part, name))
     none = dict.fromkeys(("system", "n", "EX", "low", "high", "run"), ())
-    return Table.of(pd.DataFrame(rows or none).astype({"system": str}), stamp)
+    frame = pd.DataFrame(rows or none).astype({"system": str})
+    if "queries" in frame and not frame["queries"].any():  # no system ran any
+        frame = frame.drop(columns="queries")
+    return Table.of(frame, stamp)
 
 
 def leads(ahead: Run | pd.DataFrame, others: Mapping[str, Run | pd.DataFrame]) -> pd.DataFrame:
@@ -263,16 +267,17 @@ def leads(ahead: Run | pd.DataFrame, others: Mapping[str, Run | pd.DataFrame]) -
     rows = {}
     for name, other in others.items():
         first, second = _rights(ahead), _rights(other)
-        ids = [id_ for id_ in first if id_ in second]
-        clusters = {id_: first[id_].db_id for id_ in ids}
-        a = {id_: first[id_].share for id_ in ids}
-        b = {id_: second[id_].share for id_ in ids}
+        both = [id_ for id_ in first if id_ in second]
+        clusters = {id_: first[id_].db_id for id_ in both}
+        a = {id_: first[id_].share for id_ in both}
+        b = {id_: second[id_].share for id_ in both}
         if {*a.values(), *b.values()} <= {0.0, 1.0}:
             paired = compare(a, b, clusters)
             points = (paired.difference, paired.low, paired.high)
         else:
-            found = number_interval([a[id_] - b[id_] for id_ in ids], [*clusters.values()])
-            points = (found.mean, found.low, found.high)
+            differences = [a[id_] - b[id_] for id_ in both]
+            interval = number_interval(differences, list(clusters.values()))
+            points = (interval.mean, interval.low, interval.high)
         rows[name] = [100 * point for point in points]
     return pd.DataFrame.from_dict(rows, orient="index", columns=["difference", "low", "high"])
 
@@ -297,8 +302,8 @@ def metric_cells(run: Run) -> dict[str, float]:
     row: dict[str, float] = {}
     for metric in run.metrics:
         values, clusters = run.questions[metric], run.questions["db_id"]
-        found = mean_interval(values.tolist(), clusters.tolist())
-        row |= {metric: found.mean, f"{metric} low": found.low, f"{metric} high": found.high}
+        mean = mean_interval(values.tolist(), clusters.tolist())
+        row |= {metric: mean.mean, f"{metric} low": mean.low, f"{metric} high": mean.high}
     return row
 
 
@@ -309,10 +314,17 @@ def accuracy(frame: pd.DataFrame, label: str = "") -> dict[str, Any]:
     """
     # `trace` has to know whether a verdict is about every candidate, and not about the chosen one.
     counts_all = "counted" in frame or ("chosen" in frame and not frame["chosen"].all())
-    means = frame.groupby("question_id", sort=False).agg({"correct": "mean", "db_id": "first"})
-    found = mean_interval(means["correct"].astype(float).tolist(), means["db_id"].tolist())
-    row = {"system": label, "n": len(means), "EX": 100 * found.mean}
-    row |= {"low": 100 * found.low, "high": 100 * found.high, "run": ids_of(frame)}
+    questions = frame.groupby("question_id", sort=False)
+    shares = questions["correct"].mean().astype(float)
+    share = mean_interval(shares.tolist(), questions["db_id"].first().tolist())
+    row = {
+        "system": label,
+        "n": len(shares),
+        "EX": 100 * share.mean,
+        "low": 100 * share.low,
+        "high": 100 * share.high,
+        "run": ids_of(frame),
+    }
     if counts_all:
         row["counted"] = "all"
     return row
@@ -322,6 +334,7 @@ def costs(questions: pd.DataFrame, label: str = "") -> dict[str, Any]:
     """Return the accuracy, and a question's mean calls, tokens and dollars; NaN is unknown."""
     return accuracy(questions, label) | {
         "calls": questions["calls"].mean(),
+        "queries": questions["queries"].mean(),
         "tokens": (questions["input_tokens"] + questions["output_tokens"]).mean(),
         "dollars": math.nan if questions["unpriced"].any() else questions["dollars"].mean(),
     }
@@ -364,6 +377,7 @@ def run_tables(
         summary["gold_failed"] = not right[question.id, gold.sql] and not gold.results
         for name in _COST:
             summary[name] = attempt["cost"][name] + choice["cost"][name]
+        summary["queries"] = sum(history[0]["queries"] for history in attempt["trials"])
         trials += rows
         questions.append(about | summary)
     return pd.DataFrame(trials), pd.DataFrame(questions)

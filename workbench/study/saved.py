@@ -2,7 +2,7 @@
 
 index.json has for each figure and table the stamp of its numbers, the ids and names of their runs,
 the paper's claims, and a table as Markdown. The files contain no time and no path, so saving the
-same numbers again does not change them.
+same numbers again does not change them. What the last run of a notebook has not drawn is marked.
 """
 
 import fcntl
@@ -173,6 +173,14 @@ class Saved:
             others = [other for other in index[name]["claims"] if other["text"] != claim.text]
             index[name] = index[name] | {"claims": [*others, asdict(claim)]}
 
+    def mark_earlier(self, names: Iterable[str]) -> None:
+        """Mark these as drawn by an earlier run; saving one again takes its mark away."""
+        if not (self.folder / "index.json").is_file():
+            return
+        with self._index() as index:
+            for name in index.keys() & set(names):
+                index[name] = index[name] | {"earlier": True}
+
     @contextmanager
     def _index(self) -> Iterator[dict[str, dict[str, Any]]]:
         """The records by name, written when the block ends; several notebooks may write at once."""
@@ -268,6 +276,10 @@ def _page(folder: Path, index: Mapping[str, Mapping[str, Any]]) -> Iterator[str]
     if any(is_parser(stamp) for stamp in stamps):
         yield "Machinery check: a parser answered, no language model, so no claim is judged."
         yield ""
+    earlier = sum("earlier" in record for record in index.values())
+    if earlier:
+        yield f"**{earlier} of {len(index)} pieces are of an earlier run**; each says so."
+        yield ""
     yield f"Most pieces: {markdown(stamps.most_common(1)[0][0].replace(_PARSER, ''))}."
     yield "Each piece leads to its data and its notebook; `index.json` names the runs behind it."
     yield ""
@@ -287,7 +299,7 @@ def _page(folder: Path, index: Mapping[str, Mapping[str, Any]]) -> Iterator[str]
             paper = word
             yield from ("", f"### {_PAPERS.get(word, word)}")
         yield from ("", f'<a id="{_anchor(folder, name)}"></a>')
-        yield from _piece(folder.name, name, index[name], notebooks.get(name, ""))
+        yield from _piece(folder, name, index[name], notebooks.get(name, ""))
 
 
 def _anchor(folder: Path, name: str) -> str:
@@ -300,7 +312,7 @@ def _label(name: str) -> str:
     return (" ".join(words) or name).capitalize()
 
 
-def _piece(folder: str, name: str, record: Mapping[str, Any], notebook: str) -> Iterator[str]:
+def _piece(folder: Path, name: str, record: Mapping[str, Any], notebook: str) -> Iterator[str]:
     """Yield the lines about a figure or table: heading, itself, stamp and the paper's claims."""
     first, *words = name.split("_")
     label = _label(name)
@@ -308,12 +320,14 @@ def _piece(folder: str, name: str, record: Mapping[str, Any], notebook: str) -> 
     title = record["title"] or _published_titles().get(source, "")
     heading = f"{label}: {title}" if title else label
     yield from ("", f"#### {markdown(heading)}", "")
+    if "earlier" in record:
+        yield from ("**Not drawn in the last run**: this is of an earlier one.", "")
 
-    data = f"{folder}/{name}.csv"
+    data = f"{folder.name}/{name}.csv"
     link = f"[data]({data})"
     rows = record["table"].count("\n|") - 2
     if record["kind"] == "figure":
-        yield f"![{markdown(label)}]({folder}/{name}.png)"
+        yield _image(folder / f"{name}.png", label)
     elif rows > _MOST_ROWS:
         link = f"[{rows} rows]({data})"
     else:
@@ -323,13 +337,21 @@ def _piece(folder: str, name: str, record: Mapping[str, Any], notebook: str) -> 
     if "Here: " in record["table"]:  # the table says it
         stamp = ""
     if notebook:
-        link += f", [notebook]({folder}/{notebook})"
+        link += f", [notebook]({folder.name}/{notebook})"
     yield from ("", f"{markdown(stamp)} ({link})".strip())
 
     for claim in record["claims"]:
         if claim.get("verdict", "not judged") != "not judged":  # an older index has none
             text = markdown(f"{claim['text']} {claim['detail']}")
             yield from ("", f"- **{VERDICTS[claim['verdict']]}**: {text}")
+
+
+def _image(png: Path, label: str) -> str:
+    """Return the tag of a figure at its natural size, so that text is as large in every figure."""
+    from workbench.report.style import page_width  # noqa: PLC0415  draws
+
+    width = page_width(png)
+    return f'<img src="{png.parent.name}/{png.name}" width="{width}" alt="{label}">'
 
 
 @cache

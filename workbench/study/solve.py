@@ -26,12 +26,21 @@ import orjson
 from workbench.canonical import canonical, content_hash, folder_hash
 from workbench.errors import BudgetError
 from workbench.lab import Lab
-from workbench.llm.calls import ROLES, runs_here
+from workbench.llm.calls import runs_here
 from workbench.llm.money import Tally
 from workbench.llm.turns import Locks
 from workbench.store import Store
 from workbench.systems.system import System, Unsourced, identity, rebuilt, select, stages, trials_of
-from workbench.types import Candidate, Comparison, Context, Execution, Question, Selection, Trial
+from workbench.types import (
+    ROLES,
+    Candidate,
+    Comparison,
+    Context,
+    Execution,
+    Question,
+    Selection,
+    Trial,
+)
 
 if TYPE_CHECKING:
     import distributed

@@ -288,7 +288,8 @@ class Study:
 
         trials, questions = run_tables(self.benchmark, records, lab.executor)
         # Changed code gives a run another id exactly if it gives other answers.
-        origin = [name, str(system), self.benchmark.name, trials.to_csv(), questions.to_csv()]
+        answers = questions.drop(columns="queries").to_csv()
+        origin = [name, str(system), self.benchmark.name, trials.to_csv(), answers]
         run_id = content_hash("run", origin).removeprefix("run:")[:20]
         trials.insert(0, "run", run_id)
         questions.insert(0, "run", run_id)
@@ -351,7 +352,10 @@ class Study:
         return table_of(parts, self.stamp, accuracy)
 
     def costs(self, parts: Mapping[str, Run | pd.DataFrame]) -> Table:
-        """Return a row for each run: EX with its interval, and a question's calls and cost."""
+        """Return a row for each run: EX with its interval, and a question's calls and cost.
+
+        Queries that a system ran to look at the database are counted beside its calls.
+        """
         return table_of(parts, self.stamp, costs)
 
     def table(self, rows: pd.DataFrame) -> Table:

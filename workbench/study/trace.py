@@ -6,11 +6,8 @@ columns that it has of question_id, db_id, difficulty, sample, generator (which 
 `other` has one more) and question_ids.
 """
 
-import platform
-import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +17,7 @@ import pandas as pd
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.canonical import canonical
 from workbench.errors import BadInputError, naming
+from workbench.llm.cache import this_machine
 from workbench.report.names import SEVERAL, TOGETHER
 from workbench.sql.executor import Executor
 from workbench.sql.reading import normalise_text
@@ -44,12 +42,6 @@ class Asked(NamedTuple):
     gold: str = ""
     gold_fingerprint: str = ""
     right: Sequence[bool] = ()  # by candidate
-
-
-def this_machine() -> str:
-    """Return the platform, and the versions of what numbers could depend on."""
-    libraries = f"SQLite {sqlite3.sqlite_version}, NumPy {version('numpy')}"
-    return f"{platform.platform()}, Python {platform.python_version()}, {libraries}"
 
 
 def store_run(

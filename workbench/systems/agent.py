@@ -67,14 +67,15 @@ class Agent:
     def _converse(self, lab: Lab, context: Context, sample: int) -> Candidate:
         request = lab.request(self, self.prompt, context, sample, last=self.turns == 1)
         keys: tuple[str, ...] = ()
-        for left in reversed(range(self.turns)):
+        for queries in range(self.turns):
             answer = lab.ask_many([request], _read)[0]
             turn, text = answer.value, answer.completion.text
             keys += answer.keys
+            left = self.turns - queries - 1
             if turn is None:
-                return Candidate("", self.name, sample, text, keys, answer.problem)
+                return Candidate("", self.name, sample, text, keys, answer.problem, queries)
             if turn.final or not left:
-                return Candidate(turn.query, self.name, sample, text, keys)
+                return Candidate(turn.query, self.name, sample, text, keys, queries=queries)
             result = result_text(lab.run(context.question, turn.query))
             request = _next(lab, request, text, result, last=left == 1)
         raise AssertionError("the last turn returns")
@@ -116,8 +117,9 @@ def conversation(cache: Cache, call_keys: Sequence[str]) -> tuple[Message, ...]:
     select = "SELECT key, prompt, messages, text FROM calls WHERE key IN"
     calls = {key: call for key, *call in cache.read_keys(select, list(call_keys))}
     cached = [calls[key] for key in call_keys if key in calls]
-    turns = [call for call in cached if call[0] == cached[0][0]]  # a fixer's calls may follow
-    if not turns:
+    if not cached:
         return ()
+    first_prompt = cached[0][0]  # a fixer's calls may follow
+    turns = [call for call in cached if call[0] == first_prompt]
     _, messages, text = turns[-1]
     return (*orjson.loads(messages), {"role": "assistant", "content": text})

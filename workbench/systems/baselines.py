@@ -7,6 +7,7 @@ with rules.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 from workbench.canonical import content_hash
 from workbench.lab import Lab
@@ -24,13 +25,18 @@ WHOLE_SCHEMA = Retrieval(keywords=None, index=None, descriptions=None)
 def zero_shot(
     model: str = "embedded/parser", *, think: bool = True, temperature: float = 0.0
 ) -> System:
-    """The papers' baseline, BIRD's zero-shot prompt; `think` asks for chain of thought.
+    """Return the papers' baseline, BIRD's zero-shot prompt; `think` asks for chain of thought.
 
     >>> wb.zero_shot("openai/gpt-4o", think=False).name
     'zero-shot'
     """
-    data, text = {"think": think}, bare_create_table_text
-    step = Generate("generate/zero_shot", model, temperature, data=data, schema_text=text)
+    step = Generate(
+        "generate/zero_shot",
+        model,
+        temperature,
+        data={"think": think},
+        schema_text=bare_create_table_text,
+    )
     name = "zero-shot, chain of thought" if think else "zero-shot"
     return System(name, WHOLE_SCHEMA, (), (step,), (), Majority())
 
@@ -38,7 +44,7 @@ def zero_shot(
 def direct(
     model: str = "embedded/parser", *, think: bool = True, temperature: float = 0.0
 ) -> System:
-    """One call with our own prompt; `think` asks for chain of thought."""
+    """Return one call with our own prompt; `think` asks for chain of thought."""
     step = Generate("generate/direct", model, temperature, data={"think": think})
     name = "direct, chain of thought" if think else "direct"
     return System(name, WHOLE_SCHEMA, (), (step,), (), Majority())
@@ -46,7 +52,9 @@ def direct(
 
 @dataclass(frozen=True)
 class Proposed:
-    """Proposes given candidates, by question id. A generator without one for a question proposes an empty query.
+    """Proposes the candidates of each question, by its id.
+
+    A generator without a candidate for a question proposes an empty query.
 
     content: a hash of the queries, which stands for `candidates` when steps are compared.
     """
@@ -55,19 +63,24 @@ class Proposed:
     content: str = field(init=False)
 
     def __post_init__(self) -> None:
-        rows = [(i, c.generator, c.sample, c.sql) for i, cs in self.candidates.items() for c in cs]
+        rows = []
+        for question_id, candidates in self.candidates.items():
+            rows += [(question_id, c.generator, c.sample, c.sql) for c in candidates]
         object.__setattr__(self, "content", content_hash("pool", rows))
 
     def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
         del lab  # no model is asked
-        own = self.candidates.get(context.question.id, ())
-        names = {c.generator: None for cs in self.candidates.values() for c in cs}
-        answered = {candidate.generator for candidate in own}
-        return (*own, *(Candidate("", name) for name in names if name not in answered))
+        proposed = self.candidates.get(context.question.id, ())
+        generators = {c.generator: None for c in chain.from_iterable(self.candidates.values())}
+        for candidate in proposed:
+            generators.pop(candidate.generator, None)
+        return (*proposed, *(Candidate("", generator) for generator in generators))
 
 
 def replayed(name: str, candidates: Mapping[str, tuple[Candidate, ...]], select: Select) -> System:
-    """A system that proposes the candidates and selects one. With the gold queries it is a ceiling.
+    """Return a system that proposes the candidates and selects one.
+
+    With the gold queries it is a ceiling.
 
     >>> with wb.open_study("bundled-dev", limit=3) as study:
     ...     ceiling = wb.replayed("ceiling", wb.gold_candidates(study.benchmark), wb.Majority())

@@ -56,7 +56,7 @@ def chase_sql(
     attempts: int = 3,
     filtering: str = "",
 ) -> System:
-    """CHASE-SQL with `samples` candidates of each generator.
+    """Return CHASE-SQL with `samples` candidates of each generator.
 
     judge: the fine-tuned selector of section 2.5, by default `model`.
     filtering: a cheaper model that selects the columns for synthetic examples.
@@ -83,7 +83,7 @@ def chase_sql(
 
 @dataclass(frozen=True)
 class Synthetic:
-    """Online synthetic examples (algorithm 2, figures 26 and 27), in the order in which they are written.
+    """Online synthetic examples (algorithm 2, figures 26 and 27), in the order of their writing.
 
     by_feature, by_column: how many about SQL features, over the whole schema (guideline Rf), and
         how many about the filtered schema, after examples of another database (guideline Rt).
@@ -106,29 +106,36 @@ class Synthetic:
 
     def __call__(self, lab: Lab, context: Context) -> tuple[Example, ...]:
         requests: list[Request] = []
+        counts: list[int] = []
         if self.by_feature:
             prompt = "generate/examples_by_feature"
             requests.append(lab.request(self, prompt, context, count=self.by_feature))
+            counts.append(self.by_feature)
         if self.by_column:
-            filtered = self.columns(lab, context) if self.columns else context
             prompt = "generate/examples_by_column"
+            filtered = self.columns(lab, context) if self.columns else context
             data: dict[str, Any] = {"count": self.by_column, "shots": self.shots}
             requests.append(lab.request(self, prompt, filtered, **data))
-        counts = filter(None, (self.by_feature, self.by_column))
+            counts.append(self.by_column)
+        answers = lab.ask_many(requests, replies.examples)
         written: list[Example] = []
-        for count, answer in zip(counts, lab.ask_many(requests, replies.examples), strict=True):
+        for count, answer in zip(counts, answers, strict=True):
             written += (answer.value or [])[:count]
         return self._sound(lab, context, written) if self.checked else tuple(written)
 
     def _sound(self, lab: Lab, context: Context, written: Sequence[Example]) -> tuple[Example, ...]:
-        """The examples that return rows; of those with the same query the first one."""
+        """Return the examples that return rows.
+
+        Of those with the same query it is the first one, in the place of the last.
+        """
         distinct: dict[str, Example] = {}
         for example in reversed(written):
             distinct[normal_form(example.sql)] = example
-        examples = [*reversed(distinct.values())]
-        runs = lab.run_many(context.question, [example.sql for example in examples])
-        sound = zip(examples, runs, strict=True)
-        return tuple(example for example, run in sound if run.status == "ok")
+        examples = list(reversed(distinct.values()))
+        queries = [example.sql for example in examples]
+        runs = lab.run_many(context.question, queries)
+        pairs = zip(examples, runs, strict=True)
+        return tuple(example for example, run in pairs if run.status == "ok")
 
 
 @dataclass(frozen=True)
@@ -142,13 +149,16 @@ class Nearest:
     def __call__(self, lab: Lab, context: Context) -> tuple[Example, ...]:
         questions = [example.question for example in self.examples]
         (scores,) = self.similarity(lab, [context.question.text], questions, collection=True)
-        order = sorted(range(len(questions)), key=lambda index: (-scores[index], index))
-        return tuple(self.examples[index] for index in order[: self.shown])
+        nearest = sorted(range(len(questions)), key=lambda index: -scores[index])
+        return tuple(self.examples[index] for index in nearest[: self.shown])
 
 
 @dataclass(frozen=True)
-class Given:
-    """Examples that another system wrote, by question id (table 9: CodeS); the first `shown` of them."""
+class ExamplesByQuestion:
+    """Examples that another system wrote, by question id (table 9: CodeS).
+
+    shown: how many of a question's the prompt shows.
+    """
 
     examples: Mapping[str, tuple[Example, ...]] = field(repr=False, hash=False)
     shown: int = 75
@@ -159,10 +169,17 @@ class Given:
 
 
 def pool(trials: Sequence[Trial], suspect: Suspect) -> list[int]:
-    """The candidates that algorithm 4 keeps: those with a query that no fixer gave up on; all queries if none is left."""
+    """Return the candidates that algorithm 4 keeps: those with a query that no fixer gave up on.
+
+    If none is left, all with a query are kept.
+    """
     queries = [i for i, trial in enumerate(trials) if trial.candidate.sql.strip()]
-    given_up = {i for i in queries if trials[i].repaired_from and is_suspect(trials[i], suspect)}
-    return [i for i in queries if i not in given_up] or queries
+    kept = []
+    for i in queries:
+        given_up = trials[i].repaired_from and is_suspect(trials[i], suspect)
+        if not given_up:
+            kept.append(i)
+    return kept or queries
 
 
 @dataclass(frozen=True)
@@ -192,7 +209,8 @@ class Pairwise:
 
     def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
         judged = self._judged(context, trials)
-        pairs = list((permutations if self.orders == "both" else combinations)(judged, 2))
+        in_orders = permutations if self.orders == "both" else combinations
+        pairs = list(in_orders(judged, 2))
         result = {i: result_of(trials[i]) for i in judged}
         sql = {i: trials[judged[i]].candidate.sql for i in judged}
         calls: dict[tuple[str, str], tuple[int, int]] = {}  # equal queries share one call
@@ -206,41 +224,60 @@ class Pairwise:
         for a, b in pairs:
             if result[a] == result[b]:
                 points[a] += 1
-            elif letter := answers[sql[a], sql[b]].value:  # an unread reply gives no point
+                continue
+            letter = answers[sql[a], sql[b]].value
+            if letter:  # an unread reply gives no point
                 points[a if letter == "A" else b] += 1
+
         comparisons = []
         keys: list[str] = []
-        for (a, b), answer in zip(calls.values(), answers.values(), strict=True):
-            winner = {"A": a, "B": b}.get(answer.value or "")
+        for queries, (a, b) in calls.items():
+            answer = answers[queries]
+            winner = {"A": a, "B": b, None: None}[answer.value]
             comparisons.append(Comparison(a, b, winner))
             keys += answer.keys
         return choose("pairwise", context, trials, points, comparisons, keys)
 
     def _judged(self, context: Context, trials: Sequence[Trial]) -> dict[int, int]:
-        """For each trial that is compared the one whose query the judge sees, in a drawn order."""
+        """Return for each trial that is compared the one whose query the judge sees.
+
+        The order is drawn. The candidates of a result stand in the place of its query, so that one
+        order is one for all of them.
+        """
         players = drawn(context, trials, pool(trials, self.suspect))
         if self.by == "candidate":
             return {i: i for i in players}
-        first = representatives(trials, players)
-        judged = {i: first[result_of(trials[i])] for i in players}
+        representative = representatives(trials, players)
+        judged = {i: representative[result_of(trials[i])] for i in players}
         place = {i: n for n, i in enumerate(players)}
-        # The candidates of a result come in the place of its query, so that one order is one for all of them.
-        return dict(sorted(judged.items(), key=lambda pair: place[pair[1]]))
+
+        def place_of_query(i: int) -> int:
+            return place[judged[i]]
+
+        return {i: judged[i] for i in sorted(players, key=place_of_query)}
 
     def request(self, lab: Lab, context: Context, first: Trial, second: Trial) -> Request:
-        """The call that compares two trials in this order; judges are tuned on the same prompt."""
+        """Return the call that compares two trials in this order.
+
+        Judges are tuned on the same prompt.
+        """
         a, b = shown(first), shown(second)
         schema = union_schema(context.schema, (a["query"], b["query"]))
-        data: dict[str, Any] = {"query_a": a["query"], "result_a": a["result"]}
-        data |= {"query_b": b["query"], "result_b": b["result"]}
+        data: dict[str, Any] = {
+            "query_a": a["query"],
+            "result_a": a["result"],
+            "query_b": b["query"],
+            "result_b": b["result"],
+        }
         return lab.request(self, "select/pairwise", replace(context, schema=schema), **data)
 
 
 @dataclass(frozen=True)
 class Ranker:
-    """The ranker agent of section 3.2 (table 7): one call ranks all candidates; the score of rank n is 1/n.
+    """The ranker agent of section 3.2 (table 7): one call ranks all candidates.
 
-    The paper prints no prompt. Equal queries are shown once, in a drawn order.
+    The score of rank n is 1/n. The paper prints no prompt. Equal queries are shown once, in a
+    drawn order.
     """
 
     model: str
@@ -253,10 +290,11 @@ class Ranker:
     def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
         players = drawn(context, trials, pool(trials, self.suspect))
         distinct = {trials[i].candidate.sql: trials[i] for i in players}
-        queries = list(distinct)
-        score: dict[str, float] = {}
+        results = {result_of(trial) for trial in distinct.values()}
+        score: dict[str, float] = {}  # by query
         keys: tuple[str, ...] = ()
-        if len(set(map(result_of, distinct.values()))) > 1:
+        if len(results) > 1:
+            queries = list(distinct)
             read = partial(replies.ranking, count=len(queries))
             candidates = [shown(trial) for trial in distinct.values()]
             answer = lab.ask(self, "select/ranker", context, read, candidates=candidates)

@@ -1,11 +1,11 @@
 """Departures from the papers that save calls and tokens; the papers' experiments use none of them.
 
-| part | what changes |
-| --- | --- |
-| columns | a call of filter_column asks about `group` columns, of a cheap model where one is given |
-| results | the pairwise judge compares one query for each result: 17 calls in place of 247 for 21 candidates in five groups |
-| seeds | a shuffled order belongs to a database, so all its questions send the same beginnings, which providers cache |
-| marks | Anthropic's models are told where that beginning ends (others find it by themselves) |
+- columns: a call of filter_column asks about `group` columns, of a cheap model where one is given;
+- results: the pairwise judge compares one query for each result: 17 calls in place of 247 for 21
+  candidates in five groups;
+- seeds: a shuffled order belongs to a database, so all its questions send the same beginnings,
+  which providers cache;
+- marks: Anthropic's models are told where that beginning ends (others find it by themselves).
 
 The prompts themselves put what is common first: task, worked examples, schema, and then what
 belongs to a question.
@@ -27,7 +27,7 @@ PARTS = ("columns", "results", "seeds", "marks")
 def cheaper(
     system: System, filtering: str = "", *, group: int = 24, parts: Collection[str] = PARTS
 ) -> System:
-    """The system with fewer calls, and with prompts of which providers cache more.
+    """Return the system with fewer calls, and with prompts of which providers cache more.
 
     filtering: a cheap model that selects columns, by default the system's own.
     group: how many columns a call asks it about.

@@ -45,9 +45,8 @@ from workbench.systems.system import System
 from workbench.types import Column, Context, Question, Schema, Selection, Trial, ValueMatch
 
 Shown = Sequence[Mapping[str, Any]]  # candidates as the judge sees them
-Judged = tuple[
-    list[int], list[str]
-]  # how many tests each candidate passes, and the keys of the calls
+# How many tests each candidate passes, and the keys of the calls.
+Judged = tuple[list[int], list[str]]
 
 
 def chess_ir_cg_ut(
@@ -58,7 +57,9 @@ def chess_ir_cg_ut(
     by: Literal["test", "candidate"] = "test",
     generation: str = "",
 ) -> System:
-    """The system for a high budget (section 4.2.1): many candidates, revised, and selected by unit tests.
+    """Return the system for a high budget (section 4.2.1).
+
+    Many candidates are revised, and one is selected by unit tests.
 
     generation: the model that writes the candidates, by default `model`.
 
@@ -78,7 +79,9 @@ def chess_ir_cg_ut(
 def chess_ir_ss_cg(
     model: str = "embedded/parser", revisions: int = 3, filtering: str = "", generation: str = ""
 ) -> System:
-    """The system for a low budget (section 4.2.3): a small schema and one candidate, revised up to three times.
+    """Return the system for a low budget (section 4.2.3).
+
+    The schema is made small, and one candidate is revised up to three times.
 
     filtering, generation: the models that are asked about every column, and that write the
         candidate (table 8).
@@ -97,7 +100,10 @@ def chess_ir_ss_cg(
 
 
 def _retrieval(model: str) -> Retrieval:
-    """One value of a keyword and column (appendix A.1), and five descriptions of a query, as released."""
+    """Return retrieval as released: five descriptions of a query.
+
+    A column keeps one value for a keyword (appendix A.1).
+    """
     return Retrieval(
         Keywords(model), matching=Matching(per_keyword=1), descriptions=Descriptions(5)
     )
@@ -105,24 +111,26 @@ def _retrieval(model: str) -> Retrieval:
 
 @dataclass(frozen=True)
 class InformationRetriever:
-    """The IR agent (figure 15): the schema shows retrieved values first among a column's examples, and descriptions only
-    of columns for which they were retrieved; without their retrieval all are shown.
+    """The IR agent (figure 15): the schema shows what was retrieved.
+
+    Retrieved values stand first among a column's examples. Descriptions are shown of columns for
+    which they were retrieved; without their retrieval all are shown.
     """
 
     retrieval: Retrieval
 
     def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
-        found = self.retrieval(lab, question, schema)
-        descriptions = found.descriptions if self.retrieval.descriptions else None
-        schema = with_retrieved(schema, found.values, descriptions)
-        return Context(question, schema, found.values)
+        context = self.retrieval(lab, question, schema)
+        descriptions = context.descriptions if self.retrieval.descriptions else None
+        schema = with_retrieved(schema, context.values, descriptions)
+        return Context(question, schema, context.values)
 
 
 @dataclass(frozen=True)
 class RandomExample:
-    """The context of table 4 without retrieval: a random example in each column, and all descriptions.
+    """The context of table 4 without retrieval: a random example of each column, all descriptions.
 
-    It is drawn for each question anew, from the column's most frequent values.
+    The example is drawn for each question anew, from the column's most frequent values.
     """
 
     def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
@@ -141,7 +149,10 @@ class RandomExample:
 
 @dataclass(frozen=True)
 class SelectTables:
-    """select_tables (figure 8): the schema with the tables that one call names; an unread reply changes nothing."""
+    """select_tables (figure 8): the schema with the tables that one call names.
+
+    An unread reply changes nothing.
+    """
 
     model: str
     temperature: float = 0.0
@@ -150,12 +161,16 @@ class SelectTables:
         read = partial(replies.tables, schema=by_table(context.schema))
         answer = lab.ask(self, "prune/select_tables", context, read)
         named = answer.value or ()
-        return keep(context, [(t, c) for t, c in context.schema.columns() if t in named])
+        columns = context.schema.columns()
+        return keep(context, [(table, column) for table, column in columns if table in named])
 
 
 @dataclass(frozen=True)
 class SelectColumns:
-    """select_columns (figure 9): the schema with the columns that one call names; an unread reply changes nothing."""
+    """select_columns (figure 9): the schema with the columns that one call names.
+
+    An unread reply changes nothing.
+    """
 
     model: str
     temperature: float = 0.0
@@ -163,35 +178,43 @@ class SelectColumns:
     def __call__(self, lab: Lab, context: Context) -> Context:
         read = partial(replies.columns, schema=by_table(context.schema))
         answer = lab.ask(self, "prune/select_columns", context, read)
-        return keep(context, [(t, c) for t, named in (answer.value or {}).items() for c in named])
+        columns: list[tuple[str, str]] = []
+        for table, named in (answer.value or {}).items():
+            columns += [(table, column) for column in named]
+        return keep(context, columns)
 
 
 def result_and_missing(context: Context, trial: Trial) -> Mapping[str, Any]:
-    """The variables of revise beside the query: its result, and the values of keywords of which the query holds none."""
+    """Return the variables of revise beside the query: its result, and the missing entities.
+
+    These are the values of each keyword of whose values the query holds none.
+    """
     values: defaultdict[str, list[ValueMatch]] = defaultdict(list)
     for match in context.values:
         values[match.keyword].append(match)
     sql = trial.candidate.sql.replace("''", "'")
-    missing: dict[str, None] = {}
+    missing: list[str] = []
     for matches in values.values():
-        if not any(match.value in sql for match in matches):
-            missing |= dict.fromkeys(map(_place, matches))
-    return {**shown_result(context, trial), "missing": "\n".join(missing)}
+        if all(match.value not in sql for match in matches):
+            missing += [_place(match) for match in matches]
+    distinct = dict.fromkeys(missing)
+    return {**shown_result(context, trial), "missing": "\n".join(distinct)}
 
 
 def _place(match: ValueMatch) -> str:
     return f"{quote(match.table)}.{quote(match.column)}: {literal(match.value)}"
 
 
-proposing = partial(Generate, "generate/chess_candidate", read=replies.sql_object)  # figure 11
-revising = partial(
-    Repair, "fix/reviser", read=replies.sql_object, data=result_and_missing
-)  # figure 12
+# Figures 11 and 12.
+proposing = partial(Generate, "generate/chess_candidate", read=replies.sql_object)
+revising = partial(Repair, "fix/reviser", read=replies.sql_object, data=result_and_missing)
 
 
 @dataclass(frozen=True)
 class UnitTester:
-    """The Unit Tester (figures 13 and 14): the query that passes most tests; a trial's score is how many it passes.
+    """The Unit Tester (figures 13 and 14): the query that passes most tests.
+
+    A trial's score is how many it passes.
 
     tests: how many tests one call writes, to tell the clusters of equal results apart.
     by: one call judges all candidates by one "test", or one "candidate" by all tests (section
@@ -211,10 +234,11 @@ class UnitTester:
 
     def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
         written = [i for i, trial in enumerate(trials) if trial.candidate.sql.strip()]
-        distinct = {trials[i].candidate.sql: trials[i] for i in drawn(context, trials, written)}
+        in_order = drawn(context, trials, written)
+        distinct = {trials[i].candidate.sql: trials[i] for i in in_order}
+        passed: dict[str, int] = {}  # by query
+        keys: list[str] = []
         clusters = _clusters(distinct.values())
-        passed = dict.fromkeys(distinct, 0)
-        keys: tuple[str, ...] = ()
         if len(clusters) > 1:
             data = {"clusters": clusters, "count": self.tests}
             answer = lab.ask(self, "select/unit_tests", context, replies.strings, **data)
@@ -222,15 +246,16 @@ class UnitTester:
             judge = self._by_test if self.by == "test" else self._by_candidate
             candidates = [shown(trial) for trial in distinct.values()]
             counts, judging_keys = judge(lab, context, tests, candidates)
-            passed = dict(zip(distinct, counts, strict=True))
-            keys = (*answer.keys, *judging_keys)
+            passed.update(zip(distinct, counts, strict=True))
+            keys += answer.keys
+            keys += judging_keys
         scores = [passed.get(trial.candidate.sql, 0) for trial in trials]
         return choose("unit_tests", context, trials, scores, (), keys)
 
     def _by_test(
         self, lab: Lab, context: Context, tests: Sequence[str], candidates: Shown
     ) -> Judged:
-        """How many tests each candidate passes, by one call a test, and the keys of the calls."""
+        """Judge all candidates by one test a call."""
         prompt = "select/evaluate_one_test"
         request = partial(lab.request, self._judge, prompt, context, candidates=candidates)
         read = partial(replies.verdicts, count=len(candidates))
@@ -244,7 +269,7 @@ class UnitTester:
     def _by_candidate(
         self, lab: Lab, context: Context, tests: Sequence[str], candidates: Shown
     ) -> Judged:
-        """How many tests each candidate passes, by one call a candidate, and the keys of the calls."""
+        """Judge one candidate a call by all tests."""
         if not tests:
             return [0] * len(candidates), []
         prompt = "select/evaluate_one_candidate"
@@ -259,12 +284,13 @@ class UnitTester:
 
 
 def _clusters(trials: Iterable[Trial]) -> list[dict[str, Any]]:
-    """The queries of each result, and that result."""
+    """Return the queries of each result, and that result."""
     clusters: dict[str, dict[str, Any]] = {}
     for trial in trials:
-        empty = {"queries": [], "result": shown(trial)["result"]}
-        cluster = clusters.setdefault(result_of(trial), empty)
-        cluster["queries"].append(trial.candidate.sql)
+        result = result_of(trial)
+        if result not in clusters:
+            clusters[result] = {"queries": [], "result": shown(trial)["result"]}
+        clusters[result]["queries"].append(trial.candidate.sql)
     return list(clusters.values())
 
 

@@ -54,19 +54,31 @@ class Generate:
         one_of(("question", "database"), seeds=self.seeds)
 
     def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
-        """The candidates, in the order of their samples. A reply without a query gives one with a `problem`."""
+        """Return the candidates, in the order of their samples.
+
+        A reply without a query gives a candidate with a `problem`.
+        """
         data = self.variables(lab, context)
         requests = [self.request(lab, context, sample, data) for sample in range(self.samples)]
-        prompt = self.prompt.name if isinstance(self.prompt, Prompt) else self.prompt
-        name = self.name or prompt.rpartition("/")[2]
         candidates = []
         for sample, answer in enumerate(lab.ask_many(requests, self.read)):
-            sql, text = answer.value or "", answer.completion.text
-            candidates.append(Candidate(sql, name, sample, text, answer.keys, answer.problem))
+            candidate = Candidate(
+                sql=answer.value or "",
+                generator=self._generator(),
+                sample=sample,
+                reasoning=answer.completion.text,
+                call_keys=answer.keys,
+                problem=answer.problem,
+            )
+            candidates.append(candidate)
         return tuple(candidates)
 
+    def _generator(self) -> str:
+        prompt = self.prompt.name if isinstance(self.prompt, Prompt) else self.prompt
+        return self.name or prompt.rpartition("/")[2]
+
     def variables(self, lab: Lab, context: Context) -> Mapping[str, Any]:
-        """The prompt's variables that all samples share."""
+        """Return the prompt's variables that all samples share."""
         if self.examples is None:
             return self.data
         return {**self.data, "examples": examples_text(self.examples(lab, context))}
@@ -74,8 +86,9 @@ class Generate:
     def request(
         self, lab: Lab, context: Context, sample: int = 0, data: Mapping[str, Any] | None = None
     ) -> Request:
-        """The call for one sample. Models are tuned on the same prompt (`train`)."""
-        data = self.variables(lab, context) if data is None else data
+        """Return the call for one sample. Models are tuned on the same prompt (`train`)."""
+        if data is None:
+            data = self.variables(lab, context)
         if self.shuffle:
             question = context.question
             owner = question.id if self.seeds == "question" else question.db_id
@@ -90,22 +103,26 @@ class Generate:
 
 
 def shuffled(schema: Schema, seed: str) -> Schema:
-    """The schema with its tables, and each table's columns, in an order drawn from the seed."""
+    """Return the schema with its tables, and their columns, in an order drawn by the seed."""
     rng = random.Random(seed)  # noqa: S311  no secret
-    tables = [
-        replace(t, columns=tuple(rng.sample(t.columns, len(t.columns)))) for t in schema.tables
-    ]
+    tables = []
+    for table in schema.tables:
+        columns = rng.sample(table.columns, len(table.columns))
+        tables.append(replace(table, columns=tuple(columns)))
     return replace(schema, tables=tuple(rng.sample(tables, len(tables))))
 
 
 def _marked(messages: Sequence[Message]) -> Sequence[Message]:
-    """The messages with a mark of Anthropic's where the user message's schema ends."""
+    """Return the messages with a mark of Anthropic's where the user message's schema ends."""
     *before, user = messages
     text = user["content"]
     schema = re.search(r"^## Database schema\n.*?(?=^## )", text, re.MULTILINE | re.DOTALL)
     if not schema:
         return messages
-    end = schema.end()
-    common = {"type": "text", "text": text[:end], "cache_control": {"type": "ephemeral"}}
-    rest = {"type": "text", "text": text[end:]}
+    common = {
+        "type": "text",
+        "text": text[: schema.end()],
+        "cache_control": {"type": "ephemeral"},
+    }
+    rest = {"type": "text", "text": text[schema.end() :]}
     return (*before, {"role": "user", "content": [common, rest]})

@@ -43,7 +43,9 @@ def mac_sql(
     temperature: float = 0.1,
     benchmark: Literal["bird", "spider"] = "bird",
 ) -> System:
-    """MAC-SQL with `shots` worked examples of the Decomposer, 0 to 2 (table 4), in the prompt for that benchmark.
+    """Return MAC-SQL with `shots` worked examples of the Decomposer, 0 to 2 (table 4).
+
+    The prompts are those for the benchmark.
 
     >>> wb.mac_sql(benchmark="spider").generate[0].prompt
     'generate/decomposer_spider'
@@ -67,8 +69,9 @@ def decomposer(
     decompose: bool = True,
     benchmark: Literal["bird", "spider"] = "bird",
 ) -> Generate:
-    """The Decomposer (appendix A.2): sub-questions of growing difficulty with a query each; the last is the answer.
+    """Return the Decomposer (appendix A.2).
 
+    It writes sub-questions of growing difficulty with a query each, and the last is the answer.
     Without `decompose`, one query is asked for at once, under the same constraints (table 3).
     """
     one_of((0, 1, 2), shots=shots)
@@ -88,9 +91,10 @@ def decomposer(
 
 @dataclass(frozen=True)
 class SchemaWithValues:
-    """The schema with up to `values` example values of each column, none longer than 50 characters, and NULL if it has one.
+    """The schema with up to `values` example values of each column.
 
-    Nothing is retrieved for the question itself.
+    None is longer than 50 characters, and NULL is shown if there is one. Nothing is retrieved for
+    the question itself.
     """
 
     values: int = 6
@@ -105,14 +109,16 @@ class SchemaWithValues:
 
 @lru_cache(maxsize=64)
 def _with_examples(schema: Schema, path: Path, values: int, state: str) -> Schema:
-    """The schema with example values, cached until the database changes."""
+    """Return the schema with example values, cached until the database changes."""
     del state  # only part of the cache key
     return with_examples(schema, path, values, nulls=True)
 
 
 @dataclass(frozen=True)
 class Selector:
-    """The Selector (section 3.2, appendix A.1): for each table keep all, drop all, or keep the listed columns.
+    """The Selector (section 3.2, appendix A.1): what is kept of each table.
+
+    The model keeps all of a table, drops it, or keeps the columns that it lists.
 
     mean_columns, most_columns: a database that exceeds neither is left as it is.
     """
@@ -130,17 +136,21 @@ class Selector:
         columns = by_table(schema)
         read = partial(replies.decisions, schema=columns)
         answer = lab.ask(self, "prune/mac_selector", context, read, schema_text=mac_sql_text)
-        decided = {**dict.fromkeys(columns, "keep_all"), **(answer.value or {})}
-        kept = {
-            table: columns[table] if choice == "keep_all" else choice
-            for table, choice in decided.items()
-            if choice != "drop_all"
-        }
-        return keep(context, [(table, column) for table, own in kept.items() for column in own])
+        decisions = answer.value or {}
+        kept: list[tuple[str, str]] = []
+        for table in columns:
+            decision = decisions.get(table, "keep_all")
+            names = columns[table] if decision == "keep_all" else decision
+            if decision != "drop_all":
+                kept += [(table, column) for column in names]
+        return keep(context, kept)
 
 
 def error_and_class(context: Context, trial: Trial) -> Mapping[str, Any]:
-    """The variables of the Refiner's prompt: SQLite's message, or the empty result, and the class of the exception."""
+    """Return the variables of the Refiner's prompt: SQLite's message and the exception's class.
+
+    Of a complete result they are the result and no class.
+    """
     del context
     execution = trial.execution or Execution("error", error="not run")
     if execution.is_complete:

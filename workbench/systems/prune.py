@@ -1,4 +1,4 @@
-"""Pruning that several systems share: keep some columns of a schema, and ask about each of them (CHESS, filter_column)."""
+"""Pruning that several systems share: keep some columns of a schema, and ask about each of them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,25 +10,28 @@ from workbench.errors import at_least
 from workbench.lab import Lab
 from workbench.sql.reading import quote
 from workbench.sql.texts import column_text, with_retrieved
-from workbench.types import Context, Schema, Table, lower_name
+from workbench.types import Context, Question, Schema, Table, lower_name
 
 Name = tuple[str, str]  # of a table and its column
 
 
 def keep(context: Context, columns: Iterable[Name]) -> Context:
-    """The context with these columns and the keys of their tables (CHESS, appendix A.3); unchanged if there are none."""
+    """Return the context with these columns and the keys of their tables (CHESS, appendix A.3).
+
+    It is unchanged if there are none.
+    """
     names = list(columns)
     return replace(context, schema=context.schema.only(names)) if names else context
 
 
 def by_table(schema: Schema) -> Mapping[str, Sequence[str]]:
-    """The names of the schema's columns, for the readers of replies."""
+    """Return the names of the schema's columns, for the readers of replies."""
     return {table.name: [column.name for column in table.columns] for table in schema.tables}
 
 
 @dataclass(frozen=True)
 class FilterColumns:
-    """filter_column (CHESS, figure 10, appendix A.3): one call for each column asks whether it is relevant.
+    """filter_column (CHESS, figure 10, appendix A.3): a call asks whether a column is relevant.
 
     Primary and foreign keys always stay, and so does a column whose reply cannot be read.
 
@@ -50,41 +53,43 @@ class FilterColumns:
                 if lower_name(column.name) not in keys:
                     texts[table.name, column.name] = column_text(table.name, column)
         ask = self._one_by_one if self.group == 1 else self._in_groups
-        irrelevant = ask(lab, context, texts)
-        return keep(context, [name for name in context.schema.columns() if name not in irrelevant])
+        irrelevant = ask(lab, context.question, texts)
+        columns = [name for name in context.schema.columns() if name not in irrelevant]
+        return keep(context, columns)
 
-    def _one_by_one(self, lab: Lab, context: Context, texts: Mapping[Name, str]) -> set[Name]:
-        """The columns that are irrelevant, asked about in one call each."""
-        question = context.question
+    def _one_by_one(self, lab: Lab, question: Question, texts: Mapping[Name, str]) -> set[Name]:
+        """Return the columns that are irrelevant, asked about in one call each."""
         request = partial(lab.request, self, "prune/filter_column", question)
         data: dict[str, Any] = {"question": question.text, "hint": question.evidence}
         requests = [request(column=text, **data) for text in texts.values()]
         answers = zip(texts, lab.ask_many(requests, replies.relevant), strict=True)
         return {name for name, answer in answers if answer.value is False}
 
-    def _in_groups(self, lab: Lab, context: Context, texts: Mapping[Name, str]) -> set[Name]:
-        """The columns that are irrelevant, asked about in groups."""
+    def _in_groups(self, lab: Lab, question: Question, texts: Mapping[Name, str]) -> set[Name]:
+        """Return the columns that are irrelevant, asked about in groups."""
         names = list(texts)
         groups = [names[n : n + self.group] for n in range(0, len(names), self.group)]
-        answers = lab.each(lambda group: self._of_group(lab, context, texts, group), groups)
+        answers = lab.each(lambda group: self._of_group(lab, question, texts, group), groups)
         return set[Name]().union(*answers)
 
     def _of_group(
-        self, lab: Lab, context: Context, texts: Mapping[Name, str], group: Sequence[Name]
+        self, lab: Lab, question: Question, texts: Mapping[Name, str], group: Sequence[Name]
     ) -> set[Name]:
-        quoted = {f"{quote(table)}.{quote(column)}": (table, column) for table, column in group}
-        read = partial(replies.relevant_columns, names=list(quoted))
-        question = context.question
-        columns = "\n\n".join(texts[name] for name in group)
-        data = {"question": question.text, "hint": question.evidence, "columns": columns}
-        prompt = "prune/filter_column_group"
-        answer = lab.ask(self, prompt, question, read, **data, count=len(group))
+        columns = {f"{quote(table)}.{quote(column)}": (table, column) for table, column in group}
+        data = {
+            "question": question.text,
+            "hint": question.evidence,
+            "columns": "\n\n".join(texts[name] for name in group),
+            "count": len(group),
+        }
+        read = partial(replies.relevant_columns, names=list(columns))
+        answer = lab.ask(self, "prune/filter_column_group", question, read, **data)
         verdicts = answer.value or {}
-        return {quoted[text] for text, relevant in verdicts.items() if not relevant}
+        return {columns[text] for text, relevant in verdicts.items() if not relevant}
 
 
 def _keys(table: Table) -> set[str]:
-    """The names of the columns of a table's primary and foreign keys, as names are compared."""
+    """Return the names of the columns of a table's keys, as names are compared."""
     names = [*table.primary_key]
     for key in table.foreign_keys:
         names += key.columns

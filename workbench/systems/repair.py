@@ -1,4 +1,4 @@
-"""The repair loop: show the model its query and what the database said, ask for a better one, run it.
+"""The repair loop: show the model its query and what the database said, and run a better one.
 
 CHASE-SQL's fixer (algorithm 4), CHESS's revise (section 3.1) and MAC-SQL's Refiner (algorithm 1)
 are one loop: repeat until a result is sound or no try is left, and keep the last query. They differ
@@ -21,7 +21,7 @@ from workbench.types import SUSPECT, Context, Execution, Schema, Suspect, Trial
 
 
 def shown_result(context: Context, trial: Trial) -> Mapping[str, Any]:
-    """The result of the query as the prompt's variable `result`."""
+    """Return the result of the query as the prompt's variable `result`."""
     del context
     return {"result": result_text(trial.execution or Execution("error", error="not run"))}
 
@@ -56,7 +56,8 @@ class Repair:
         one_of(SUSPECT, suspect=self.suspect)
         if self.samples > 1 and not self.temperature:
             raise BadInputError(
-                f"samples is {self.samples} and temperature 0: all samples are the same; give a temperature above 0"
+                f"samples is {self.samples} and temperature 0: all samples are the same; give a "
+                "temperature above 0"
             )
 
     def __call__(self, lab: Lab, context: Context, trial: Trial) -> Trial:
@@ -72,25 +73,29 @@ class Repair:
         return trial
 
     def _repaired(self, lab: Lab, context: Context, trial: Trial) -> Trial:
-        """The repair that the model gives; the query unchanged where no reply has one."""
+        """Return the repair that the model gives; the query unchanged where no reply has one."""
         old = trial.candidate
-        # Samples of a generator that wrote the same query get repairs of their own, unless nothing is drawn.
+        # Samples of a generator that wrote the same query get repairs of their own, unless nothing
+        # is drawn.
         first = old.sample * self.samples if self.temperature else 0
         data = {"query": old.sql, **self.data(context, trial)}
         ask = partial(lab.request, self, self.prompt, context, schema_text=self.schema_text, **data)
         answers = lab.ask_many([ask(first + n) for n in range(self.samples)], self.read)
+
         keys = list(old.call_keys)
         for answer in answers:
             keys += answer.keys
-        kept = replace(old, call_keys=tuple(keys), problem="")
+        old = replace(old, call_keys=tuple(keys))
         repairs = []
         for answer in answers:
             if answer.value:
                 text = answer.completion.text
-                repairs.append(replace(kept, sql=answer.value, reasoning=text))
-        repairs = repairs or [replace(old, call_keys=tuple(keys))]
+                repairs.append(replace(old, sql=answer.value, reasoning=text, problem=""))
+        repairs = repairs or [old]
+
         runs = lab.run_many(context.question, [candidate.sql for candidate in repairs])
-        votes = Counter(run.fingerprint for run in runs if run.fingerprint)
-        most = max(votes.values(), default=0)  # the first of several results with as many votes
-        best = next((n for n, run in enumerate(runs) if votes[run.fingerprint] == most), 0)
+        fingerprints = [run.fingerprint for run in runs]
+        votes = Counter(fingerprint for fingerprint in fingerprints if fingerprint)
+        # The first of several results with as many votes; the first repair where none has a result.
+        best = max(range(len(runs)), key=lambda n: votes[fingerprints[n]])
         return Trial(repairs[best], runs[best], trial)

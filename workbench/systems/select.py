@@ -22,9 +22,9 @@ _NOT_RUN = Execution("error", error="not run")
 
 
 def result_of(trial: Trial) -> str:
-    """The key that trials with equal results share. A failed query equals only itself."""
-    found = trial.execution.fingerprint if trial.execution else ""
-    return found or normal_form(trial.candidate.sql)
+    """Return the key that trials with equal results share. A failed query equals only itself."""
+    fingerprint = trial.execution.fingerprint if trial.execution else ""
+    return fingerprint or normal_form(trial.candidate.sql)
 
 
 def is_suspect(trial: Trial, suspect: Suspect) -> bool:
@@ -32,24 +32,37 @@ def is_suspect(trial: Trial, suspect: Suspect) -> bool:
 
 
 def shown(trial: Trial) -> dict[str, str]:
-    """A candidate as the judges' prompts show it."""
+    """Return a candidate as the judges' prompts show it."""
     return {"query": trial.candidate.sql, "result": result_text(trial.execution or _NOT_RUN)}
 
 
 def representatives(trials: Sequence[Trial], indices: Sequence[int]) -> dict[str, int]:
-    """For each result the trial with its most frequent spelling, whatever the order of the trials."""
+    """Return for each result the trial with its most frequent spelling.
+
+    The order of the trials does not matter.
+    """
     spelled = {i: normal_form(trials[i].candidate.sql) for i in indices}
     counts = Counter(spelled.values())
-    order = sorted(indices, key=lambda i: (-counts[spelled[i]], spelled[i], *_place(trials[i])))
-    return {result_of(trials[i]): i for i in reversed(order)}
+
+    def key(i: int) -> tuple[object, ...]:
+        spelling = spelled[i]
+        return (-counts[spelling], spelling, _place(trials[i]))
+
+    best: dict[str, int] = {}
+    for i in sorted(indices, key=key):
+        best.setdefault(result_of(trials[i]), i)
+    return best
 
 
 def drawn(context: Context, trials: Sequence[Trial], indices: Sequence[int]) -> list[int]:
-    """The indices in an order drawn from the question and the queries, whatever the order of the trials."""
+    """Return the indices in an order drawn from the question and the queries.
+
+    The order of the trials does not matter.
+    """
 
     def key(index: int) -> tuple[object, ...]:
         sql = trials[index].candidate.sql
-        return (content_hash("order", [context.question.id, sql]), *_place(trials[index]))
+        return (content_hash("order", [context.question.id, sql]), _place(trials[index]))
 
     return sorted(indices, key=key)
 
@@ -62,7 +75,7 @@ def choose(
     comparisons: Sequence[Comparison] = (),
     call_keys: Sequence[str] = (),
 ) -> Selection:
-    """The selection of the trial with the highest score.
+    """Return the selection of the trial with the highest score.
 
     Of equal scores a sound result goes before a suspect one, a result that more trials share before
     a rarer one, and a draw decides the rest; the order of the trials never matters. A trial without
@@ -71,19 +84,32 @@ def choose(
     if len(scores) != len(trials):
         raise BadInputError(f"{len(scores)} scores for {len(trials)} trials: give one for each")
     results = [result_of(trial) for trial in trials]
-    sizes = Counter(results)
     spellings = [normal_form(trial.candidate.sql) for trial in trials]
-    counts = Counter(spellings)
+    sharing = Counter(results)
+    spelled = Counter(spellings)
 
     def key(i: int) -> tuple[object, ...]:
-        draw = content_hash("tie", [context.question.id, results[i]])
-        lacks = not trials[i].candidate.sql.strip()
-        group = (lacks, -scores[i], is_suspect(trials[i], "empty"), -sizes[results[i]], draw)
-        return (*group, -counts[spellings[i]], spellings[i], *_place(trials[i]))
+        """Return what decides, in its order; the least comes first."""
+        return (
+            trials[i].candidate.sql.strip() == "",
+            -scores[i],
+            is_suspect(trials[i], "empty"),
+            -sharing[results[i]],
+            content_hash("tie", [context.question.id, results[i]]),
+            -spelled[spellings[i]],
+            spellings[i],
+            _place(trials[i]),
+        )
 
-    best = min(range(len(trials)), key=key, default=None)
-    made = tuple(trials), best, selector, tuple(map(float, scores))
-    return Selection(context.question.id, *made, tuple(comparisons), tuple(call_keys))
+    return Selection(
+        context.question.id,
+        tuple(trials),
+        chosen=min(range(len(trials)), key=key, default=None),
+        selector=selector,
+        scores=tuple(map(float, scores)),
+        comparisons=tuple(comparisons),
+        call_keys=tuple(call_keys),
+    )
 
 
 def _place(trial: Trial) -> tuple[str, int]:
@@ -92,9 +118,10 @@ def _place(trial: Trial) -> tuple[str, int]:
 
 @dataclass(frozen=True)
 class Majority:
-    """Self-consistency (Wang et al., 2023; CHASE-SQL, tables 6 and 7): the result that most candidates share.
+    """Self-consistency (Wang et al., 2023; CHASE-SQL, tables 6 and 7).
 
-    A suspect result gets no votes, so it wins only where there is no other.
+    The result that most candidates share wins. A suspect result gets no votes, so it wins only
+    where there is no other.
 
     >>> replace(wb.chase_sql(), select=wb.Majority()).select
     Majority(suspect='empty')
@@ -107,5 +134,6 @@ class Majority:
 
     def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
         del lab  # no model is asked
-        votes = Counter(result_of(t) for t in trials if not is_suspect(t, self.suspect))
+        voters = [trial for trial in trials if not is_suspect(trial, self.suspect)]
+        votes = Counter(result_of(trial) for trial in voters)
         return choose("majority", context, trials, [votes[result_of(trial)] for trial in trials])

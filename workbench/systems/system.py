@@ -30,7 +30,9 @@ Select = Callable[[Lab, Context, Sequence[Trial]], Selection]
 
 @dataclass(frozen=True)
 class System:
-    """The steps that answer a question, in the order in which they run; an empty tuple skips a part.
+    """The steps that answer a question, in the order in which they run.
+
+    An empty tuple skips a part.
 
     retrieve: gathers the context: the schema, and values and descriptions that fit the question.
     prune: each step cuts the context's schema.
@@ -59,7 +61,7 @@ class System:
 
 
 def solve(system: System, question: Question, lab: Lab) -> Selection:
-    """The system's answer to a question, with all candidates and their scores.
+    """Return the system's answer to a question, with all candidates and their scores.
 
     >>> study = wb.open_study("bundled-dev", limit=1)
     >>> wb.solve(study.direct(), study.benchmark.questions[0], study.lab).sql
@@ -70,23 +72,28 @@ def solve(system: System, question: Question, lab: Lab) -> Selection:
 
 
 def stages(system: System, question: Question, lab: Lab) -> Iterator[Context]:
-    """The context after retrieval, and then after each step of pruning."""
-    found = system.retrieve(lab, question, lab.schema(question.db_id))
-    yield (context := _checked(system.retrieve, found, Context))
+    """Yield the context after retrieval, and then after each step of pruning."""
+    schema = lab.schema(question.db_id)
+    context = _checked(system.retrieve, system.retrieve(lab, question, schema), Context)
+    yield context
     for prune in system.prune:
-        yield (context := _checked(prune, prune(lab, context), Context))
+        context = _checked(prune, prune(lab, context), Context)
+        yield context
 
 
 def prepare(system: System, question: Question, lab: Lab) -> Context:
-    """The context that the generators see."""
+    """Return the context that the generators see."""
     *_, context = stages(system, question, lab)
     return context
 
 
 def trials_of(system: System, context: Context, lab: Lab) -> tuple[Trial, ...]:
-    """All candidates, run and fixed. Generators work at the same time, and so do a fixer's repairs."""
+    """Return all candidates, run and fixed.
+
+    Generators work at the same time, and so do a fixer's repairs.
+    """
     proposed = lab.each(lambda step: _checked(step, step(lab, context), tuple), system.generate)
-    trials = lab.run_candidates(context.question, tuple(chain.from_iterable(proposed)))
+    trials = lab.run_candidates(context.question, chain.from_iterable(proposed))
     for fix in system.fix:
         repaired = lab.each(partial(fix, lab, context), trials)
         trials = tuple(_checked(fix, trial, Trial) for trial in repaired)
@@ -94,49 +101,65 @@ def trials_of(system: System, context: Context, lab: Lab) -> tuple[Trial, ...]:
 
 
 def select(system: System, context: Context, lab: Lab, trials: Sequence[Trial]) -> Selection:
-    """The selector's choice; refused where its index would mean another trial here than there."""
-    made = _checked(step := system.select, step(lab, context, trials), Selection)
-    if made.trials != tuple(trials) or made.chosen not in (None, *range(len(trials))):
+    """Return the selector's choice.
+
+    It is refused where its index would mean another trial here than there.
+    """
+    step = system.select
+    selection = _checked(step, step(lab, context, trials), Selection)
+    is_index = selection.chosen in (None, *range(len(trials)))
+    if selection.trials != tuple(trials) or not is_index:
         fault = "an index of no trial, or other trials than it was given, or in another order"
         raise BadInputError(f"{brief(step)} returned {fault}: give tuple(trials)")
-    return made
+    return selection
 
 
-def _checked(step: Any, found: Any, kind: type[T]) -> T:
-    if not isinstance(found, kind):
-        raise BadInputError(f"{brief(step)} returned {found!r:.60}, not a {kind.__name__}")
-    return found
+def _checked(step: Any, result: Any, kind: type[T]) -> T:
+    if not isinstance(result, kind):
+        raise BadInputError(f"{brief(step)} returned {result!r:.60}, not a {kind.__name__}")
+    return result
 
 
 def rebuilt(value: T, change: Callable[[Any], Any]) -> T:
-    """A system or step with `change` made to each step in it, the innermost first."""
+    """Return a system or step with `change` made to each step in it, the innermost first."""
     if isinstance(value, tuple):
         return cast(T, tuple(rebuilt(part, change) for part in value))
     if not is_dataclass(value) or isinstance(value, type):
         return value
-    before = {f.name: getattr(value, f.name) for f in fields(value) if f.init and f.compare}
-    after = {name: rebuilt(part, change) for name, part in before.items()}
-    if after != before:
-        value = replace(value, **after)
+    changes = {}
+    for part in fields(value):
+        if part.init and part.compare:
+            before = getattr(value, part.name)
+            after = rebuilt(before, change)
+            if after is not before and after != before:
+                changes[part.name] = after
+    if changes:
+        value = replace(value, **changes)
     return cast(T, change(value))
 
 
 def with_model(value: T, before: str, after: str) -> T:
-    """The system or step with one model in place of another, wherever a step of it asks that model."""
-    return rebuilt(
-        value, lambda s: replace(s, model=after) if getattr(s, "model", "") == before else s
-    )
+    """Return the system or step with one model in place of another, wherever it asks that model."""
+
+    def change(step: Any) -> Any:
+        return replace(step, model=after) if getattr(step, "model", "") == before else step
+
+    return rebuilt(value, change)
 
 
 def with_suspect(system: System, suspect: Suspect) -> System:
-    """The system in which every step counts these results as suspect."""
-    return rebuilt(system, lambda s: replace(s, suspect=suspect) if hasattr(s, "suspect") else s)
+    """Return the system in which every step counts these results as suspect."""
+
+    def change(step: Any) -> Any:
+        return replace(step, suspect=suspect) if hasattr(step, "suspect") else step
+
+    return rebuilt(system, change)
 
 
 def brief(value: Any) -> str:
-    """A step in one line: its class, and the fields that differ from their defaults."""
-    if name := getattr(value, "__qualname__", ""):  # a class or a function
-        return str(name)
+    """Return a step in one line: its class, and the fields that differ from their defaults."""
+    if hasattr(value, "__qualname__"):  # a class or a function
+        return str(value.__qualname__)
     if not is_dataclass(value):
         return f"{value!r:.60}"
     shown = []
@@ -152,12 +175,11 @@ class Unsourced(Exception):  # noqa: N818  it says what is wrong, as in "unsourc
 
 
 def identity(value: Any) -> Any:
-    """A system or step as JSON that differs where two steps do; raises `Unsourced`.
+    """Return a system or step as JSON that differs where two steps do; raise `Unsourced`.
 
     This package's own definitions count by name, since a hash of the package stands beside the
     identity. Others count by the source of their file or of their notebook's cell, and by what they
-    close over. What they call in another cell
-    is not seen: run with `fresh=True` after editing it.
+    close over. What they call in another cell is not seen: run with `fresh=True` after editing it.
     """
     value = getattr(value, "__wrapped__", value)  # a function behind `lru_cache`
     if value is None or isinstance(value, bool | int | float | str):
@@ -171,8 +193,9 @@ def identity(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [identity(part) for part in value]
     if is_dataclass(value):
-        own = {f.name: identity(getattr(value, f.name)) for f in fields(value) if f.compare}
-        return [_definition(type(value)), own]
+        compared = [part.name for part in fields(value) if part.compare]
+        settings = {name: identity(getattr(value, name)) for name in compared}
+        return [_definition(type(value)), settings]
     if isinstance(value, Path | bytes | range | BuiltinFunctionType):
         return repr(value)
     told = "make it a dataclass of plain values and functions, which can be cached"
@@ -183,15 +206,18 @@ def _definition(thing: type | FunctionType) -> Any:
     name = f"{thing.__module__}.{thing.__qualname__}"
     if name.startswith(("workbench.", "builtins.")):
         return name
-    own = vars(thing).values() if isinstance(thing, type) else [thing]
-    codes = [one.__code__ for one in own if isinstance(one, FunctionType)]
+    is_class = isinstance(thing, type)
+    members = vars(thing).values() if is_class else [thing]
+    functions = [member for member in members if isinstance(member, FunctionType)]
     generated = {"<string>", dataclasses.__file__, reprlib.__file__}
-    files = sorted({code.co_filename for code in codes} - generated)
-    for file in files:
+    files = {function.__code__.co_filename for function in functions} - generated
+    sources = []
+    for file in sorted(files):
         linecache.checkcache(file)
-    source = ["".join(linecache.getlines(file)) for file in files]
-    if not all(source) or not source:
+        sources.append("".join(linecache.getlines(file)))
+    if not sources or "" in sources:
         raise Unsourced(name)
-    closed = [identity(cell.cell_contents) for cell in getattr(thing, "__closure__", None) or ()]
+    cells = getattr(thing, "__closure__", None) or ()
+    closed = [identity(cell.cell_contents) for cell in cells]
     bases = [identity(base) for base in thing.__bases__] if isinstance(thing, type) else []
-    return [name, source, closed, bases]
+    return [name, sources, closed, bases]

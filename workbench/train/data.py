@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -59,13 +59,15 @@ def examples_of(path: str | Path, benchmark: Benchmark) -> dict[str, tuple[Examp
     `sql` of its own.
     """
     known = {question.id for question in benchmark.questions}
-    found: dict[str, tuple[Example, ...]] = {}
-    for number, item in enumerate(read_items(Path(path), _Example)):
+    written: dict[str, tuple[Example, ...]] = {}
+    items = read_items(Path(path), _Example)
+    for number, item in enumerate(items):
         key = str(item.question_id)
         if key not in known:
             raise BadInputError(f"{path}, item {number}: {benchmark.name} has no question {key}")
-        found[key] = (*found.get(key, ()), Example(item.question, item.sql))
-    return found
+        example = Example(item.question, item.sql)
+        written[key] = (*written.get(key, ()), example)
+    return written
 
 
 @dataclass(frozen=True)
@@ -88,20 +90,28 @@ def write(conversations: Iterable[Conversation], path: Path, form: Format) -> in
     other keys, so only Hugging Face's form says which question a conversation is from.
     """
     lines = []
-    for one in conversations:
-        record: Any = one if form == "huggingface" else {"messages": one.messages}
+    for conversation in conversations:
+        record: Any = conversation
         if form == "gemini":
-            roles = {"system": "system", "user": "user", "assistant": "model"}
-            said = [
-                {"role": roles[m["role"]], "parts": [{"text": m["content"]}]} for m in one.messages
-            ]
-            record = {"contents": [part for part in said if part["role"] != "system"]}
-            if said[0]["role"] == "system":
-                record["systemInstruction"] = said[0]
+            record = _in_geminis_form(conversation.messages)
+        elif form == "openai":
+            record = {"messages": conversation.messages}
         lines.append(orjson.dumps(record) + b"\n")
     with naming(path):
         path.write_bytes(b"".join(lines))
     return len(lines)
+
+
+def _in_geminis_form(messages: Sequence[Message]) -> dict[str, Any]:
+    record: dict[str, Any] = {"contents": []}
+    for message in messages:
+        role = "model" if message["role"] == "assistant" else message["role"]
+        content = {"role": role, "parts": [{"text": message["content"]}]}
+        if role == "system":
+            record["systemInstruction"] = content
+        else:
+            record["contents"].append(content)
+    return record
 
 
 def _conversation(question: Question, request: Request, reply: str) -> Conversation:
@@ -159,12 +169,18 @@ def _right_and_wrong(
     asked = [candidate for candidate in candidates if candidate.sql.strip()]
     counts = Counter(candidate.sql for candidate in asked)
     asked.sort(key=lambda candidate: (counts[candidate.sql], candidate.sql))
-    trials = map(Trial, asked, lab.run_many(question, [candidate.sql for candidate in asked]))
-    by_result = {t.execution.fingerprint: t for t in trials if t.execution}  # the most frequent
-    shown = [trial for result, trial in sorted(by_result.items()) if result]
+    executions = lab.run_many(question, [candidate.sql for candidate in asked])
+    by_result: dict[str, Trial] = {}  # of the queries with a result, the most frequent
+    for candidate, execution in zip(asked, executions, strict=True):
+        if execution.fingerprint:
+            by_result[execution.fingerprint] = Trial(candidate, execution)
+    shown = [by_result[fingerprint] for fingerprint in sorted(by_result)]
     queries = [(question.id, trial.candidate.sql) for trial in shown]
-    judged = list(zip(shown, ex_verdicts(benchmark, queries, lab.executor), strict=True))
-    return [t for t, right in judged if right], [t for t, right in judged if not right]
+    verdicts = ex_verdicts(benchmark, queries, lab.executor)
+    trials: dict[bool, list[Trial]] = {True: [], False: []}
+    for trial, is_right in zip(shown, verdicts, strict=True):
+        trials[is_right].append(trial)
+    return trials[True], trials[False]
 
 
 @dataclass(frozen=True)
@@ -203,14 +219,23 @@ class NoisySchema:
         others = [pair for pair in schema.columns() if pair not in set(right)]
         if not self.wrong or not others:
             return schema.only(right)
-        columns = {(table.name, c.name): c for table in schema.tables for c in table.columns}
-        known, texts = (
-            [f"{spaced(pair[1])} {description(columns[pair])}" for pair in pairs]
-            for pairs in (right, others)
-        )
-        likeness = Lexical()(lab, known, texts)
-        best = np.argsort(-likeness, axis=1, kind="stable")[:, : self.wrong]
-        return schema.only({*right, *(others[n] for n in best.ravel().tolist())})
+        right_texts = _texts(schema, right)
+        other_texts = _texts(schema, others)
+        likeness = Lexical()(lab, right_texts, other_texts)
+        best_first = np.argsort(-likeness, axis=1, kind="stable")
+        places = best_first[:, : self.wrong].ravel().tolist()
+        wrong = [others[place] for place in places]
+        return schema.only({*right, *wrong})
+
+
+def _texts(schema: Schema, columns: Sequence[tuple[str, str]]) -> list[str]:
+    """The name and description of each column."""
+    texts = []
+    for table, name in columns:
+        column = schema.column(table, name)
+        if column:
+            texts.append(f"{spaced(name)} {description(column)}")
+    return texts
 
 
 def instructions(benchmark: Benchmark, system: System, lab: Lab) -> list[Conversation]:
@@ -221,9 +246,9 @@ def instructions(benchmark: Benchmark, system: System, lab: Lab) -> list[Convers
     asked again: after a run of the system this costs nothing, and a stopped export continues
     when it is called again.
     """
-    calls = lambda question: list(_calls(benchmark, system, lab, question))  # noqa: E731
-    found = lab.each(calls, benchmark.questions, threads=8)
-    return [one for own in found for one in own]
+    calls = partial(_calls, benchmark, system, lab)
+    by_question = lab.each(lambda question: [*calls(question)], benchmark.questions, threads=8)
+    return [*chain.from_iterable(by_question)]
 
 
 def _calls(

@@ -8,6 +8,7 @@ The reward is a function as TRL's GRPOTrainer takes it; its data set needs `prom
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -98,25 +99,32 @@ def rollouts(benchmark: Benchmark, system: System, lab: Lab, samples: int = 1) -
 
     def asked(question: Question) -> list[tuple[Question, Request, Answer[str]]]:
         context = prepare(system, question, lab)
-        made = []
+        answered = []
         for step in steps:
             data = step.variables(lab, context)
             requests = [step.request(lab, context, sample, data) for sample in range(samples)]
             for request, answer in zip(requests, lab.ask_many(requests, step.read), strict=True):
-                made.append((question, request, answer))
-        return made
+                answered.append((question, request, answer))
+        return answered
 
-    calls = [call for own in lab.each(asked, benchmark.questions, threads=8) for call in own]
+    calls = [*chain.from_iterable(lab.each(asked, benchmark.questions, threads=8))]
     queries = [(question.id, answer.value or "") for question, _, answer in calls]
-    right = ex_verdicts(benchmark, queries, lab.executor, lab.limits)
-    made = []
-    for (question, request, answer), correct in zip(calls, right, strict=True):
+    verdicts = ex_verdicts(benchmark, queries, lab.executor, lab.limits)
+    completed = []
+    for (question, request, answer), is_right in zip(calls, verdicts, strict=True):
         reply = lab.client.cached(request) if answer.asked_again else answer.completion
-        if reply and not reply.fault:
-            completion: Message = {"role": "assistant", "content": reply.text}
-            about = question.id, question.db_id, tuple(request.messages), (completion,)
-            made.append(Rollout(*about, correct and not answer.asked_again, reply.key))
-    return made
+        if not reply or reply.fault:
+            continue
+        rollout = Rollout(
+            question_id=question.id,
+            db_id=question.db_id,
+            prompt=tuple(request.messages),
+            completion=({"role": "assistant", "content": reply.text},),
+            correct=is_right and not answer.asked_again,
+            key=reply.key,
+        )
+        completed.append(rollout)
+    return completed
 
 
 def write_rollouts(made: Iterable[Rollout], path: Path) -> int:

@@ -27,7 +27,7 @@ _EXACT = 2**53  # JavaScript's numbers are exact below
 
 
 def script(view: Path) -> str:
-    """The module of a widget: the shared helpers, then its own script with `render`."""
+    """Return the module of a widget: the shared helpers, then its own script with `render`."""
     return _HELPERS + view.read_text(encoding="utf-8")
 
 
@@ -48,9 +48,10 @@ class Desk(anywidget.AnyWidget):
         self.on_msg(lambda _, message, __: self.send(self.answer(message)))
 
     def answer(self, message: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a message of the page."""
+        """Return the answer to a message of the page."""
         arguments = dict(message)
-        ref, name = arguments.pop("ref", 0), arguments.pop("do", "")
+        ref = arguments.pop("ref", 0)
+        name = arguments.pop("do", "")
         try:
             act = getattr(self, f"do_{name}", None)
             if act is None:
@@ -63,83 +64,93 @@ class Desk(anywidget.AnyWidget):
 
 
 def shown(text: str, longest: int = 300) -> str:
-    """Text that JSON and a page can hold: invisible characters as escapes, a long text cut."""
+    """Return text that a page can hold: invisible characters as escapes, a long text cut."""
     cut = text if len(text) <= longest else f"{text[:longest]}… ({len(text):,} characters)"
     return visible(cut)
 
 
 def value(cell: Value) -> int | float | str | None:
-    """A cell as JSON; a number that JavaScript cannot hold is a text."""
-    if isinstance(cell, bytes):
-        rest = f"… ({len(cell):,} bytes)" if len(cell) > 20 else ""
-        return f"x'{cell[:20].hex()}'{rest}"
+    """Return a cell as JSON; a number that JavaScript cannot hold is a text."""
+    if cell is None:
+        return None
     if isinstance(cell, str):
         return shown(cell)
-    if cell is None or (math.isfinite(cell) and abs(cell) < _EXACT):
-        return cell
-    return str(cell)
+    if isinstance(cell, bytes):
+        text = f"x'{cell[:20].hex()}'"
+        return text if len(cell) <= 20 else f"{text}… ({len(cell):,} bytes)"
+    is_exact = math.isfinite(cell) and abs(cell) < _EXACT
+    return cell if is_exact else str(cell)
 
 
 def many(count: int, noun: str) -> str:
-    """A number with its noun: "1 row", "1,000 rows"."""
+    """Return a number with its noun: "1 row", "1,000 rows"."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def result(execution: Execution) -> dict[str, Any]:
-    """The result of a query: its first rows and their number, or why there is none."""
+    """Return the result of a query: its first rows and their number, or why there is none."""
     if not execution.is_complete:
         error = shown(execution.error or execution.status)
         return {"columns": [], "rows": [], "total": 0, "error": error}
     rows = [list(map(value, row)) for row in execution.rows[:ROWS]]
-    total = max(execution.row_count, len(execution.rows))
-    return {"columns": list(map(shown, execution.columns)), "rows": rows, "total": total}
+    return {
+        "columns": list(map(shown, execution.columns)),
+        "rows": rows,
+        "total": max(execution.row_count, len(execution.rows)),
+    }
 
 
-def differing(one: Execution, other: Execution) -> list[dict[str, list[bool]]]:
-    """What only the first result has, and what only the second has: its columns, and the rows sent.
+def differing(first: Execution, second: Execution) -> list[dict[str, list[bool]]]:
+    """Return what only the first result has, and what only the second has.
 
-    All rows of both decide, however few are sent. A row is looked for as it is, and by the columns
-    that both results have. Of a query that failed nothing is compared.
+    These are its columns, and the rows that are sent. All rows of both decide, however few are
+    sent. A row is looked for as it is, and by the columns that both results have. Of a query that
+    failed nothing is compared.
     """
-    if not (one.is_complete and other.is_complete):
+    if not first.is_complete or not second.is_complete:
         return [{"columns": [], "rows": []}] * 2
-    shared = shared_columns(one, other)
-    return [_only(one, other, shared), _only(other, one, {to: at for at, to in shared.items()})]
+    shared = shared_columns(first, second)
+    turned = {to: at for at, to in shared.items()}
+    return [_only(first, second, shared), _only(second, first, turned)]
 
 
-def _only(one: Execution, other: Execution, shared: Mapping[int, int]) -> dict[str, list[bool]]:
-    whole_rows = set(other.rows)
-    parts = {picked(row, shared.values()) for row in other.rows}
+def _only(ours: Execution, theirs: Execution, shared: Mapping[int, int]) -> dict[str, list[bool]]:
+    """Return which columns and rows sent are ours alone; `shared` has their columns by ours."""
+    their_rows = set(theirs.rows)
+    their_parts = set()
+    if shared:
+        their_parts = {picked(row, shared.values()) for row in theirs.rows}
     rows = []
-    for row in one.rows[:ROWS]:
-        has_part = bool(shared) and picked(row, shared) in parts
-        rows.append(row not in whole_rows and not has_part)
-    columns = [at not in shared for at in range(len(one.columns))]
+    for row in ours.rows[:ROWS]:
+        is_theirs = row in their_rows or picked(row, shared) in their_parts
+        rows.append(not is_theirs)
+    columns = [at not in shared for at in range(len(ours.columns))]
     return {"columns": columns, "rows": rows}
 
 
 def picked(row: Row, places: Iterable[int]) -> Row:
-    """The cells of a row at these places."""
+    """Return the cells of a row at these places."""
     return tuple(row[at] for at in places)
 
 
-def shared_columns(one: Execution, other: Execution) -> dict[int, int]:
-    """The columns that both results have: of the same values, or else the same name."""
-    columns, other_columns = _columns(one), _columns(other)
+def shared_columns(first: Execution, second: Execution) -> dict[int, int]:
+    """Return the columns that both results have: of the same values, or else the same name."""
+    columns = _columns(first)
+    other_columns = _columns(second)
     shared: dict[int, int] = {}
     for traits in (itemgetter(0, 1), itemgetter(0), itemgetter(1)):
         for at, column in enumerate(columns):
-            matching = []
-            for to, other_column in enumerate(other_columns):
-                if to not in shared.values() and traits(column) == traits(other_column):
-                    matching.append(to)
-            if matching and at not in shared:
+            if at in shared:
+                continue
+            free = [to for to in range(len(other_columns)) if to not in shared.values()]
+            matching = [to for to in free if traits(column) == traits(other_columns[to])]
+            if matching:
                 shared[at] = at if at in matching else matching[0]
     return shared
 
 
 def _columns(execution: Execution) -> list[tuple[frozenset[Value], str]]:
-    """The values and the name of each column."""
+    """Return the values and the name of each column."""
     names = [name.lower() for name in execution.columns]
     values = [frozenset(column) for column in zip(*execution.rows, strict=True)]
     if not values:
@@ -148,23 +159,28 @@ def _columns(execution: Execution) -> list[tuple[frozenset[Value], str]]:
 
 
 def pair(gold: str, predicted: str, schema: Schema) -> list[dict[str, Any]]:
-    """Two queries part by part, for `sqlPair`; [] if one cannot be read."""
+    """Return two queries part by part, for `sqlPair`; [] if one cannot be read."""
     rows = []
-    for one, other, same in aligned(gold, predicted, schema):
-        rows.append({"gold": _line(one), "predicted": _line(other), "same": same})
+    for gold_part, predicted_part, same in aligned(gold, predicted, schema):
+        row = {"gold": _line(gold_part), "predicted": _line(predicted_part), "same": same}
+        rows.append(row)
     return rows
 
 
 def _line(part: Part | None) -> dict[str, Any] | None:
     if part is None:
         return None
-    text = shown(part.text, 4_000)
-    return {"clause": part.clause, "depth": part.depth, "indent": part.indent, "text": text}
+    return {
+        "clause": part.clause,
+        "depth": part.depth,
+        "indent": part.indent,
+        "text": shown(part.text, 4_000),
+    }
 
 
 @contextmanager
 def desk_file(path: Path, what: str) -> Iterator[Database]:
-    """An SQLite file in which people's work is kept; several programs may write at once."""
+    """Open an SQLite file in which people's work is kept; several programs may write at once."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(path)) as connection:
