@@ -13,7 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from weakref import WeakSet
 
@@ -55,8 +55,6 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
     """End the loop before Python does: within an import, it would keep a lock that Python needs."""
-    with suppress(TimeoutError):
-        asyncio.run_coroutine_threadsafe(http.close(), loop).result(5)
     loop.call_soon_threadsafe(loop.stop)
     thread.join(5)
 

@@ -6,8 +6,8 @@ came back.
 """
 
 import asyncio
+import atexit
 import base64
-import importlib
 import inspect
 import os
 import re
@@ -16,7 +16,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
 from typing import Any
@@ -75,9 +75,9 @@ async def _after(response: Any) -> None:
 @cache
 def http() -> Any:
     """Give LiteLLM our HTTP client for all providers, and return it."""
-    module, handlers = litellm(), "litellm.llms.custom_httpx.http_handler"
+    module = litellm()
     hooks = {"request": [_before], "response": [_after]}
-    ours = importlib.import_module(handlers).AsyncHTTPHandler(timeout=None, event_hooks=hooks)
+    ours = module.AsyncHTTPHandler(timeout=None, event_hooks=hooks)
     ours.client.follow_redirects = False
     module.aclient_session = ours.client  # for those that LiteLLM reaches by OpenAI's package
     clients: Any = type(module.in_memory_llm_clients_cache)
@@ -91,13 +91,15 @@ def http() -> Any:
             return super().get_cache(key, *args, **kwargs)
 
     module.in_memory_llm_clients_cache = Clients()
+    hasattr(module, "")  # with its first lazy name LiteLLM registers an end in another loop: ours
+    atexit.register(_close, ours, asyncio.get_running_loop())  # has to come before that
     return ours
 
 
-async def close() -> None:
+def _close(client: Any, loop: asyncio.AbstractEventLoop) -> None:
     """Close LiteLLM's HTTP sessions in the loop that opened them, before that ends."""
-    if http.cache_info().currsize:
-        await http().close()
+    with suppress(TimeoutError):
+        asyncio.run_coroutine_threadsafe(client.close(), loop).result(5)
 
 
 def check_access(model: str, url: str) -> None:
