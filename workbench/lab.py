@@ -288,7 +288,10 @@ class Lab:
     ) -> tuple[Trial, ...]:
         """Return a trial of each candidate, run if it has SQL, and numbered by its generator."""
         numbers: dict[str, count[int]] = defaultdict(count)
-        candidates = [replace(c, sample=next(numbers[c.generator])) for c in proposed]
+        candidates = []
+        for candidate in proposed:
+            sample = next(numbers[candidate.generator])
+            candidates.append(replace(candidate, sample=sample))
         queries = list(dict.fromkeys(c.sql for c in candidates if c.sql))
         executions = dict(zip(queries, self.run_many(question, queries), strict=True))
         return tuple(Trial(c, executions.get(c.sql)) for c in candidates)
