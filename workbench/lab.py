@@ -7,10 +7,10 @@ A step asks its model in one line, with the reader of its prompt's form:
 """
 
 import threading
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import count
@@ -138,8 +138,8 @@ class Lab:
         for n, completions in zip(unread, self._replies(again), strict=True):
             answers[n] = replace(_answer(read, replies[n] + completions), asked_again=True)
         if self.heard:
-            for request, found in zip(asked, answers, strict=True):
-                self.heard(request, found)
+            for n, request in enumerate(asked):
+                self.heard(request, answers[n])
         return answers
 
     def _replies(self, requests: Sequence[Request]) -> list[list[Completion]]:
@@ -147,11 +147,11 @@ class Lab:
         replies = [[completion] for completion in self.client.complete_many(requests)]
         longer: dict[int, Request] = {}
         for n, request in enumerate(requests):
-            if more_room := self.longer(request, replies[n][0]):
-                longer[n] = more_room
-        for n, completion in zip(
-            longer, self.client.complete_many([*longer.values()]), strict=True
-        ):
+            with_more_room = self.longer(request, replies[n][0])
+            if with_more_room:
+                longer[n] = with_more_room
+        completions = self.client.complete_many(list(longer.values()))
+        for n, completion in zip(longer, completions, strict=True):
             if completion.fault:
                 replies[n].insert(0, completion)  # the one that was cut off still counts
             else:
@@ -235,17 +235,20 @@ class Lab:
         if one_after_another or self.watch:  # which sees the calls in order
             return [do(item) for item in todo]
         results: list[Future[R]] = [Future() for _ in todo]
-        waiting = zip(todo, results, strict=True)
+        waiting = deque(zip(todo, results, strict=True))
 
         def work() -> None:
-            for item, result in waiting:
-                try:
-                    result.set_result(do(item))
-                except BaseException as error:  # noqa: BLE001  it is raised below
-                    list(waiting)  # no other item begins
-                    result.set_exception(error)
+            with suppress(IndexError):  # no item is waiting any more
+                while True:
+                    item, result = waiting.popleft()
+                    try:
+                        result.set_result(do(item))
+                    except BaseException as error:  # noqa: BLE001  it is raised below
+                        waiting.clear()
+                        result.set_exception(error)
 
-        # Python waits at its end for the threads of a ThreadPoolExecutor, whatever Ctrl-C says.
+        # Not a ThreadPoolExecutor's threads: Python waits for those at its end, so that a second
+        # Ctrl-C would not leave.
         number = min(threads or len(todo), len(todo))
         workers = [threading.Thread(target=work, daemon=True) for _ in range(number)]
         for worker in workers:
@@ -259,7 +262,7 @@ class Lab:
                 if progress:
                     progress(len(done), len(todo))
         except BaseException as error:
-            list(waiting)
+            waiting.clear()
             halt = threads or isinstance(error, KeyboardInterrupt)
             with self.client.stopped() if halt else nullcontext():
                 for worker in workers:
@@ -268,7 +271,7 @@ class Lab:
         return [result.result() for result in results]
 
     def schema(self, db_id: str) -> Schema:
-        """The schema as prompts show it: with the catalog's descriptions and example values."""
+        """Return the schema as prompts show it: with the catalog's descriptions and example values."""
         path = self.database(db_id)
         files = [file for file in (path, Path(f"{path}-wal")) if file.exists()]
         return _schema(path, tuple(file.stat().st_ctime_ns for file in files))
@@ -280,12 +283,18 @@ class Lab:
         path = self.database(question.db_id)
         return self.executor.execute_many([(path, sql) for sql in queries], self.limits)
 
-    def run_candidates(self, question: Question, made: Iterable[Candidate]) -> tuple[Trial, ...]:
+    def run_candidates(
+        self, question: Question, proposed: Iterable[Candidate]
+    ) -> tuple[Trial, ...]:
         """Return a trial of each candidate, run if it has SQL, and numbered by its generator."""
         numbers: dict[str, count[int]] = defaultdict(count)
-        candidates = [replace(c, sample=next(numbers[c.generator])) for c in made]
-        executions = iter(self.run_many(question, [c.sql for c in candidates if c.sql]))
-        return tuple(Trial(c, next(executions) if c.sql else None) for c in candidates)
+        candidates = []
+        for candidate in proposed:
+            sample = next(numbers[candidate.generator])
+            candidates.append(replace(candidate, sample=sample))
+        queries = list(dict.fromkeys(c.sql for c in candidates if c.sql))
+        executions = dict(zip(queries, self.run_many(question, queries), strict=True))
+        return tuple(Trial(c, executions.get(c.sql)) for c in candidates)
 
 
 def _answer(read: Reader[T], replies: Sequence[Completion]) -> Answer[T]:

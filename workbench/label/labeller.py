@@ -243,9 +243,8 @@ class Labeller(Desk):
         said: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
         for label in labels:
             said[label.key][label.annotator] = list(label.categories)
-        final = store.final(labels)
-        disputed = [key for key in self.cases if key in final and final[key] is None]
-        return [{"key": key, "said": said[key]} for key in disputed]
+        disputed = {key for key, label in store.final(labels).items() if label is None}
+        return [{"key": key, "said": said[key]} for key in self.cases if key in disputed]
 
     def _counts(self, labels: Mapping[str, tuple[str, ...]]) -> list[list[Any]]:
         """Return each category with its number of labels, and those of its parts that have one."""

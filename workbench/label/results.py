@@ -30,7 +30,8 @@ def _sentence(gold: Execution, ran: Execution) -> str:
     width = len(ran.columns)
     gold_width = len(gold.columns)
     if width == gold_width == ran.row_count == gold.row_count == 1:
-        cell, gold_cell = ran.rows[0][0], gold.rows[0][0]
+        cell = ran.rows[0][0]
+        gold_cell = gold.rows[0][0]
         return f"{_cell(cell)} in place of {_cell(gold_cell)}"
     if not gold.is_complete:
         return ""

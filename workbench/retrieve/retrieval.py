@@ -268,8 +268,8 @@ class Matching:
 
     def _kept(self, matches: Sequence[ValueMatch]) -> Iterator[ValueMatch]:
         """Yield the matches that their columns keep; the best is given and yielded first."""
-        best: dict[tuple[str, ...], float] = {}
-        kept: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
+        best: dict[tuple[str, ...], float] = {}  # the best spelling among rivals
+        kept: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)  # by column and keyword
         for match in matches:
             column = (match.table, match.column)
             group = (*column, match.keyword)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from itertools import chain
 
 from workbench import replies
 from workbench.errors import at_least
@@ -59,18 +59,26 @@ class FilterColumns:
 
     def _one_by_one(self, lab: Lab, question: Question, texts: Mapping[Name, str]) -> set[Name]:
         """Return the columns that are irrelevant, asked about in one call each."""
-        request = partial(lab.request, self, "prune/filter_column", question)
-        data: dict[str, Any] = {"question": question.text, "hint": question.evidence}
-        requests = [request(column=text, **data) for text in texts.values()]
-        answers = zip(texts, lab.ask_many(requests, replies.relevant), strict=True)
-        return {name for name, answer in answers if answer.value is False}
+        request = partial(
+            lab.request,
+            self,
+            "prune/filter_column",
+            question,
+            question=question.text,
+            hint=question.evidence,
+        )
+        requests = [request(column=text) for text in texts.values()]
+        answers = lab.ask_many(requests, replies.relevant)
+        named = zip(texts, answers, strict=True)
+        return {name for name, answer in named if answer.value is False}
 
     def _in_groups(self, lab: Lab, question: Question, texts: Mapping[Name, str]) -> set[Name]:
         """Return the columns that are irrelevant, asked about in groups."""
         names = list(texts)
-        groups = [names[n : n + self.group] for n in range(0, len(names), self.group)]
-        answers = lab.each(lambda group: self._of_group(lab, question, texts, group), groups)
-        return set[Name]().union(*answers)
+        starts = range(0, len(names), self.group)
+        groups = [names[start : start + self.group] for start in starts]
+        irrelevant = lab.each(lambda group: self._of_group(lab, question, texts, group), groups)
+        return set(chain.from_iterable(irrelevant))
 
     def _of_group(
         self, lab: Lab, question: Question, texts: Mapping[Name, str], group: Sequence[Name]
