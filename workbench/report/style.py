@@ -90,7 +90,8 @@ def looks(names: Iterable[Any], sizes: "pd.Series[int] | None" = None) -> dict[s
             label += f" (N = {sizes[name]:,})"
         paler, number = divmod(place, len(COLOURS))
         shade = to_rgba(COLOURS[number], 0.6**paler)
-        looks[name] = Look(label, shade, MARKERS[(number + paler) % len(MARKERS)])
+        marker = MARKERS[(number + paler) % len(MARKERS)]
+        looks[name] = Look(label, shade, marker)
     return looks
 
 
@@ -320,7 +321,7 @@ def finish(figure: Picture, data: DataFrame, stamp: object, title: str, note: st
     """Write title, legend, stamp and note, for which the figure grows; fix the layout."""
     wide = figure.get_figwidth()
     heading = textwrap.wrap(text(title), int(13.5 * wide), max_lines=3)
-    letters = int(17.9 * wide)
+    letters = int(17.9 * wide)  # of a line of the footer
     source = stamped(stamp, data).replace("a small statistical parser, no", "no")
     source = text(source, 2 * letters - 8).replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
     whole = f"{source}. {text(note)}" if note else source
