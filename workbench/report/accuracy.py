@@ -59,10 +59,13 @@ def accuracies(questions: DataFrame, by: list[str]) -> DataFrame:
         questions = questions.explode(column)
     rows = []
     for values, part in questions.groupby(by, sort=False):
-        correct = part["correct"].astype(float)
-        ex = stats.mean_interval(correct.tolist(), part["db_id"].tolist())
+        correct = part["correct"].astype(float).tolist()
+        ex = stats.mean_interval(correct, part["db_id"].tolist())
         row: dict[str, Any] = dict(zip(by, values, strict=True))
-        row |= {"n": ex.n, "EX": 100 * ex.mean, "low": 100 * ex.low, "high": 100 * ex.high}
+        row["n"] = ex.n
+        row["EX"] = 100 * ex.mean
+        row["low"] = 100 * ex.low
+        row["high"] = 100 * ex.high
         row["run"] = runs(part)
         # By these `trace` finds the answers that the row counts, where `by` does not tell them.
         if "chosen" in part:
@@ -203,12 +206,13 @@ def paired_differences(
     axes.set_xlabel(f"EX minus that of {base}, percentage points")
 
     counts = [f"{decided[way]} {way}" for way, _ in _WAYS.values() if way in decided]
-    note = "Intervals: 95%, over questions, paired."
-    if "clustered low" in data:
-        note += " The pale ones are clustered by database."
-    else:
-        note += f" {stats.too_few(questions['db_id'].nunique())}."
-    return finish(figure, data, stamp, f"Beside {base}: {', '.join(counts)}", note)
+    title = f"Beside {base}: {', '.join(counts)}"
+    clusters = "The pale ones are clustered by database"
+    if "clustered low" not in data:
+        databases = questions["db_id"].nunique()
+        clusters = stats.too_few(databases)
+    note = f"Intervals: 95%, over questions, paired. {clusters}."
+    return finish(figure, data, stamp, title, note)
 
 
 def _draw_difference(axes: Axes, place: int, row: dict[Any, Any], ink: str) -> None:
@@ -237,9 +241,10 @@ def pareto(rows: DataFrame, cost: str = "tokens", *, per: str = "", stamp: objec
     """
     one_of(_COSTS, cost=cost)
     need(rows, "system", "EX", cost)
-    data = rows.reset_index(drop=True).sort_values([cost, "EX"], ascending=[True, False])
-    best_before = data["EX"].astype(float).cummax().shift(fill_value=-inf)
-    data = data.assign(best=data["EX"] > best_before)
+    data = rows.reset_index(drop=True)
+    data = data.sort_values([cost, "EX"], ascending=[True, False])
+    best_so_far = data["EX"].astype(float).cummax()
+    data["best"] = data["EX"] > best_so_far.shift(fill_value=-inf)
     known = data.dropna(subset=cost)
     if known.empty:
         raise BadInputError(f"no row has its {cost}: the price of the model may be unknown")

@@ -29,17 +29,22 @@ def same_engine(printed: str, model: str) -> bool:
     False
     """
     printed = PRINTED.get(printed.casefold(), printed)
+    printed_base = _RELEASE.sub("", printed)
     served = model.rpartition("/")[2]
     served = _BEDROCK.sub("", served)
-    named = {_identity(printed), _identity(_RELEASE.sub("", printed))}
-    exact = _identity(served)
-    released = _identity(_SUFFIX.sub("", _RELEASE.sub("", served)))
-    return bool(named & {exact, released})
+    served_base = _RELEASE.sub("", served)
+    served_base = _SUFFIX.sub("", served_base)
+    engines = {_identity(printed), _identity(printed_base)}
+    return _identity(served) in engines or _identity(served_base) in engines
 
 
 def _identity(name: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """Return the words of a name in any order, and its numbers in theirs."""
-    parts = _WORD.findall(name.casefold())
-    words = frozenset(part for part in parts if not part[0].isdigit())
-    numbers = tuple(part for part in parts if part[0].isdigit())
-    return words - _MAKERS, numbers
+    words = set()
+    numbers = []
+    for part in _WORD.findall(name.casefold()):
+        if part[0].isdigit():
+            numbers.append(part)
+        else:
+            words.add(part)
+    return frozenset(words - _MAKERS), tuple(numbers)

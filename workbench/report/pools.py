@@ -213,9 +213,10 @@ def venn(trials: DataFrame, *, paper: Published | None = None, stamp: object) ->
     axes.set_title(told, loc="center", pad=26)  # above the names of the circles
     together = total - none["n"]
     solves = wide.sum()
+    best = shown(solves.idxmax())
     title = (
         f"Together they solve {together:,} of {total:,} questions; "
-        f"the best of them, {shown(solves.idxmax())}, {solves.max():,}"
+        f"the best of them, {best}, {solves.max():,}"
     )
     return finish(figure, data, stamp, title)
 
@@ -303,7 +304,8 @@ def unique_solves(
     data = solved_alone(trials, by)
     wide = data.pivot_table("n", by, "generator", "sum", sort=False)
     totals = wide.sum()
-    if not totals.any():
+    total = totals.sum()
+    if total == 0:
         return sentence("No question is solved by one generator alone", data, stamp)
     wide.loc[TOGETHER] = totals
     theirs = None
@@ -313,8 +315,9 @@ def unique_solves(
     figure, axes = style.bars(wide, style.looks(wide), ONE, "{:,.0f}", theirs, paper)
     axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
     axes.set_xlabel("questions it alone solves")
-    title = f"{totals.sum():,} questions are solved by one alone, most by {shown(totals.idxmax())}"
-    return finish(figure, data, stamp, f"{title} ({totals.max():,})")
+    best = shown(totals.idxmax())
+    title = f"{total:,} questions are solved by one alone, most by {best} ({totals.max():,})"
+    return finish(figure, data, stamp, title)
 
 
 _TITLES = {"same verdict": "both right or both wrong", "row alone": "row right, column wrong"}
@@ -396,10 +399,14 @@ def _draw_cells(axes: Axes, shares: DataFrame, *, annotated: bool) -> None:
 def outcomes(questions: DataFrame, wrong_gold: Collection[str] = ()) -> DataFrame:
     """Return each question with its `outcome`; `wrong_gold` are ids of those with wrong gold."""
     need(questions, "question_id", "correct", "oracle")
-    correct, oracle = questions["correct"].astype(bool), questions["oracle"].astype(bool)
-    outcome = pd.Series(NONE, index=questions.index).mask(oracle, LOST).mask(correct, RIGHT)
-    doubted = questions["question_id"].isin(list(wrong_gold)) & ~correct
-    return questions.assign(outcome=outcome.mask(doubted, WRONG_GOLD))
+    correct = questions["correct"].astype(bool)
+    exists = questions["oracle"].astype(bool)
+    doubted = questions["question_id"].isin(list(wrong_gold))
+    outcome = pd.Series(NONE, index=questions.index)
+    outcome[exists] = LOST
+    outcome[doubted] = WRONG_GOLD
+    outcome[correct] = RIGHT
+    return questions.assign(outcome=outcome)
 
 
 def _kept(chosen: float, exists: float) -> str:

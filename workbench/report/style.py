@@ -90,7 +90,8 @@ def looks(names: Iterable[Any], sizes: "pd.Series[int] | None" = None) -> dict[s
             label += f" (N = {sizes[name]:,})"
         paler, number = divmod(place, len(COLOURS))
         shade = to_rgba(COLOURS[number], 0.6**paler)
-        looks[name] = Look(label, shade, MARKERS[(number + paler) % len(MARKERS)])
+        marker = MARKERS[(number + paler) % len(MARKERS)]
+        looks[name] = Look(label, shade, marker)
     return looks
 
 
@@ -178,8 +179,17 @@ def printed_name(paper: Published) -> str:
 
 def printed_look(paper: Published) -> dict[str, Any]:
     """Return the hollow grey mark of a paper's value, named after the paper's model."""
-    mark = {"marker": "D", "ms": 4, "mfc": "white", "mec": "#555555", "mew": 1, "ls": ""}
-    return {**mark, "zorder": 9, "clip_on": False, "label": printed_name(paper)}
+    return {
+        "label": printed_name(paper),
+        "marker": "D",
+        "ms": 4,
+        "mfc": "white",
+        "mec": "#555555",
+        "mew": 1,
+        "ls": "",
+        "zorder": 9,
+        "clip_on": False,
+    }
 
 
 def printed(paper: Published, names: Iterable[object]) -> DataFrame:
@@ -256,8 +266,8 @@ def _draw_bars(
     labels = [look.label for look in looks.values()]
     columns = values[[*looks]].set_axis(labels, axis=1)
     colours: Any = [look.colour for look in looks.values()]
-    style_: Any = {"color": colours, "edgecolor": "white", "lw": 0.4, "width": 0.84}
-    columns.plot.barh(ax=axes, stacked=stacked, legend=False, **style_)
+    look_of_all: Any = {"edgecolor": "white", "lw": 0.4, "width": 0.84}
+    columns.plot.barh(ax=axes, stacked=stacked, legend=False, color=colours, **look_of_all)
 
 
 def _containers(axes: Axes) -> list[Any]:
@@ -311,7 +321,7 @@ def finish(figure: Picture, data: DataFrame, stamp: object, title: str, note: st
     """Write title, legend, stamp and note, for which the figure grows; fix the layout."""
     wide = figure.get_figwidth()
     heading = textwrap.wrap(text(title), int(13.5 * wide), max_lines=3)
-    letters = int(17.9 * wide)
+    letters = int(17.9 * wide)  # of a line of the footer
     source = stamped(stamp, data).replace("a small statistical parser, no", "no")
     source = text(source, 2 * letters - 8).replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
     whole = f"{source}. {text(note)}" if note else source
@@ -335,7 +345,7 @@ def _add_legend(figure: Picture, heading: str) -> int:
     wide, high = figure.get_size_inches()
     room = int(14.5 * wide)  # in characters; the sign beside a label takes eight
     taken = [len(label) + 8 for label in signs]
-    columns = len(signs)
+    columns = max(1, len(signs))
     if sum(taken) > room:
         columns = max(1, room // max(taken))
         panel = figure.axes[0]
@@ -344,11 +354,11 @@ def _add_legend(figure: Picture, heading: str) -> int:
             panel.legend(signs.values(), signs, loc="upper left", bbox_to_anchor=(1.01, 1))
             signs = {}
     place: Any = "outside upper left"
-    above = figure.legend([*signs.values()], [*signs], loc=place, ncols=max(1, columns))
+    above = figure.legend([*signs.values()], [*signs], loc=place, ncols=columns)
     bold: Any = {"size": 8, "weight": "bold"}
     above.set_title(heading, bold)
     above.set_alignment("left")
-    return math.ceil(len(signs) / max(1, columns))
+    return math.ceil(len(signs) / columns)
 
 
 def _signs(figure: Picture) -> dict[str, Any]:
