@@ -34,7 +34,7 @@ def answer(request: Request, seed: str) -> Reply:
         raise BadInputError(f"there is no model {request.model}; there is {MODEL}")
     if request.parameters.get(EMBEDDING):
         raise BadInputError(f"{MODEL} gives no vectors; name an embedding model")
-    write = importlib.import_module("workbench.embedded.replies").answer
+    write = importlib.import_module("workbench.embedded.write_reply").answer
     temperature = float(request.parameters.get("temperature", 1.0))
     text = write(request.messages, temperature=temperature, seed=seed)
     tokens = _count(text)

@@ -1,0 +1,424 @@
+"""Find which words of a question speak of which tables, columns and values, and what they ask for.
+
+english.json has the stopwords, the irregular forms, and the phrases that ask for something.
+"""
+
+import json
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from workbench.types import Column, Schema, Table, lower_name
+
+_ENGLISH = json.loads(Path(__file__).with_name("english.json").read_text(encoding="utf-8"))
+WORDS = {kind: frozenset(words) for kind, words in _ENGLISH["words"].items()}
+STOPWORDS = WORDS["stop"]
+_TOKEN = re.compile(
+    r"\d{4}-\d\d(?:-\d\d)?(?![\d-])|\d+(?:,\d{3})*(?:\.\d+)?(?![^\W_])"
+    r"|[^\W_]+(?:['\u2019][^\W\d_]+)?|[%<>=≥≤]+|[,;.?!:()]"
+)
+_POSSESSIVE = re.compile(r"['\u2019]s?$")
+_QUOTED = re.compile(
+    r"(?<!\w)'((?:[^'\n]|'(?=\w)){1,80})'(?!\w)"
+    r"|[\"\u201c]([^\"\u201c\u201d\n]{1,80})[\"\u201d]"
+    r"|\u2018([^\u2019\n]{1,80})\u2019"
+)
+_STEMMING = (  # of a word of four letters or more; the rest need not be a word
+    (re.compile(r"(?<=..)ies$"), "y"),
+    (re.compile(r"(?<=ss|sh|ch)es$|(?<=[xz])es$|(?<=[^su])(?<!i)s$"), ""),
+    (re.compile(r"(?<=.{4})(?:ments?|ations?|ings?|ions?|ers?|ors?|ed|ly|al|ity|est)$"), ""),
+    (re.compile(r"([^aeioulsz])\1$"), r"\1"),
+    (re.compile(r"(?<=...)e$"), ""),
+    (re.compile(r"(?<=...)y$"), "i"),
+)
+_NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+|\d+")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_LONGEST_CUE = 4  # words
+_GAP = 3  # tokens that may stand between two words of a name
+_LONGEST_PATH = 4  # joins from one table to another
+
+
+def _by_word(lists: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return the names of the lists that have a word."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for name, words in lists.items():
+        for word in words:
+            names[word].append(name)
+    return names
+
+
+_CUES = _by_word(_ENGLISH["cues"])
+_NUMBERS = _by_word(_ENGLISH["numbers"])
+_FORMS = _by_word(_ENGLISH["forms"])
+
+
+class Token(NamedTuple):
+    """A word, number or mark of a text."""
+
+    text: str
+    low: str
+    stem: str
+    number: str  # its digits
+    content: bool  # no stopword, number or mark
+    name: bool  # in quotes, or written with a capital though no sentence starts here
+
+
+@lru_cache(maxsize=8192)
+def tokens(text: str) -> tuple[Token, ...]:
+    """Return the tokens of a text, without possessive endings."""
+    quoted: set[int] = set()
+    for match in _QUOTED.finditer(text):
+        quoted.update(range(*match.span()))
+    read = []
+    starts = True  # a sentence
+    for match in _TOKEN.finditer(text):
+        word = _POSSESSIVE.sub("", match[0])
+        low = word.lower()
+        number = _number(low)
+        capital = word[0].isupper() and not starts
+        name = capital or match.start() in quoted
+        content = word[0].isalnum() and not number and (name or low not in STOPWORDS)
+        read.append(Token(word, low, stem(low), number, content, name))
+        starts = low in WORDS["ends"]
+    return tuple(read)
+
+
+def _number(low: str) -> str:
+    """Return the digits of a number, "" for another word."""
+    digits = low.replace(",", "")
+    if _NUMBER.fullmatch(digits):
+        return digits
+    return _NUMBERS[low][0] if low in _NUMBERS else ""
+
+
+@lru_cache(maxsize=65536)
+def stem(word: str) -> str:
+    """Return a word without accents and without the endings that grammar gives it."""
+    if not word.isascii():
+        letters = unicodedata.normalize("NFKD", word)
+        word = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    if word in _FORMS:
+        word = _FORMS[word][0]
+    if len(word) < 4 or not word.isalpha():
+        return word
+    for pattern, ending in _STEMMING:
+        word = pattern.sub(ending, word)
+    return word
+
+
+@lru_cache(maxsize=16384)
+def name_words(name: str) -> tuple[str, ...]:
+    """Return the stems of an identifier's parts, the same for first_name and FirstName."""
+    parts = [part.lower() for part in _NAME_PART.findall(name)]
+    telling = [part for part in parts if part not in WORDS["small"]]
+    return tuple(map(stem, telling or parts))
+
+
+class Cue(NamedTuple):
+    """A phrase that asks for something, and the tokens that it is."""
+
+    kind: str
+    first: int
+    end: int
+
+    @property
+    def mask(self) -> int:
+        return (1 << self.end) - (1 << self.first)
+
+
+@lru_cache(maxsize=256)
+def cues(question: str) -> list[Cue]:
+    """Return the cues in a question: at each word the longest phrase, which may be of several kinds."""
+    lows = [token.low for token in tokens(question)]
+    read = []
+    first = 0
+    while first < len(lows):
+        end, kinds = _cue_at(lows, first)
+        for kind in kinds:
+            read.append(Cue(kind, first, end))
+        first = end
+    return read
+
+
+def _cue_at(lows: Sequence[str], first: int) -> tuple[int, Sequence[str]]:
+    """Return where the longest cue that begins at a word ends, and its kinds."""
+    for end in range(min(first + _LONGEST_CUE, len(lows)), first, -1):
+        phrase = " ".join(lows[first:end])
+        if phrase in _CUES:
+            return end, _CUES[phrase]
+    if lows[first].endswith("est"):
+        return first + 1, ["max"]
+    if lows[first].endswith("er") and lows[first + 1 : first + 2] == ["than"]:
+        return first + 2, ["more"]
+    return first + 1, []
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Sheet:
+    """A table with what is known of it."""
+
+    name: str
+    words: tuple[str, ...]
+    fields: list["Field"]
+
+    @property
+    def key(self) -> list["Field"]:
+        """The columns of its primary key."""
+        return [field for field in self.fields if field.key == "primary"]
+
+    @property
+    def label(self) -> list["Field"]:
+        """The columns that name a row: first name and surname, else a title or a name, else a key."""
+        texts = [field for field in self.fields if field.kind == "text" and field.key != "foreign"]
+        first = [field for field in texts if _FIRST & field.known]
+        last = [field for field in texts if _LAST & field.known]
+        if first and last and first[0] is not last[-1]:
+            return [first[0], last[-1]]
+        named = [field for field in texts if field.named]
+        best = named or self.key or texts or self.fields
+        return best[:1]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Field:
+    """A column with what is known of it."""
+
+    sheet: Sheet
+    name: str
+    words: tuple[str, ...]
+    heading: tuple[str, ...]  # its name, written out, if its description begins with that
+    known: frozenset[str]  # the stems of its name and of its description
+    kind: str  # number, text or date
+    key: str  # primary, foreign or ""
+    examples: tuple[str, ...]
+
+    @property
+    def named(self) -> bool:
+        """Whether it holds what a thing is called."""
+        return self.kind == "text" and not self.key and bool(_NAMES & self.known)
+
+
+_NAMES = frozenset(map(stem, WORDS["names"]))
+_FIRST = frozenset(map(stem, WORDS["first"]))
+_LAST = frozenset(map(stem, WORDS["last"]))
+Pieces = tuple[str | Field, ...]  # SQL with the columns in it
+
+
+def fields_of(pieces: Iterable[str | Field]) -> list[Field]:
+    """Return the columns in a piece of SQL, in their order."""
+    return [piece for piece in pieces if isinstance(piece, Field)]
+
+
+class Join(NamedTuple):
+    """A foreign key of one table to another."""
+
+    child: Sheet
+    parent: Sheet
+    on: Pieces
+
+
+class Tree(NamedTuple):
+    """Tables in the order in which joins reach them, each join one table more."""
+
+    sheets: list[Sheet]
+    joins: list[Join]
+
+
+class Index:
+    """A schema's tables, columns and joins."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.sheets = [_sheet(table) for table in schema.tables]
+        self.fields: list[Field] = []
+        self.named: dict[str, list[Field]] = defaultdict(list)  # columns by their names
+        for sheet in self.sheets:
+            self.fields += sheet.fields
+        for field in self.fields:
+            self.named[lower_name(field.name)].append(field)
+        self.joins: list[Join] = []
+        for sheet, table in zip(self.sheets, schema.tables, strict=True):
+            for key in table.foreign_keys:
+                (parent,) = [other for other in self.sheets if other.name == key.ref_table]
+                on: list[str | Field] = []
+                for name, ref in zip(key.columns, key.ref_columns, strict=True):
+                    on += [" AND ", *self.find(name, sheet), " = ", *self.find(ref, parent)]
+                if parent is not sheet:
+                    self.joins.append(Join(sheet, parent, tuple(on[1:])))
+
+    def find(self, column: str, sheet: Sheet | None = None) -> list[Field]:
+        """Return the columns of a name, of all tables or of one."""
+        fields = self.named.get(lower_name(column), [])
+        return [field for field in fields if sheet in (None, field.sheet)]
+
+    def connect(self, sheets: Iterable[Sheet]) -> "Tree | None":
+        """Return a tree of joins that connects these tables; None if there is none.
+
+        The smallest of all is slow to find; growing to the nearest table nearly always finds it.
+        """
+        missing = [sheet for sheet in self.sheets if sheet in sheets]
+        tree = Tree(missing[:1], [])
+        while missing:
+            path = self._path(tree.sheets, missing)
+            if path is None:
+                return None
+            for join in path:
+                tree.joins.append(join)
+                tree.sheets.append(join.parent if join.child in tree.sheets else join.child)
+            missing = [sheet for sheet in missing if sheet not in tree.sheets]
+        return tree
+
+    def _path(self, reached: Sequence[Sheet], missing: Sequence[Sheet]) -> list[Join] | None:
+        """Return the fewest joins from some tables to a missing one; None if that takes too many."""
+        paths: dict[Sheet, list[Join]] = {sheet: [] for sheet in reached}
+        queue = [*paths]
+        for sheet in queue:  # breadth first; the queue grows as it is read
+            path = paths[sheet]
+            if sheet in missing:
+                return path
+            if len(path) == _LONGEST_PATH:
+                break
+            for join in self.joins:
+                for near, far in ((join.child, join.parent), (join.parent, join.child)):
+                    if near is sheet and far not in paths:
+                        paths[far] = [*path, join]
+                        queue.append(far)
+        return None
+
+
+index = lru_cache(maxsize=256)(Index)  # questions in a row are about one schema or its columns
+
+
+def _sheet(table: Table) -> Sheet:
+    sheet = Sheet(table.name, name_words(table.name), [])
+    keys = {}
+    for key in table.foreign_keys:
+        keys |= dict.fromkeys(key.columns, "foreign")
+    keys |= dict.fromkeys(table.primary_key, "primary")
+    for column in table.columns:
+        sheet.fields.append(_field(sheet, column, keys.get(column.name, "")))
+    return sheet
+
+
+def _field(sheet: Sheet, column: Column, key: str) -> Field:
+    """Return what is known of a column from its name, type, description and examples."""
+    words = name_words(column.name)
+    opening = re.split(r"[;:(,]| in ", column.description, maxsplit=1)[0]
+    heading = name_words(opening.lower())
+    known = [*words, *name_words(column.description.lower())]
+    examples = [str(value) for value in column.examples if value is not None]
+    return Field(
+        sheet=sheet,
+        name=column.name,
+        words=words,
+        heading=heading if len(heading) <= 4 else (),
+        known=frozenset(known),
+        kind=_kind(column.type.upper(), examples),
+        key=key,
+        examples=tuple(examples),
+    )
+
+
+def _kind(declared: str, examples: Sequence[str]) -> str:
+    if examples and all(map(_DATE.match, examples)):
+        return "date"
+    if re.search("INT|REAL|NUM|DEC|FLO|DOU", declared):
+        return "number"
+    if examples and all(map(_NUMBER.fullmatch, examples)):
+        return "number"
+    return "date" if "DATE" in declared else "text"
+
+
+class Mention(NamedTuple):
+    """Tokens that may speak of a column or of a table."""
+
+    mask: int
+    name: float  # the part of its name that is said
+    hint: int = 0  # the clause of the hint that says so
+
+    @property
+    def first(self) -> int:
+        return lowest(self.mask)
+
+
+def mentions(question: str, *names: Sequence[str]) -> list[Mention]:
+    """Return the mentions of a thing that has these names, the strongest first."""
+    read = []
+    for words in names:
+        likeness: dict[int, float] = {}
+        for word in words:
+            for place, alike in _places(question, word):
+                likeness[place] = max(alike, likeness.get(place, 0.0))
+        for group in _groups(sorted(likeness), tokens(question)):
+            part = sum(likeness[place] for place in group) / len(words)
+            mask = union(1 << place for place in group)
+            read.append(Mention(mask, round(min(1.0, part), 3)))
+    return sorted(read, key=lambda mention: (-mention.name, mention.mask))[:3]
+
+
+@lru_cache(maxsize=65536)  # many prompts are about one question, and names have the same words
+def _places(question: str, word: str) -> list[tuple[int, float]]:
+    """Return the tokens that may speak of a name by this word of it, and how alike they are."""
+    read = []
+    for place, token in enumerate(tokens(question)):
+        # "State" begins a command, but is a column's name later on.
+        command = token.low in WORDS["commands"] and place > 0
+        if not (token.content or command):
+            continue
+        if token.stem == word:
+            read.append((place, 1.0))
+        elif min(len(token.stem), len(word)) >= 3:
+            if token.stem.startswith(word) or word.startswith(token.stem):
+                read.append((place, 0.8))
+    return read
+
+
+def _groups(places: Iterable[int], text: Sequence[Token]) -> list[list[int]]:
+    """Return places in groups with few tokens, and no break of the sentence, between them."""
+    groups: list[list[int]] = []
+    last = -_GAP
+    for place in places:
+        between = [token.low for token in text[last + 1 : place]] if groups else []
+        if groups and len(between) < _GAP and WORDS["breaks"].isdisjoint(between):
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+        last = place
+    return groups
+
+
+@lru_cache(maxsize=65536)  # prompts about a question show the same values
+def said(phrase: str, question: str) -> tuple[int, float]:
+    """Return the tokens of a question that say a phrase, as a mask, and the part that they say."""
+    words = [token for token in tokens(phrase[:120]) if token.low[0].isalnum()]
+    stems = {word.stem for word in words if word.content or word.number or len(words) < 3}
+    text = tokens(question)
+    best, part = 0, 0.0
+    for start, first in enumerate(text):
+        if first.stem in stems:
+            mask = 0
+            for place, token in enumerate(text[start : start + len(words)], start):
+                if token.stem in stems:
+                    mask |= 1 << place
+            fit = round(min(1.0, mask.bit_count() / len(stems)), 3)
+            if fit > part:
+                best, part = mask, fit
+    return best, part
+
+
+def lowest(mask: int) -> int:
+    """Return the first token of a mask; -1 without any."""
+    return (mask & -mask).bit_length() - 1
+
+
+def union(masks: Iterable[int]) -> int:
+    """Return all the bits of some masks."""
+    result = 0
+    for mask in masks:
+        result |= mask
+    return result
