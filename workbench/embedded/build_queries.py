@@ -67,7 +67,7 @@ class Part:
     @property
     def groups(self) -> bool:
         """Whether it is about groups of rows, if the query has other outputs."""
-        return self.role in {"total", "having"} or self.pieces[0] == "COUNT(*)"
+        return str(self.pieces[0]).startswith(("COUNT(", "SUM(", "AVG(", "MAX(", "MIN(", "CAST("))
 
 
 class Reading:
@@ -183,7 +183,7 @@ def _outputs(reading: Reading) -> Iterator[Part]:
             yield reading.part("output", label, mention.mask, features)
         for cue in reading.cues_of("who"):
             yield reading.part("output", label, cue.mask, {"who": 1.0, "who.person": len(label) > 1})
-        if sheet.label[0].named:
+        if sheet.label[0].says("names"):
             yield reading.part("output", label, 0, {"label.unsaid": 1.0})
 
 
@@ -292,6 +292,7 @@ def _first_of(reading: Reading, pieces: Pieces, mask: int, *, descending: bool) 
 def _tests(reading: Reading) -> Iterator[Part]:
     """Return tests for what the hint says, for values, and for numbers."""
     yield from _told(reading, "test")
+    yield from _told(reading, "having")
     shown: dict[tuple[Field, str], bool] = {}  # and whether retrieval has it
     for field in reading.schema.fields:
         for value in field.examples:
@@ -332,7 +333,7 @@ def _number_tests(reading: Reading, place: int) -> Iterator[Part]:
         features = {
             "number": 1.0,
             "number.name": mention.name,
-            "number.gap": min(9, abs(mention.first - place)) / 9 if mention.mask else 1.0,
+            "number.gap": min(9, abs(mention.first - place)) / 9 if mention.mask else 0.0,
             "number.year": is_year,
             "number.key": field.key != "",
             "number.shown": number in field.examples,
@@ -450,7 +451,12 @@ def _query(reading: Reading, parts: Sequence[Part]) -> Query | None:
         group = _group_of(outputs)
         mask |= union(cue.mask for cue in reading.cues_of("each"))
         features["group"] = 1.0
+        is_asked = reading.cues_of("each") or not any(part.role == "total" for part in parts)
+        features["group.unasked"] = float(not is_asked)
     features["overlap"] = twice.bit_count()
+    shown = [field for part in outputs for field in fields_of(part.pieces)]
+    tested = [part.pieces[0] for part in parts if part.role == "test"]
+    features["shown.tested"] = float(any(field in tested for field in shown))
     for definition in reading.definitions:
         if not hints & definition.clause:
             hints |= definition.clause  # once
@@ -506,7 +512,11 @@ def _fits(query: Query, part: Part) -> bool:
         return "total" not in roles
     if part.role in ("having", "order"):
         return "output" in roles
-    return not any(part.hint & other.hint or _repeats(other, part) for other in query.parts)
+    for other in query.parts:
+        overlap = other.role == "test" and part.mask & other.mask
+        if overlap or part.hint & other.hint or _repeats(other, part):
+            return False
+    return True
 
 
 def _repeats(total: Part, test: Part) -> bool:

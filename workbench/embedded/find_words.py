@@ -9,7 +9,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -159,7 +159,7 @@ def _cue_at(lows: Sequence[str], first: int) -> tuple[int, Sequence[str]]:
     return first + 1, []
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Sheet:
     """A table with what is known of it."""
 
@@ -172,16 +172,16 @@ class Sheet:
         """The columns of its primary key."""
         return [field for field in self.fields if field.key == "primary"]
 
-    @property
+    @cached_property
     def label(self) -> list["Field"]:
-        """The columns that name a row: first name and surname, else a title or a name, else a key."""
+        """The columns that name a row: first name and surname, else a name, else the key."""
         texts = [field for field in self.fields if field.kind == "text" and field.key != "foreign"]
-        first = [field for field in texts if _FIRST & field.known]
-        last = [field for field in texts if _LAST & field.known]
+        first = [field for field in texts if field.says("first")]
+        last = [field for field in texts if field.says("last")]
         if first and last and first[0] is not last[-1]:
             return [first[0], last[-1]]
-        named = [field for field in texts if field.named]
-        best = named or self.key or texts or self.fields
+        names = [field for field in texts if field.says("names")]
+        best = names or self.key or self.fields
         return best[:1]
 
 
@@ -193,20 +193,16 @@ class Field:
     name: str
     words: tuple[str, ...]
     heading: tuple[str, ...]  # its name, written out, if its description begins with that
-    known: frozenset[str]  # the stems of its name and of its description
     kind: str  # number, text or date
     key: str  # primary, foreign or ""
     examples: tuple[str, ...]
 
-    @property
-    def named(self) -> bool:
-        """Whether it holds what a thing is called."""
-        return self.kind == "text" and not self.key and bool(_NAMES & self.known)
+    def says(self, kind: str) -> bool:
+        """Return whether its name has a word of this kind."""
+        return not _STEMS[kind].isdisjoint((*self.words, *self.heading))
 
 
-_NAMES = frozenset(map(stem, WORDS["names"]))
-_FIRST = frozenset(map(stem, WORDS["first"]))
-_LAST = frozenset(map(stem, WORDS["last"]))
+_STEMS = {kind: frozenset(map(stem, words)) for kind, words in WORDS.items()}
 Pieces = tuple[str | Field, ...]  # SQL with the columns in it
 
 
@@ -310,14 +306,12 @@ def _field(sheet: Sheet, column: Column, key: str) -> Field:
     words = name_words(column.name)
     opening = re.split(r"[;:(,]| in ", column.description, maxsplit=1)[0]
     heading = name_words(opening.lower())
-    known = [*words, *name_words(column.description.lower())]
     examples = [str(value) for value in column.examples if value is not None]
     return Field(
         sheet=sheet,
         name=column.name,
         words=words,
         heading=heading if len(heading) <= 4 else (),
-        known=frozenset(known),
         kind=_kind(column.type.upper(), examples),
         key=key,
         examples=tuple(examples),
@@ -395,17 +389,16 @@ def _groups(places: Iterable[int], text: Sequence[Token]) -> list[list[int]]:
 @lru_cache(maxsize=65536)  # prompts about a question show the same values
 def said(phrase: str, question: str) -> tuple[int, float]:
     """Return the tokens of a question that say a phrase, as a mask, and the part that they say."""
-    words = [token for token in tokens(phrase[:120]) if token.low[0].isalnum()]
-    stems = {word.stem for word in words if word.content or word.number or len(words) < 3}
+    words = [token.stem for token in tokens(phrase[:120]) if token.low[0].isalnum()]
     text = tokens(question)
     best, part = 0, 0.0
     for start, first in enumerate(text):
-        if first.stem in stems:
+        if first.stem in words:
             mask = 0
             for place, token in enumerate(text[start : start + len(words)], start):
-                if token.stem in stems:
+                if token.stem in words:
                     mask |= 1 << place
-            fit = round(min(1.0, mask.bit_count() / len(stems)), 3)
+            fit = round(mask.bit_count() / len(words), 3)
             if fit > part:
                 best, part = mask, fit
     return best, part

@@ -50,7 +50,7 @@ class Definition(NamedTuple):
     clause: int  # a bit of its own
     mask: int  # the question's tokens that it is about
     fit: float  # the part of the defined phrase that the question says
-    kind: str  # row, test, total, max or min; the last two are what MAX and MIN are taken of
+    kind: str  # row, test, total, having, max or min; of the last two what is taken of
     pieces: Pieces
 
 
@@ -140,13 +140,13 @@ def _meant(tree: exp.Expr, schema: Index) -> Iterator[tuple[str, Pieces]]:
 
 def _formula(tree: exp.Expr, meant: dict[exp.Column, Field]) -> tuple[str, Pieces]:
     """Return the kind of an expression, and its SQL."""
-    kind = "row"
+    called = [node.name.upper() for node in tree.find_all(exp.Anonymous)]
+    is_total = not _TOTALS.keys().isdisjoint(called)
+    kind = "total" if is_total else "row"
     if isinstance(tree, exp.Max | exp.Min):
         kind, tree = tree.key, tree.this
     elif _is_test(tree):
-        kind = "test"
-    elif tree.find(exp.AggFunc) or any(node.name in _TOTALS for node in tree.find_all(exp.Anonymous)):
-        kind = "total"
+        kind = "having" if is_total else "test"
     order = [*meant]
     tree = _rewritten(tree.copy(), order)
     pieces: list[str | Field] = []
