@@ -40,6 +40,7 @@ WEIGHTS: dict[str, float] = json.loads(WEIGHTS_FILE.read_text(encoding="utf-8"))
 Features = Mapping[str, float]
 _FUNCTIONS = {"sum": "SUM", "avg": "AVG", "max": "MAX", "min": "MIN"}
 _ASKING = {*_FUNCTIONS, "count", "most", "fewest", "percent", "differ", "each", "sort", "not"}
+_TOTALS = ("COUNT(", "SUM(", "AVG(", "MAX(", "MIN(", "CAST(")  # how they begin
 _SIGNS = {"more": ">", "less": "<", "atleast": ">=", "atmost": "<=", "after": ">", "before": "<"}
 _OUTPUTS, _ORDERS, _TESTS = 14, 5, 10  # that are tried
 _BEAM = 40  # queries that are kept at each step
@@ -67,7 +68,8 @@ class Part:
     @property
     def groups(self) -> bool:
         """Whether it is about groups of rows, if the query has other outputs."""
-        return str(self.pieces[0]).startswith(("COUNT(", "SUM(", "AVG(", "MAX(", "MIN(", "CAST("))
+        first = self.pieces[0]
+        return isinstance(first, str) and first.startswith(_TOTALS)
 
 
 class Reading:
@@ -439,7 +441,7 @@ def _query(reading: Reading, parts: Sequence[Part]) -> Query | None:
         hints |= part.hint
         score += part.score
     joined = reading.connect(frozenset(sheets))
-    if not joined or not sheets:
+    if not joined:
         return None
     tree, spoken_of = joined
     mask |= spoken_of
@@ -477,7 +479,7 @@ def _group_of(outputs: Iterable[Part]) -> tuple[Field, ...]:
     """
     fields = [field for part in outputs for field in fields_of(part.pieces)]
     sheet = fields[0].sheet
-    names_rows = any(field in sheet.label or field in sheet.key for field in fields)
+    names_rows = fields[0] in sheet.label or fields[0] in sheet.key[:1]
     return tuple(sheet.key if names_rows and sheet.key else fields)
 
 
@@ -501,7 +503,8 @@ def propose(reading: Reading, kept: int = _BEAM) -> list[Query]:
         beam = _sorted([*beam, *_ranked(reading, longer, kept)])[:kept]
     unique: dict[str, Query] = {}
     for query in beam:
-        unique.setdefault(query.sql, query)
+        if query.tree.sheets:
+            unique.setdefault(query.sql, query)
     return [*unique.values()]
 
 

@@ -159,7 +159,7 @@ def _cue_at(lows: Sequence[str], first: int) -> tuple[int, Sequence[str]]:
     return first + 1, []
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sheet:
     """A table with what is known of it."""
 
@@ -175,7 +175,10 @@ class Sheet:
     @cached_property
     def label(self) -> list["Field"]:
         """The columns that name a row: first name and surname, else a name, else the key."""
-        texts = [field for field in self.fields if field.kind == "text" and field.key != "foreign"]
+        texts = []
+        for field in self.fields:
+            if field.kind == "text" and field.key != "foreign" and not field.says("dated"):
+                texts.append(field)
         first = [field for field in texts if field.says("first")]
         last = [field for field in texts if field.says("last")]
         if first and last and first[0] is not last[-1]:
