@@ -156,7 +156,9 @@ class Reading:
         """Return the joins of these tables, and the tokens that speak of the tables."""
         if sheets not in self.trees:
             tree = self.schema.connect(sheets)
-            spoken_of = [mention for sheet in tree.sheets for mention in self.tables[sheet]] if tree else []
+            spoken_of = (
+                [mention for sheet in tree.sheets for mention in self.tables[sheet]] if tree else []
+            )
             mask = union(mention.mask for mention in spoken_of)
             self.trees[sheets] = (tree, mask) if tree else None
         return self.trees[sheets]
@@ -184,7 +186,9 @@ def _outputs(reading: Reading) -> Iterator[Part]:
             }
             yield reading.part("output", label, mention.mask, features)
         for cue in reading.cues_of("who"):
-            yield reading.part("output", label, cue.mask, {"who": 1.0, "who.person": len(label) > 1})
+            yield reading.part(
+                "output", label, cue.mask, {"who": 1.0, "who.person": len(label) > 1}
+            )
         if sheet.label[0].says("names"):
             yield reading.part("output", label, 0, {"label.unsaid": 1.0})
 
@@ -240,9 +244,13 @@ def _totals(reading: Reading) -> Iterator[Part]:
         for field, mask, features in _near(reading, cue, 3):
             if distinct:
                 pieces = ("COUNT(DISTINCT ", field, ")")
-                yield reading.part("total", pieces, mask | distinct, {**features, "count.distinct": 1.0})
+                yield reading.part(
+                    "total", pieces, mask | distinct, {**features, "count.distinct": 1.0}
+                )
             elif field.kind == "number":  # "how many tonnes"
-                yield reading.part("total", ("SUM(", field, ")"), mask, {**features, "count.sum": 1.0})
+                yield reading.part(
+                    "total", ("SUM(", field, ")"), mask, {**features, "count.sum": 1.0}
+                )
     for cue in reading.cues_of(*_FUNCTIONS):
         for field, mask, features in _near(reading, cue, 8):
             pieces = (f"{_FUNCTIONS[cue.kind]}(", field, ")")
@@ -348,7 +356,9 @@ def _number_tests(reading: Reading, place: int) -> Iterator[Part]:
     for sheet, mask, features in _rows(reading, cue):
         if sheet:
             having = {**features, "having": 1.0, "having.sign": sign != "="}
-            yield reading.part("having", (f"COUNT(*) {sign} {number}",), asked | mask, having, 0, sheet)
+            yield reading.part(
+                "having", (f"COUNT(*) {sign} {number}",), asked | mask, having, 0, sheet
+            )
 
 
 def _sign(reading: Reading, place: int) -> tuple[str, int]:
@@ -385,7 +395,10 @@ class Query:
     def fields(self) -> list[Field]:
         """The columns that it uses, those of its joins included."""
         fields = [*self.group]
-        for pieces in (*(part.pieces for part in self.parts), *(join.on for join in self.tree.joins)):
+        for pieces in (
+            *(part.pieces for part in self.parts),
+            *(join.on for join in self.tree.joins),
+        ):
             fields += fields_of(pieces)
         return [*dict.fromkeys(fields)]
 

@@ -82,7 +82,9 @@ def fit(pools: Collection[Pool]) -> dict[str, float]:
     for pool in pools:
         right = np.array([*pool.right.values()], dtype=bool)
         if right.any():
-            known.append((_matrix([query.features for query in pool.queries.values()], names), right))
+            known.append(
+                (_matrix([query.features for query in pool.queries.values()], names), right)
+            )
 
     def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the loss, of likelihood and by leaving the prior, and its gradient."""

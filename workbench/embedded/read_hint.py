@@ -32,7 +32,7 @@ _HABITS = tuple(  # how people write SQL in a hint
         (r"(?<=\d),(?=\d{3}\b)|(?<=\d)%", ""),
         (r"(?<!case)\s(?:where|if|for|when|with)\s", ", "),  # COUNT(id where st = 'A')
         (r"\b(count|sum|avg|average|total|divide|subtract)\(", r"\1_OF("),
-        (r"\byear\(", "STRFTIME('%Y', "),
+        (r"\byear\((.*?)\)", r"CAST(STRFTIME('%Y', \1) AS INTEGER)"),
     )
 )
 _TOTALS = {"COUNT_OF": "COUNT", "SUM_OF": "SUM", "TOTAL_OF": "SUM", "AVG_OF": "AVG"}
