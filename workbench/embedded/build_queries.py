@@ -9,10 +9,12 @@ compared; between equal ones the order of names decides.
 import json
 import math
 import random
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 from workbench.embedded.find_words import (
     WORDS,
@@ -33,21 +35,23 @@ from workbench.embedded.find_words import (
 )
 from workbench.embedded.read_hint import definitions
 from workbench.sql.reading import quote
+from workbench.sql.texts import literal
 from workbench.types import Context
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")  # written by learn
 WEIGHTS: dict[str, float] = json.loads(WEIGHTS_FILE.read_text(encoding="utf-8"))
 Features = Mapping[str, float]
-_FUNCTIONS = {"sum": "SUM", "avg": "AVG", "max": "MAX", "min": "MIN"}
-_ASKING = {*_FUNCTIONS, "count", "most", "fewest", "percent", "differ", "each", "sort", "not"}
-_TOTALS = ("COUNT(", "SUM(", "AVG(", "MAX(", "MIN(", "CAST(")  # how they begin
+_FUNCTIONS = {"sum": "SUM(", "avg": "AVG(", "max": "MAX(", "min": "MIN("}
+_TOTALS = ("COUNT(", "CAST(", *_FUNCTIONS.values())  # what totals begin with
 _SIGNS = {"more": ">", "less": "<", "atleast": ">=", "atmost": "<=", "after": ">", "before": "<"}
-_OUTPUTS, _ORDERS, _TESTS = 14, 5, 10  # that are tried
-_BEAM = 40  # queries that are kept at each step
+_ASKING = {*_FUNCTIONS, "count", "most", "fewest", "percent", "differ", "each", "sort", "not"}
+_OUTPUTS, _ORDERS, _TESTS = 14, 6, 10  # that are tried
+_BEAM = 30  # queries that are kept at each step
 _SHORTEST = 0.4  # the part of a value that must be said
+T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Part:
     """A piece of a query, and the tokens and the clause of the hint that ask for it."""
 
@@ -55,21 +59,28 @@ class Part:
     pieces: Pieces
     mask: int
     features: Features
-    score: float
-    hint: int = 0
-    counted: Sheet | None = None  # whose rows it counts
+    clause: int = 0
+    counted: Sheet | None = None  # the table whose rows it counts
+    score: float = 0.0
 
     @cached_property
     def sheets(self) -> set[Sheet]:
         """The tables that it needs."""
         sheets = {field.sheet for field in fields_of(self.pieces)}
-        return sheets | {self.counted} if self.counted else sheets
+        if self.counted:
+            sheets.add(self.counted)
+        return sheets
 
-    @property
-    def groups(self) -> bool:
-        """Whether it is about groups of rows, if the query has other outputs."""
+    @cached_property
+    def is_total(self) -> bool:
+        """Whether it is about many rows."""
         first = self.pieces[0]
         return isinstance(first, str) and first.startswith(_TOTALS)
+
+    @cached_property
+    def template(self) -> str:
+        """Its SQL without the names of tables."""
+        return "".join(piece if isinstance(piece, str) else piece.name for piece in self.pieces)
 
 
 class Reading:
@@ -95,37 +106,20 @@ class Reading:
                 for field in fields_of(definition.pieces):
                     self.columns[field].insert(0, mention)
         self.losses = self._losses()
-        self.trees: dict[frozenset[Sheet], tuple[Tree, int] | None] = {}
+        self.trees: dict[frozenset[Sheet], Tree | None] = {}
 
     def _losses(self) -> dict[str, int]:
-        """Return the tokens that must be explained, by the feature that each is if nothing does."""
-        named = union(mention.mask for some in self.columns.values() for mention in some)
-        losses: dict[str, int] = {}
+        """Return the tokens that must be explained, by the feature of those that nothing explains."""
+        losses: dict[str, int] = defaultdict(int)
         for place, token in enumerate(self.text):
-            kind = ""
             if token.number and token.low != "one":
-                kind = "number"
+                losses["left.number"] |= 1 << place
             elif token.content:
-                is_column = named >> place & 1 and not token.name
-                kind = "column" if is_column else "name" if token.name else "word"
-            if kind:
-                losses[f"left.{kind}"] = losses.get(f"left.{kind}", 0) | 1 << place
+                losses["left.name" if token.name else "left.word"] |= 1 << place
         for cue in self.cues:
             if cue.kind in _ASKING:
-                losses[f"left.{cue.kind}"] = losses.get(f"left.{cue.kind}", 0) | 1 << cue.first
+                losses[f"left.{cue.kind}"] |= 1 << cue.first
         return losses
-
-    def part(
-        self,
-        role: str,
-        pieces: Pieces,
-        mask: int,
-        features: Features,
-        hint: int = 0,
-        counted: Sheet | None = None,
-    ) -> Part:
-        """Return a part with its score."""
-        return Part(role, pieces, mask, features, self.score(features), hint, counted)
 
     def score(self, features: Features) -> float:
         """Return the features' values times their weights, added up."""
@@ -134,17 +128,15 @@ class Reading:
             total += self.weights.get(name, 0.0) * value
         return round(total, 6)
 
-    def gain(self, part: Part) -> float:
-        """Return what a part adds to the score of a query that explains none of its tokens."""
-        score = part.score
-        for loss, mask in self.losses.items():
-            score -= self.weights.get(loss, 0.0) * (mask & part.mask).bit_count()
-        return round(score, 6)
-
     def best(self, parts: Iterable[Part], kept: int) -> list[Part]:
         """Return the best parts, the best first, of each piece of SQL the best."""
+        gains = {}
+        for part in parts:
+            part.score = self.score(part.features)
+            explained = {loss: (mask & part.mask).bit_count() for loss, mask in self.losses.items()}
+            gains[part] = part.score - self.score(explained)
         unique: dict[Pieces, Part] = {}
-        for part in sorted(parts, key=self.gain, reverse=True):
+        for part in sorted(gains, key=lambda part: -round(gains[part], 6)):
             unique.setdefault(part.pieces, part)
         return [*unique.values()][:kept]
 
@@ -152,16 +144,27 @@ class Reading:
         """Return the cues of these kinds."""
         return [cue for cue in self.cues if cue.kind in kinds]
 
-    def connect(self, sheets: frozenset[Sheet]) -> tuple[Tree, int] | None:
-        """Return the joins of these tables, and the tokens that speak of the tables."""
+    def mask_of(self, *kinds: str) -> int:
+        """Return the tokens of the cues of these kinds."""
+        return union(cue.mask for cue in self.cues_of(*kinds))
+
+    def connect(self, sheets: frozenset[Sheet]) -> Tree | None:
+        """Return the joins of these tables."""
         if sheets not in self.trees:
-            tree = self.schema.connect(sheets)
-            spoken_of = (
-                [mention for sheet in tree.sheets for mention in self.tables[sheet]] if tree else []
-            )
-            mask = union(mention.mask for mention in spoken_of)
-            self.trees[sheets] = (tree, mask) if tree else None
+            self.trees[sheets] = self.schema.connect(sheets)
         return self.trees[sheets]
+
+
+def _near(
+    spoken_of: Mapping[T, list[Mention]], place: int, reach: int
+) -> Iterator[tuple[T, int, dict[str, float]]]:
+    """Return tables or columns that are spoken of near a place, with the tokens and the features."""
+    for thing, some_mentions in spoken_of.items():
+        if some_mentions:
+            nearest = min(some_mentions, key=lambda mention: abs(mention.first - place))
+            gap = abs(nearest.first - place)
+            if gap <= reach:
+                yield thing, nearest.mask, {"near.name": nearest.name, "near.gap": gap / 8}
 
 
 def _outputs(reading: Reading) -> Iterator[Part]:
@@ -171,26 +174,21 @@ def _outputs(reading: Reading) -> Iterator[Part]:
             features = {
                 "output": 1.0,
                 "output.name": mention.name,
-                "output.whole": mention.name == 1.0,
                 "output.far": _far(reading, mention.first),
                 f"output.{field.key or field.kind}": 1.0,
             }
-            yield reading.part("output", (field,), mention.mask, features, mention.hint)
+            yield Part("output", (field,), mention.mask, features, mention.clause)
     for sheet, spoken_of in reading.tables.items():
-        label = (sheet.label[0], *(piece for field in sheet.label[1:] for piece in (", ", field)))
         for mention in spoken_of:
             features = {
                 "label": 1.0,
                 "label.name": mention.name,
                 "label.far": _far(reading, mention.first),
             }
-            yield reading.part("output", label, mention.mask, features)
+            yield Part("output", sheet.label, mention.mask, features)
+        is_person = len(sheet.label) > 1
         for cue in reading.cues_of("who"):
-            yield reading.part(
-                "output", label, cue.mask, {"who": 1.0, "who.person": len(label) > 1}
-            )
-        if sheet.label[0].says("names"):
-            yield reading.part("output", label, 0, {"label.unsaid": 1.0})
+            yield Part("output", sheet.label, cue.mask, {"who": 1.0, "who.person": is_person})
 
 
 def _far(reading: Reading, place: int) -> float:
@@ -207,111 +205,92 @@ def _lists(reading: Reading, outputs: Sequence[Part]) -> list[list[Part]]:
         end = parts[-1].mask.bit_length()
         for output in outputs:
             between = [token.low for token in reading.text[end : lowest(output.mask)]]
-            if end and between and len(parts) < 4 and WORDS["joining"].issuperset(between):
+            if between and len(parts) < 4 and WORDS["joining"].issuperset(between):
                 lists.append([*parts, output])
     return lists
 
 
-def _near(reading: Reading, cue: Cue, reach: int) -> Iterator[tuple[Field, int, Features]]:
-    """Return the columns spoken of near a cue, with the tokens of both and the features."""
-    for field, spoken_of in reading.columns.items():
-        if spoken_of and not field.key:
-            mention = min(spoken_of, key=lambda m: abs(m.first - cue.end))
-            gap = abs(mention.first - cue.end)
-            if gap <= reach:
-                features = {"near": 1.0, "near.name": mention.name, "near.gap": gap / 8}
-                features[f"near.{field.kind}"] = 1.0
-                yield field, cue.mask | mention.mask, features
-
-
-def _rows(reading: Reading, cue: Cue) -> Iterator[tuple[Sheet | None, int, Features]]:
-    """Return tables whose rows a cue may count: one that is spoken of, or none in particular."""
-    yield None, cue.mask, {"rows": 1.0}
-    for sheet, spoken_of in reading.tables.items():
-        if spoken_of:
-            mention = min(spoken_of, key=lambda m: abs(m.first - cue.end))
-            gap = min(8, abs(mention.first - cue.end)) / 8
-            features = {"rows.name": mention.name, "rows.gap": gap}
-            yield sheet, cue.mask | mention.mask, features
-
-
 def _totals(reading: Reading) -> Iterator[Part]:
     """Return counts, SUM, AVG, MAX and MIN of columns, and the totals that the hint spells out."""
-    distinct = union(cue.mask for cue in reading.cues_of("distinct"))
+    distinct = reading.mask_of("distinct")
     for cue in reading.cues_of("count"):
-        for sheet, mask, features in _rows(reading, cue):
-            yield reading.part("total", ("COUNT(*)",), mask, {**features, "count": 1.0}, 0, sheet)
-        for field, mask, features in _near(reading, cue, 3):
+        yield Part("total", ("COUNT(*)",), cue.mask, {"count": 1.0})
+        for sheet, mask, features in _near(reading.tables, cue.end, 8):
+            features["count.rows"] = 1.0
+            yield Part("total", ("COUNT(*)",), mask | cue.mask, features, counted=sheet)
+        for field, mask, features in _near(reading.columns, cue.end, 3):
             if distinct:
+                features["count.distinct"] = 1.0
                 pieces = ("COUNT(DISTINCT ", field, ")")
-                yield reading.part(
-                    "total", pieces, mask | distinct, {**features, "count.distinct": 1.0}
-                )
-            elif field.kind == "number":  # "how many tonnes"
-                yield reading.part(
-                    "total", ("SUM(", field, ")"), mask, {**features, "count.sum": 1.0}
-                )
+                yield Part("total", pieces, mask | cue.mask | distinct, features)
     for cue in reading.cues_of(*_FUNCTIONS):
-        for field, mask, features in _near(reading, cue, 8):
-            pieces = (f"{_FUNCTIONS[cue.kind]}(", field, ")")
-            yield reading.part("total", pieces, mask, {**features, f"total.{cue.kind}": 1.0})
-    asked = union(cue.mask for cue in reading.cues_of(*_FUNCTIONS, "count", "percent", "differ"))
+        for field, mask, features in _near(reading.columns, cue.end, 8):
+            if field.kind != "text" and not field.key:
+                features[f"total.{cue.kind}"] = 1.0
+                yield Part("total", (_FUNCTIONS[cue.kind], field, ")"), mask | cue.mask, features)
+    asked = reading.mask_of(*_FUNCTIONS, "count", "percent", "differ")
     for part in _told(reading, "total"):
-        yield reading.part("total", part.pieces, part.mask | asked, part.features, part.hint)
+        part.mask |= asked
+        yield part
 
 
 def _told(reading: Reading, kind: str) -> Iterator[Part]:
     """Return the formulas of a kind that the hint gives."""
-    for clause, mask, fit, told, pieces in reading.definitions:
-        if told == kind:
-            features = {f"told.{kind}": 1.0, f"told.{kind}.fit": fit}
-            yield reading.part(kind, pieces, mask, features, clause)
+    for definition in reading.definitions:
+        if definition.kind == kind:
+            features = {f"told.{kind}": 1.0, "told.fit": definition.fit}
+            yield Part(kind, definition.pieces, definition.mask, features, definition.clause)
 
 
 def _orders(reading: Reading) -> Iterator[Part]:
     """Return the orders that superlatives, words such as "sorted by", and the hint ask for."""
-    descending = bool(reading.cues_of("descending"))
     for kind in ("max", "min"):  # "longest refers to MAX(len_m)"
         for part in _told(reading, kind):
-            pieces = _first_of(reading, part.pieces, part.mask, descending=kind == "max")
-            asked = union(cue.mask for cue in reading.cues_of(kind, "most", "fewest"))
-            yield reading.part("order", pieces, part.mask | asked, part.features, part.hint)
+            pieces = _first_of(reading, part.pieces, part.mask, kind)
+            mask = part.mask | reading.mask_of(kind, "most", "fewest")
+            yield Part("order", pieces, mask, part.features, part.clause)
     for cue in reading.cues_of("most", "fewest"):
-        pieces = _first_of(reading, ("COUNT(*)",), cue.mask, descending=cue.kind == "most")
-        for sheet, mask, features in _rows(reading, cue):
-            yield reading.part("order", pieces, mask, {**features, "most": 1.0}, 0, sheet)
-    for cue in reading.cues_of("max", "min", "sort"):
-        for field, mask, features in _near(reading, cue, 6):
-            if cue.kind == "sort":
-                pieces: Pieces = (field, " DESC" if descending else "")
-            else:
-                pieces = _first_of(reading, (field,), cue.mask, descending=cue.kind == "max")
-            yield reading.part("order", pieces, mask, {**features, f"order.{cue.kind}": 1.0})
+        pieces = _first_of(reading, ("COUNT(*)",), cue.mask, cue.kind)
+        yield Part("order", pieces, cue.mask, {"most": 1.0})
+        for sheet, mask, features in _near(reading.tables, cue.end, 8):
+            features["most.rows"] = 1.0
+            yield Part("order", pieces, mask | cue.mask, features, counted=sheet)
+    for cue in reading.cues_of("max", "min"):
+        for field, mask, features in _near(reading.columns, cue.end, 6):
+            if field.kind != "text" and not field.key:
+                features["order"] = 1.0
+                pieces = _first_of(reading, (field,), cue.mask, cue.kind)
+                yield Part("order", pieces, mask | cue.mask, features)
+    descending = " DESC" if reading.cues_of("descending") else ""
+    for cue in reading.cues_of("sort"):
+        for field, mask, features in _near(reading.columns, cue.end, 6):
+            features["sort"] = 1.0
+            yield Part("order", (field, descending), mask | cue.mask, features)
 
 
-def _first_of(reading: Reading, pieces: Pieces, mask: int, *, descending: bool) -> Pieces:
+def _first_of(reading: Reading, pieces: Pieces, mask: int, kind: str) -> Pieces:
     """Return an order with a limit: the number beside the words that ask for it, else 1."""
     limit = "1"
-    start = max(0, lowest(mask) - 2)
-    for token in reading.text[start : mask.bit_length() + 1]:
-        if token.number.isdigit() and int(token.number) <= 50:
+    for token in reading.text[max(0, lowest(mask) - 2) : mask.bit_length() + 1]:
+        if token.number.isdigit() and len(token.number) < 3:
             limit = token.number
-    return (*pieces, f"{' DESC' if descending else ''} LIMIT {limit}")
+    descending = " DESC" if kind in ("max", "most") else ""
+    return (*pieces, f"{descending} LIMIT {limit}")
 
 
 def _tests(reading: Reading) -> Iterator[Part]:
     """Return tests for what the hint says, for values, and for numbers."""
     yield from _told(reading, "test")
     yield from _told(reading, "having")
-    shown: dict[tuple[Field, str], bool] = {}  # and whether retrieval has it
-    for field in reading.schema.fields:
-        for value in field.examples:
-            shown[field, value] = False
+    shown: dict[tuple[Field, str], None] = {}
     for match in reading.context.values:
         for field in reading.schema.find(match.column):
             if match.table in ("", field.sheet.name):
-                shown[field, match.value] = True
-    for (field, value), retrieved in shown.items():
+                shown[field, match.value] = None
+    for field in reading.schema.fields:
+        for value in field.examples:
+            shown[field, value] = None
+    for field, value in shown:
         mask, fit = said(value, reading.context.question.text)
         if fit >= _SHORTEST and field.kind == "text":
             words = [token for place, token in enumerate(reading.text) if mask >> place & 1]
@@ -319,53 +298,37 @@ def _tests(reading: Reading) -> Iterator[Part]:
                 "value": 1.0,
                 "value.fit": fit,
                 "value.whole": fit == 1.0,
-                "value.retrieved": retrieved,
                 "value.name": any(word.name for word in words),
                 "value.stop": not any(word.content for word in words),
-                "value.key": field.key != "",
             }
-            escaped = value.replace("'", "''")
-            yield reading.part("test", (field, f" = '{escaped}'"), mask, features)
+            yield Part("test", (field, f" = {literal(value)}"), mask, features)
     for place, token in enumerate(reading.text):
         if token.number and token.low != "one":
-            yield from _number_tests(reading, place)
+            yield from _number_tests(reading, place, token.number)
 
 
-def _number_tests(reading: Reading, place: int) -> Iterator[Part]:
+def _number_tests(reading: Reading, place: int, number: str) -> Iterator[Part]:
     """Return comparisons of columns, and of the rows in a group, with a number of the question."""
-    number = reading.text[place].number
     sign, asked = _sign(reading, place)
-    for field, spoken_of in reading.columns.items():
-        is_year = len(number) == 4 and ("year" in field.words or field.kind == "date")
-        mention = min(spoken_of, key=lambda m: abs(m.first - place), default=Mention(0, 0.0))
-        if field.kind == "text" or not (is_year or mention.mask or number in field.examples):
-            continue
-        features = {
-            "number": 1.0,
-            "number.name": mention.name,
-            "number.gap": min(9, abs(mention.first - place)) / 9 if mention.mask else 0.0,
-            "number.year": is_year,
-            "number.key": field.key != "",
-            "number.shown": number in field.examples,
-        }
-        pieces: Pieces = (field, f" {sign} {number}")
-        if field.kind == "date":
-            pieces = ("STRFTIME('%Y', ", field, f") {sign} '{number}'")
-        yield reading.part("test", pieces, asked | mention.mask, features)
-    cue = Cue("", place, place + 1)
-    for sheet, mask, features in _rows(reading, cue):
-        if sheet:
-            having = {**features, "having": 1.0, "having.sign": sign != "="}
-            yield reading.part(
-                "having", (f"COUNT(*) {sign} {number}",), asked | mask, having, 0, sheet
-            )
+    test = f" {sign} {number}"
+    for field, mask, features in _near(reading.columns, place, 8):
+        if field.kind == "number" and not field.key:
+            features["number"] = 1.0
+            yield Part("test", (field, test), mask | asked, features)
+    for field in reading.schema.fields:
+        if field.says("year") and len(number) == 4:
+            yield Part("test", (field, test), asked, {"year": 1.0})
+    for sheet, mask, features in _near(reading.tables, place, 4):
+        features["having"] = 1.0
+        yield Part("having", (f"COUNT(*){test}",), mask | asked, features, counted=sheet)
 
 
 def _sign(reading: Reading, place: int) -> tuple[str, int]:
     """Return how a number is compared, by the words beside it, and the tokens that say so."""
     for cue in reading.cues_of(*_SIGNS):
-        after = place < cue.first <= place + 2 and cue.kind in {"atleast", "atmost"}  # "2 or more"
-        if after or place - 1 <= cue.end <= place:
+        is_before = place - 1 <= cue.end <= place
+        is_after = place < cue.first <= place + 2 and cue.kind in {"atleast", "atmost"}
+        if is_before or is_after:  # "more than 2", "2 or more"
             return _SIGNS[cue.kind], cue.mask | 1 << place
     return "=", 1 << place
 
@@ -377,7 +340,7 @@ class Query:
     reading: Reading
     parts: tuple[Part, ...]
     tree: Tree
-    group: tuple[Field, ...]
+    group: Pieces
     whole: Features  # that are of no part
     score: float  # the log of its probability up to a constant
     left: int  # the tokens that nothing explains, as a mask
@@ -393,107 +356,140 @@ class Query:
 
     @property
     def fields(self) -> list[Field]:
-        """The columns that it uses, those of its joins included."""
-        fields = [*self.group]
-        for pieces in (
-            *(part.pieces for part in self.parts),
-            *(join.on for join in self.tree.joins),
-        ):
-            fields += fields_of(pieces)
-        return [*dict.fromkeys(fields)]
+        """The columns that it uses."""
+        pieces = [*self.group]
+        for part in self.parts:
+            pieces += part.pieces
+        for join in self.tree.joins:
+            pieces += join.on
+        return [*dict.fromkeys(fields_of(pieces))]
 
     @property
     def missed(self) -> list[str]:
         """The words of the question that nothing of it explains."""
-        words = [t for place, t in enumerate(self.reading.text) if self.left >> place & 1]
-        return [word.text for word in words]
+        return [
+            token.text for place, token in enumerate(self.reading.text) if self.left >> place & 1
+        ]
 
     @cached_property
     def sql(self) -> str:
         """Its SQL in the manner of BIRD: T1, T2, INNER JOIN."""
-        first, *others = self.tree.sheets
-        source = quote(first.name)
-        aliases = {}
-        if others:
-            aliases = {sheet: f"T{n}" for n, sheet in enumerate(self.tree.sheets, 1)}
-            source += " AS T1"
-        for sheet, join in zip(others, self.tree.joins, strict=True):
-            on = _text(join.on, aliases)
-            source += f" INNER JOIN {quote(sheet.name)} AS {aliases[sheet]} ON {on}"
-        clauses: dict[str, list[str]] = {"output": [], "total": [], "having": [], "order": []}
+        outputs = self._clause(", ", "output", "total")
+        if self.reading.cues_of("distinct") and not any(part.is_total for part in self.parts):
+            outputs = f"DISTINCT {outputs}"
+        sql = f"SELECT {outputs} FROM {self._source()}"
         tests: dict[str, list[str]] = {}
         for part in self.parts:
-            sql = _text(part.pieces, aliases)
             if part.role == "test":  # equalities on a column are alternatives
-                column, equals, _ = sql.partition(" = ")
-                tests.setdefault(column if equals else sql, []).append(sql)
+                test = self._text(part.pieces)
+                column, equals, _ = test.partition(" = ")
+                tests.setdefault(column if equals else test, []).append(test)
+        conditions = [" OR ".join(some_tests) for some_tests in tests.values()]
+        if len(conditions) == 1:
+            sql += f" WHERE {conditions[0]}"
+        elif conditions:
+            bracketed = [f"({test})" if " OR " in test else test for test in conditions]
+            sql += f" WHERE {' AND '.join(bracketed)}"
+        if self.group:
+            sql += f" GROUP BY {self._text(self.group)}"
+        having = self._clause(" AND ", "having")
+        if having:
+            sql += f" HAVING {having}"
+        order = self._clause(", ", "order")
+        return f"{sql} ORDER BY {order}" if order else sql
+
+    def _clause(self, between: str, *roles: str) -> str:
+        texts = []
+        for role in roles:
+            texts += [self._text(part.pieces) for part in self.parts if part.role == role]
+        return between.join(texts)
+
+    def _source(self) -> str:
+        first, *others = self.tree.sheets
+        source = quote(first.name)
+        if others:
+            source += " AS T1"
+        for number, join in enumerate(self.tree.joins):
+            name = quote(others[number].name)
+            source += f" INNER JOIN {name} AS T{number + 2} ON {self._text(join.on)}"
+        return source
+
+    def _text(self, pieces: Pieces) -> str:
+        text = ""
+        for piece in pieces:
+            if isinstance(piece, str):
+                text += piece
             else:
-                clauses[part.role].append(sql)
-        outputs = ", ".join(clauses["output"] + clauses["total"])
-        once = self.reading.cues_of("distinct") and not clauses["total"] and not self.group
-        sql = f"SELECT {'DISTINCT ' if once else ''}{outputs} FROM {source}"
-        conditions = []
-        for equal in tests.values():
-            conditions.append(f"({' OR '.join(equal)})" if len(equal) > 1 else equal[0])
-        sql += _clause(" WHERE ", " AND ", conditions)
-        sql += _clause(" GROUP BY ", ", ", [_text((field,), aliases) for field in self.group])
-        sql += _clause(" HAVING ", " AND ", clauses["having"])
-        return sql + _clause(" ORDER BY ", ", ", clauses["order"])
+                if self.tree.joins:
+                    text += f"T{self.tree.sheets.index(piece.sheet) + 1}."
+                text += quote(piece.name)
+        return text
 
 
 def _query(reading: Reading, parts: Sequence[Part]) -> Query | None:
     """Return the query of these parts, with its score; None if its tables cannot be joined."""
-    sheets: set[Sheet] = set()
-    mask, hints, twice = 0, 0, 0
-    features: dict[str, float] = {}
+    sheets = frozenset[Sheet]().union(*(part.sheets for part in parts))
+    tree = reading.connect(sheets)
+    if not tree:
+        return None
+    mask = overlap = clauses = 0
     score = 0.0
     for part in parts:
-        sheets.update(part.sheets)
-        twice |= mask & part.mask
+        overlap |= mask & part.mask
         mask |= part.mask
-        hints |= part.hint
+        clauses |= part.clause
         score += part.score
-    joined = reading.connect(frozenset(sheets))
-    if not joined:
-        return None
-    tree, spoken_of = joined
-    mask |= spoken_of
-    features["tables"] = len(sheets)
-    features["tables.between"] = len(tree.sheets) - len(sheets)
-    outputs = [part for part in parts if part.role == "output"]
-    group: tuple[Field, ...] = ()
-    if outputs and any(part.groups for part in parts):
-        group = _group_of(outputs)
-        mask |= union(cue.mask for cue in reading.cues_of("each"))
-        features["group"] = 1.0
-        is_asked = reading.cues_of("each") or not any(part.role == "total" for part in parts)
-        features["group.unasked"] = float(not is_asked)
-    features["overlap"] = twice.bit_count()
-    shown = [field for part in outputs for field in fields_of(part.pieces)]
-    tested = [part.pieces[0] for part in parts if part.role == "test"]
-    features["shown.tested"] = float(any(field in tested for field in shown))
+    for sheet in tree.sheets:
+        for mention in reading.tables[sheet]:
+            mask |= mention.mask
+    features = {
+        "tables": float(len(sheets)),
+        "tables.between": float(len(tree.sheets) - len(sheets)),
+        "overlap": float(overlap.bit_count()),
+    }
+    group = _group_of(parts)
+    if group:
+        each = reading.mask_of("each")
+        mask |= each
+        is_asked = each or not any(part.role == "total" for part in parts)
+        features["group" if is_asked else "group.unasked"] = 1.0
     for definition in reading.definitions:
-        if not hints & definition.clause:
-            hints |= definition.clause  # once
+        if not clauses & definition.clause:
+            clauses |= definition.clause  # once for each clause
             unused = f"unused.{definition.kind}"
             features[unused] = features.get(unused, 0.0) + 0.3 + 0.7 * definition.fit
+    if _tests_outputs(parts):
+        features["output.tested"] = 1.0
     left = 0
     for loss, places in reading.losses.items():
         left |= places & ~mask
-        features[loss] = (places & ~mask).bit_count()
+        features[loss] = float((places & ~mask).bit_count())
     score = round(score + reading.score(features), 6)
     return Query(reading, tuple(parts), tree, group, features, score, left)
 
 
-def _group_of(outputs: Iterable[Part]) -> tuple[Field, ...]:
+def _group_of(parts: Iterable[Part]) -> Pieces:
     """Return what to group by: the key of the table whose rows are named, or the columns themselves.
 
     Two persons may have one name, so that grouping by the name would add up their rows.
     """
-    fields = [field for part in outputs for field in fields_of(part.pieces)]
-    sheet = fields[0].sheet
-    names_rows = fields[0] in sheet.label or fields[0] in sheet.key[:1]
-    return tuple(sheet.key if names_rows and sheet.key else fields)
+    outputs = [part for part in parts if part.role == "output"]
+    if not outputs or not any(part.is_total for part in parts):
+        return ()
+    first = fields_of(outputs[0].pieces)[0]
+    names_rows = first in first.sheet.label or first in first.sheet.key
+    if names_rows and len(first.sheet.key) == 1:
+        return first.sheet.key
+    pieces: list[str | Field] = []
+    for output in outputs:
+        pieces += [", ", *output.pieces]
+    return tuple(pieces[1:])
+
+
+def _tests_outputs(parts: Iterable[Part]) -> bool:
+    """Return whether a column is both shown and tested."""
+    shown = {part.pieces[0] for part in parts if part.role == "output"}
+    return any(part.role == "test" and part.pieces[0] in shown for part in parts)
 
 
 def propose(reading: Reading, kept: int = _BEAM) -> list[Query]:
@@ -503,17 +499,17 @@ def propose(reading: Reading, kept: int = _BEAM) -> list[Query]:
     """
     outputs = reading.best(_outputs(reading), _OUTPUTS)
     totals = reading.best(_totals(reading), _OUTPUTS)
-    tests = reading.best(_tests(reading), _TESTS)
     orders = reading.best(_orders(reading), _ORDERS)
+    tests = reading.best(_tests(reading), _TESTS)
     heads = [*_lists(reading, outputs), *([total] for total in totals)]
-    beam = _ranked(reading, heads, kept)
-    for parts in (totals[:3], orders, *([test] for test in tests)):
+    beam = _best_queries(reading, heads, [], kept)
+    for choices in (totals[:3], orders, *([test] for test in tests)):
         longer = []
         for query in beam:
-            for part in parts:
+            for part in choices:
                 if _fits(query, part):
                     longer.append([*query.parts, part])
-        beam = _sorted([*beam, *_ranked(reading, longer, kept)])[:kept]
+        beam = _best_queries(reading, longer, beam, kept)
     unique: dict[str, Query] = {}
     for query in beam:
         if query.tree.sheets:
@@ -521,51 +517,31 @@ def propose(reading: Reading, kept: int = _BEAM) -> list[Query]:
     return [*unique.values()]
 
 
+def _best_queries(
+    reading: Reading, longer: Iterable[Sequence[Part]], beam: Iterable[Query], kept: int
+) -> list[Query]:
+    """Return the best of a beam and of the queries of some parts, the best first."""
+    queries = [*beam]
+    for parts in longer:
+        query = _query(reading, parts)
+        if query:
+            queries.append(query)
+    return sorted(queries, key=lambda query: -query.score)[:kept]
+
+
 def _fits(query: Query, part: Part) -> bool:
-    """Return whether a query may have a part: a total needs outputs, and a formula is used once."""
-    roles = {other.role for other in query.parts}
+    """Return whether a query may have one part more."""
+    roles = [other.role for other in query.parts]
     if part.role == "total":
         return "total" not in roles
     if part.role in ("having", "order"):
         return "output" in roles
-    for other in query.parts:
-        overlap = other.role == "test" and part.mask & other.mask
-        if overlap or part.hint & other.hint or _repeats(other, part):
+    for other in query.parts:  # no words of the question ask for two tests
+        if other.role == "test" and other.mask & part.mask:
+            return False
+        if other.clause & part.clause or part.template in other.template:
             return False
     return True
-
-
-def _repeats(total: Part, test: Part) -> bool:
-    """Return whether a total of the hint already holds a test."""
-    return total.role == "total" and _template(test.pieces) in _template(total.pieces)
-
-
-def _template(pieces: Pieces) -> str:
-    return "".join(piece if isinstance(piece, str) else piece.name for piece in pieces)
-
-
-def _ranked(reading: Reading, combined: Iterable[Sequence[Part]], kept: int) -> list[Query]:
-    queries = [_query(reading, parts) for parts in combined]
-    return _sorted(filter(None, queries))[:kept]
-
-
-def _sorted(queries: Iterable[Query]) -> list[Query]:
-    return sorted(queries, key=lambda query: -query.score)
-
-
-def _clause(keyword: str, between: str, texts: Sequence[str]) -> str:
-    return keyword + between.join(texts) if texts else ""
-
-
-def _text(pieces: Pieces, aliases: Mapping[Sheet, str]) -> str:
-    sql = ""
-    for piece in pieces:
-        if isinstance(piece, str):
-            sql += piece
-        else:
-            alias = f"{aliases[piece.sheet]}." if aliases else ""
-            sql += alias + quote(piece.name)
-    return sql
 
 
 @lru_cache(maxsize=64)

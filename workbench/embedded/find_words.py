@@ -167,14 +167,14 @@ class Sheet:
     words: tuple[str, ...]
     fields: list["Field"]
 
-    @property
-    def key(self) -> list["Field"]:
+    @cached_property
+    def key(self) -> "Pieces":
         """The columns of its primary key."""
-        return [field for field in self.fields if field.key == "primary"]
+        return tuple(field for field in self.fields if field.key == "primary")
 
     @cached_property
-    def label(self) -> list["Field"]:
-        """The columns that name a row: first name and surname, else a name, else the key."""
+    def label(self) -> "Pieces":
+        """What names a row: first name and surname, else a name, else the key."""
         texts = []
         for field in self.fields:
             if field.kind == "text" and field.key != "foreign" and not field.says("dated"):
@@ -182,10 +182,9 @@ class Sheet:
         first = [field for field in texts if field.says("first")]
         last = [field for field in texts if field.says("last")]
         if first and last and first[0] is not last[-1]:
-            return [first[0], last[-1]]
+            return (first[0], ", ", last[-1])
         names = [field for field in texts if field.says("names")]
-        best = names or self.key or self.fields
-        return best[:1]
+        return (names[0],) if names else self.key[:1] or (self.fields[0],)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -336,7 +335,7 @@ class Mention(NamedTuple):
 
     mask: int
     name: float  # the part of its name that is said
-    hint: int = 0  # the clause of the hint that says so
+    clause: int = 0  # of the hint, that says so
 
     @property
     def first(self) -> int:
