@@ -29,9 +29,9 @@ from workbench.embedded.find_words import (
     index,
     lowest,
     mentions,
-    said,
     tokens,
     union,
+    words_of,
 )
 from workbench.embedded.read_hint import definitions
 from workbench.sql.reading import quote
@@ -97,9 +97,10 @@ class Reading:
         self.tables: dict[Sheet, list[Mention]] = {}
         self.columns: dict[Field, list[Mention]] = {}
         for sheet in self.schema.sheets:
-            self.tables[sheet] = mentions(question, sheet.words)
+            self.tables[sheet] = mentions(sheet.words, question)
         for field in self.schema.fields:
-            self.columns[field] = mentions(question, field.words, field.heading)
+            by_heading = mentions(field.heading, question) if field.heading else []
+            self.columns[field] = mentions(field.words, question) + by_heading
         for definition in self.definitions:
             if definition.kind == "row":
                 mention = Mention(definition.mask, definition.fit, definition.clause)
@@ -164,7 +165,7 @@ def _near(
             nearest = min(some_mentions, key=lambda mention: abs(mention.first - place))
             gap = abs(nearest.first - place)
             if gap <= reach:
-                yield thing, nearest.mask, {"near.name": nearest.name, "near.gap": gap / 8}
+                yield thing, nearest.mask, {"near.name": nearest.part, "near.gap": gap / 8}
 
 
 def _outputs(reading: Reading) -> Iterator[Part]:
@@ -173,7 +174,7 @@ def _outputs(reading: Reading) -> Iterator[Part]:
         for mention in spoken_of:
             features = {
                 "output": 1.0,
-                "output.name": mention.name,
+                "output.name": mention.part,
                 "output.far": _far(reading, mention.first),
                 f"output.{field.key or field.kind}": 1.0,
             }
@@ -182,7 +183,7 @@ def _outputs(reading: Reading) -> Iterator[Part]:
         for mention in spoken_of:
             features = {
                 "label": 1.0,
-                "label.name": mention.name,
+                "label.name": mention.part,
                 "label.far": _far(reading, mention.first),
             }
             yield Part("output", sheet.label, mention.mask, features)
@@ -291,17 +292,18 @@ def _tests(reading: Reading) -> Iterator[Part]:
         for value in field.examples:
             shown[field, value] = None
     for field, value in shown:
-        mask, fit = said(value, reading.context.question.text)
-        if fit >= _SHORTEST and field.kind == "text":
-            words = [token for place, token in enumerate(reading.text) if mask >> place & 1]
+        for mention in mentions(words_of(value), reading.context.question.text)[:1]:
+            words = [t for place, t in enumerate(reading.text) if mention.mask >> place & 1]
+            if mention.part < _SHORTEST or field.kind != "text":
+                continue
             features = {
                 "value": 1.0,
-                "value.fit": fit,
-                "value.whole": fit == 1.0,
+                "value.part": mention.part,
+                "value.whole": mention.part == 1.0,
                 "value.name": any(word.name for word in words),
                 "value.stop": not any(word.content for word in words),
             }
-            yield Part("test", (field, f" = {literal(value)}"), mask, features)
+            yield Part("test", (field, f" = {literal(value)}"), mention.mask, features)
     for place, token in enumerate(reading.text):
         if token.number and token.low != "one":
             yield from _number_tests(reading, place, token.number)
@@ -333,7 +335,7 @@ def _sign(reading: Reading, place: int) -> tuple[str, int]:
     return "=", 1 << place
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Query:
     """A query that a question may ask for."""
 

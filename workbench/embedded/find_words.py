@@ -40,8 +40,6 @@ _NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+|\d+")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _LONGEST_CUE = 4  # words
-_GAP = 3  # tokens that may stand between two words of a name
-_LONGEST_PATH = 4  # joins from one table to another
 
 
 def _by_word(lists: dict[str, list[str]]) -> dict[str, list[str]]:
@@ -152,10 +150,6 @@ def _cue_at(lows: Sequence[str], first: int) -> tuple[int, Sequence[str]]:
         phrase = " ".join(lows[first:end])
         if phrase in _CUES:
             return end, _CUES[phrase]
-    if lows[first].endswith("est"):
-        return first + 1, ["max"]
-    if lows[first].endswith("er") and lows[first + 1 : first + 2] == ["than"]:
-        return first + 2, ["more"]
     return first + 1, []
 
 
@@ -272,15 +266,13 @@ class Index:
         return tree
 
     def _path(self, reached: Sequence[Sheet], missing: Sequence[Sheet]) -> list[Join] | None:
-        """Return the fewest joins from some tables to a missing one; None if that takes too many."""
+        """Return the fewest joins from some tables to a missing one."""
         paths: dict[Sheet, list[Join]] = {sheet: [] for sheet in reached}
         queue = [*paths]
         for sheet in queue:  # breadth first; the queue grows as it is read
             path = paths[sheet]
             if sheet in missing:
                 return path
-            if len(path) == _LONGEST_PATH:
-                break
             for join in self.joins:
                 for near, far in ((join.child, join.parent), (join.parent, join.child)):
                     if near is sheet and far not in paths:
@@ -331,10 +323,10 @@ def _kind(declared: str, examples: Sequence[str]) -> str:
 
 
 class Mention(NamedTuple):
-    """Tokens that may speak of a column or of a table."""
+    """Tokens that may speak of a table, a column or a value."""
 
     mask: int
-    name: float  # the part of its name that is said
+    part: float  # of its words that are said
     clause: int = 0  # of the hint, that says so
 
     @property
@@ -342,68 +334,41 @@ class Mention(NamedTuple):
         return lowest(self.mask)
 
 
-def mentions(question: str, *names: Sequence[str]) -> list[Mention]:
-    """Return the mentions of a thing that has these names, the strongest first."""
+@lru_cache(maxsize=65536)  # prompts about a question show the same names and values
+def mentions(words: tuple[str, ...], question: str) -> list[Mention]:
+    """Return where a question says words next to each other, where it says the most of them first."""
+    alike: dict[int, float] = {}
+    for word in words:
+        for place, likeness in _places(word, question):
+            alike[place] = max(likeness, alike.get(place, 0.0))
+    places = sorted(alike)
     read = []
-    for words in names:
-        likeness: dict[int, float] = {}
-        for word in words:
-            for place, alike in _places(question, word):
-                likeness[place] = max(alike, likeness.get(place, 0.0))
-        for group in _groups(sorted(likeness), tokens(question)):
-            part = sum(likeness[place] for place in group) / len(words)
-            mask = union(1 << place for place in group)
-            read.append(Mention(mask, round(min(1.0, part), 3)))
-    return sorted(read, key=lambda mention: (-mention.name, mention.mask))[:3]
+    for start in places:
+        near = [place for place in places if start <= place <= start + len(words)]
+        part = sum(alike[place] for place in near) / len(words)
+        mask = union(1 << place for place in near)
+        read.append(Mention(mask, round(min(1.0, part), 3)))
+    return sorted(read, key=lambda mention: (-mention.part, mention.mask))[:3]
 
 
-@lru_cache(maxsize=65536)  # many prompts are about one question, and names have the same words
-def _places(question: str, word: str) -> list[tuple[int, float]]:
-    """Return the tokens that may speak of a name by this word of it, and how alike they are."""
+@lru_cache(maxsize=65536)
+def _places(word: str, question: str) -> list[tuple[int, float]]:
+    """Return the tokens that may be a form of a word, and how alike they are."""
     read = []
     for place, token in enumerate(tokens(question)):
-        # "State" begins a command, but is a column's name later on.
-        command = token.low in WORDS["commands"] and place > 0
-        if not (token.content or command):
-            continue
+        if place == 0 and token.low in WORDS["commands"]:
+            continue  # "Name" and "State" are columns only later on
         if token.stem == word:
             read.append((place, 1.0))
-        elif min(len(token.stem), len(word)) >= 3:
+        elif min(len(token.stem), len(word)) > 3:
             if token.stem.startswith(word) or word.startswith(token.stem):
                 read.append((place, 0.8))
     return read
 
 
-def _groups(places: Iterable[int], text: Sequence[Token]) -> list[list[int]]:
-    """Return places in groups with few tokens, and no break of the sentence, between them."""
-    groups: list[list[int]] = []
-    last = -_GAP
-    for place in places:
-        between = [token.low for token in text[last + 1 : place]] if groups else []
-        if groups and len(between) < _GAP and WORDS["breaks"].isdisjoint(between):
-            groups[-1].append(place)
-        else:
-            groups.append([place])
-        last = place
-    return groups
-
-
-@lru_cache(maxsize=65536)  # prompts about a question show the same values
-def said(phrase: str, question: str) -> tuple[int, float]:
-    """Return the tokens of a question that say a phrase, as a mask, and the part that they say."""
-    words = [token.stem for token in tokens(phrase[:120]) if token.low[0].isalnum()]
-    text = tokens(question)
-    best, part = 0, 0.0
-    for start, first in enumerate(text):
-        if first.stem in words:
-            mask = 0
-            for place, token in enumerate(text[start : start + len(words)], start):
-                if token.stem in words:
-                    mask |= 1 << place
-            fit = round(mask.bit_count() / len(words), 3)
-            if fit > part:
-                best, part = mask, fit
-    return best, part
+def words_of(text: str) -> tuple[str, ...]:
+    """Return the stems of the words of a text."""
+    return tuple(token.stem for token in tokens(text) if token.low[0].isalnum())
 
 
 def lowest(mask: int) -> int:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import sqlglot
 from sqlglot import exp
 
-from workbench.embedded.find_words import Field, Index, Pieces, said
+from workbench.embedded.find_words import Field, Index, Mention, Pieces, mentions, words_of
 
 _CLAUSE = re.compile(
     r"\s*[;\n]\s*|\.\s+(?=[A-Z'\"`])"
@@ -32,7 +32,6 @@ _HABITS = tuple(  # how people write SQL in a hint
         (r"(?<=\d),(?=\d{3}\b)|(?<=\d)%", ""),
         (r"(?<!case)\s(?:where|if|for|when|with)\s", ", "),  # COUNT(id where st = 'A')
         (r"\b(count|sum|avg|average|total|divide|subtract)\(", r"\1_OF("),
-        (r"\byear\((.*?)\)", r"CAST(STRFTIME('%Y', \1) AS INTEGER)"),
     )
 )
 _TOTALS = {"COUNT_OF": "COUNT", "SUM_OF": "SUM", "TOTAL_OF": "SUM", "AVG_OF": "AVG"}
@@ -59,9 +58,9 @@ def definitions(hint: str, question: str, schema: Index) -> list[Definition]:
     read = []
     for number, clause in enumerate(_CLAUSE.split(hint)):
         phrase, formulas = _split(clause.strip(" ,."), schema)
-        mask, fit = said(phrase, question) if formulas else (0, 0.0)
+        best = [*mentions(words_of(phrase), question), Mention(0, 0.0)][0]
         for kind, pieces in formulas:
-            read.append(Definition(1 << number, mask, fit, kind, pieces))
+            read.append(Definition(1 << number, best.mask, best.part, kind, pieces))
     return read
 
 

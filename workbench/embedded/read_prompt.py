@@ -13,7 +13,6 @@ from typing import NamedTuple
 from workbench.types import (
     Column,
     Context,
-    Example,
     ForeignKey,
     Message,
     Question,
@@ -44,7 +43,7 @@ _FOREIGN = re.compile(
 )
 _MAC_COLUMN = re.compile(r"^\s*\((.*?)(?:, (.*))?\),$", re.MULTILINE)
 _MAC_KEY = re.compile(rf"^({_NAME})\.({_NAME}) = ({_NAME})\.({_NAME})$", re.MULTILINE)
-_EXAMPLE = re.compile(r"^SQL: (.*)$", re.MULTILINE)
+_LINE = re.compile(r"^([\w ]+): (.*)$", re.MULTILINE)
 _COMPARED = re.compile(rf"({_NAME}) = ({_TEXT})")
 
 
@@ -99,7 +98,7 @@ def _sections(text: str) -> dict[str, str]:
 
 
 def _context(sections: dict[str, str]) -> Context:
-    """Return what the question is about: the schema, the values found, the examples."""
+    """Return what the question is about."""
     values = []
     listed = sections.get("Values found", "") + "\n" + sections.get("Missing entities", "")
     for table, column, texts in _OF_COLUMN.findall(listed):
@@ -109,12 +108,10 @@ def _context(sections: dict[str, str]) -> Context:
     candidates = [body for title, body in sections.items() if title.startswith("Candidate")]
     for column, text in sorted(set(_COMPARED.findall("\n".join(candidates)))):
         values.append(_match("", column, text))
-    examples = sorted(_EXAMPLE.findall(sections.get("Examples", "")))
     return Context(
         Question("", "", _line(sections["Question"]), _line(sections.get("Hint", ""))),
         read_schema(sections.get("Database schema", "")),
         values=tuple(values),
-        examples=tuple(Example("", sql) for sql in examples),
     )
 
 
@@ -223,14 +220,13 @@ def _value(literal: str) -> str | int | float | None:
 @lru_cache(maxsize=8192)  # all questions about a database ask about the same columns
 def one_column(section: str) -> Schema:
     """Return the schema of a section `## Column`: one table with one column."""
-    lines = dict(re.findall(r"^([\w ]+): (.*)$", section, re.MULTILINE))
-    named = re.match(rf"({_NAME})\.({_NAME})$", lines.get("Column", ""))
-    table, name = named.groups() if named else ("t", "c")
-    notes = [lines.get("Description", ""), lines.get("Values mean", "")]
+    lines = dict(_LINE.findall(section))
+    table, _, name = lines["Column"].partition(".")
+    notes = [lines.get("Description", "")]
     if "Examples" in lines:
         notes.append(f"examples: {lines['Examples']}")
     column = _column(name, lines.get("Type", ""), "; ".join(filter(None, notes)))
-    return Schema("", (Table(_plain(table), (column,)),))
+    return Schema("", (Table(table, (column,)),))
 
 
 def _names(text: str) -> tuple[str, ...]:

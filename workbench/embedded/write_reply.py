@@ -20,11 +20,11 @@ from workbench.embedded.build_queries import (
     reading_of,
     shares,
 )
-from workbench.embedded.find_words import STOPWORDS, index, mentions, said
+from workbench.embedded.find_words import STOPWORDS, index, mentions, words_of
 from workbench.embedded.read_prompt import Asked, one_column, read
 from workbench.sql.reading import quote
 from workbench.sql.texts import literal
-from workbench.types import Context, Message
+from workbench.types import Context, Message, Question
 
 _json = partial(json.dumps, ensure_ascii=False)
 _CHANGE = re.compile(
@@ -42,16 +42,15 @@ _UNSEEN = 0.02  # how likely the right query does something that no hypothesis d
 _FAILED = re.compile(r"(?i)error|refused|stopped|too large|no rows|no such|empty|\[\]")
 _ALL_NULL = re.compile(r"[\d,]+ rows?\b.*:\n.*(?:\nNULL(?: \| NULL)*)+")
 _FORMS = Path(__file__).with_name("examples.txt").read_text(encoding="utf-8").splitlines()
-_QUOTED = re.compile(r"'([^']{1,80})'|\"([^\"]{1,80})\"|`([^`]{1,80})`|“([^”]{1,80})”")
+_QUOTED = re.compile(r"(?<=['\"`“])[^'\"`“”]{1,80}(?=['\"`”])")
 _NAMED = re.compile(
     r"(?<!^)\b[A-Z][\w.&'-]*(?:\s+(?:(?:of|the|de|la|von|van|and|&)\s+)?[A-Z0-9][\w.&'-]*)*"
 )
 _WORD = re.compile(r"[^\W_][\w.&'/-]*|[^\s\w]")
-_ALIAS = re.compile(r"\bt\d+\.|\bas t\d+\b")
+_ALIAS = re.compile(r"\bt\d+\.|\bas t\d+\b|`")
 _KEYWORD = re.compile(
     r"\b(select|from|inner join|join|on|where|and|group by|having|order by|limit)\b"
 )
-_TEST = re.compile(r"The query should (?:not )?have (.*)\.$")
 
 
 def answer(messages: Sequence[Message], *, temperature: float = 1.0, seed: str = "") -> str:
@@ -80,26 +79,18 @@ def _query(asked: Asked, temperature: float, seed: str) -> str:
 
 
 def _mended(asked: Asked, temperature: float, seed: str) -> str:
-    """Draw a query that the attempt does not rule out; an attempt that gave rows stays as it is.
-
-    A query that reads the tables of one that found nothing, and keeps no more of their rows, would
-    find nothing either.
-    """
+    """Draw a query that differs from the attempt; an attempt that gave rows stays as it is."""
     if asked.result and not _failed(asked.result):
         return _formed(asked, asked.attempt, "The query ran and gave rows; it stays as it is.")
     tried = elements(asked.attempt)
-    rows = {element for element in tried if element.startswith(("from", "where"))}
-    is_empty = asked.result.lower().startswith("no rows")
-    fit = []
-    scores = []
+    scores = {}
     for query in hypotheses(asked.context):
         does = elements(query.sql)
-        if does != tried and not (is_empty and rows <= does):
-            fit.append(query)
-            scores.append(query.score + _CLOSE * len(tried & does) / len(tried | does))
-    if not fit:
+        if does != tried:
+            scores[query] = query.score + _CLOSE * len(tried & does) / len(tried | does)
+    if not scores:
         return _formed(asked, asked.attempt, "Nothing better fits the question and the schema.")
-    query = fit[draw(scores, temperature, seed)]
+    query = [*scores][draw(scores.values(), temperature, seed)]
     first_line = asked.result.partition("\n")[0]
     return _formed(asked, query.sql, f"The database said: {first_line}", query.missed)
 
@@ -112,19 +103,17 @@ def _formed(asked: Asked, sql: str, reason: str, missed: Iterable[str] = ()) -> 
     for key in ("revised_SQL", "SQL"):
         if f'"{key}"' in form:
             return _json({"chain_of_thought_reasoning": reason, key: sql})
-    if "Final Optimized SQL" in form:  # the parts have the titles that the prompt asks for
-        *titles, last = re.findall(r"(?m)^\*\*[^*\n]+:?\*\*(?=:?$)", form)
-        steps = "".join(f"{title}\nNothing is left to do.\n\n" for title in titles)
-        return f"{reason}\n\n{steps}{last}\n{sql}"
     if "Final Answer" in form:
         return f"{reason}\n\nFinal Answer: {' '.join(sql.split())}"
-    fence = f"```sql\n{sql}\n```"
+    titles = re.findall(r"(?m)^\*\*[^*\n]+:?\*\*(?=:?$)", form)
+    if len(titles) > 1:  # the parts of a plan, the query the last
+        return "\n\n".join([*titles[:-1], reason, titles[-1], sql])
     if "Sub question" in form:
-        fence = f"Sub question 1: {asked.context.question.text}\nSQL\n{fence}"
-    elif "Final SQL" in form:
-        fence = f"**Final SQL**\n{fence}"
-    only_query = "Give only" in form and not missed
-    return fence if only_query else f"{reason}\n\n{fence}"
+        titles = [f"Sub question 1: {asked.context.question.text}", "SQL"]
+    lines = [*titles, f"```sql\n{sql}\n```"]
+    if missed or "Give only" not in form:
+        lines.insert(0, f"{reason}\n")
+    return "\n".join(lines)
 
 
 @lru_cache(maxsize=4096)
@@ -138,7 +127,7 @@ def elements(sql: str) -> frozenset[str]:
     clause = ""
     for keyword, text in zip(parts[::2], parts[1::2], strict=True):
         if keyword != "and":  # which goes on with the clause before it
-            clause = keyword.removeprefix("inner ").replace("join", "from")
+            clause = keyword
         clauses.add(f"{clause} {' '.join(text.split())}")
     return frozenset(clauses)
 
@@ -193,32 +182,28 @@ def _ranking(asked: Asked, temperature: float, seed: str) -> str:
     return _json(sorted(range(1, len(scores) + 1), key=lambda n: -scores[n - 1]))
 
 
-def _unit_tests(asked: Asked, temperature: float, seed: str) -> str:
-    """Return as many tests as are asked for; what splits the candidates most evenly comes first.
+def _unit_tests(asked: Asked, _temperature: float, seed: str) -> str:
+    """Return as many tests as are asked for.
 
     A test names one element in which the candidates differ, and says by the hypotheses whether the
     right query has it.
     """
     likely = _expected(asked.context)
     queries = [elements(sql) for sql, _ in asked.candidates]
-    chance = random.Random(seed)  # noqa: S311  no secret
-    worth = {}
-    for element in sorted(frozenset[str]().union(*queries)):
-        number = sum(element in query for query in queries)
-        if number < len(queries):
-            unsure = abs(likely.get(element, 0.0) - 0.5) + chance.random() * temperature
-            worth[element] = round(min(number, len(queries) - number) + unsure, 6)
+    common = frozenset.intersection(*queries)
+    differing = sorted(frozenset.union(*queries) - common)
+    random.Random(seed).shuffle(differing)  # noqa: S311  no secret
     tests = []
-    for element in sorted(worth, key=lambda name: -worth[name])[: _count(asked)]:
+    for element in differing[: _count(asked)]:
         should = "should" if likely.get(element, 0.0) >= 0.5 else "should not"
-        tests.append(f"The query {should} have {element}.")
+        tests.append(f"The query {should} have `{element}`.")
     return _thought("The candidates differ in these.", _json(tests))
 
 
 def _verdicts(asked: Asked, _temperature: float, _seed: str) -> str:
     """Return the verdicts of one test on all candidates, or of all tests on one candidate."""
     label = "Candidate Response" if "Response #1:" in asked.answer else "Unit Test"
-    lines = []
+    lines: list[str] = []
     for test in asked.tests:
         for sql, _ in asked.candidates:
             verdict = "Passed" if _passes(test, sql) else "Failed"
@@ -227,17 +212,10 @@ def _verdicts(asked: Asked, _temperature: float, _seed: str) -> str:
 
 
 def _passes(test: str, sql: str) -> bool:
-    """Return whether a query does what a test says.
-
-    Of a test in other words than ours: whether it has the names and texts that the test quotes.
-    """
-    named = _TEST.match(test)
-    if named:
-        holds = named[1] in elements(sql)
-    else:
-        quoted = re.findall(r"`[^`]+`|'(?:[^']|'')+'", test)
-        holds = all(word.strip("`'").lower() in sql.lower() for word in quoted)
-    return holds != bool(re.search(r"(?i)\b(?:should|must|does|may) not\b", test))
+    """Return whether a query has what a test quotes, or lacks it where it should not have it."""
+    clauses = "\n".join(sorted(elements(sql)))
+    has_all = all(quoted.lower() in clauses for quoted in re.findall("`(.+?)`", test))
+    return has_all != bool(re.search(r"(?i)\b(?:should|must|does|may) not\b", test))
 
 
 def _thought(reason: str, text: str) -> str:
@@ -254,26 +232,29 @@ def _filter_column(asked: Asked, _temperature: float, _seed: str) -> str:
     """Say whether question or hint speak of a column; of several, a line for each."""
     lines = []
     for section in asked.columns:
-        is_relevant = _relevant(asked.context, section)
-        verdict = {}
-        if '"column"' in asked.answer:
-            verdict["column"] = section.partition("\n")[0].removeprefix("Column: ")
+        is_relevant = _relevant(asked.context.question, section)
+        verdict = {"column": section.partition("\n")[0].removeprefix("Column: ")}
+        if '"column"' not in asked.answer:
+            verdict.clear()
         verdict["chain_of_thought_reasoning"] = "It is spoken of." if is_relevant else "It is not."
         verdict["is_column_information_relevant"] = "Yes" if is_relevant else "No"
         lines.append(_json(verdict))
     return "\n".join(lines)
 
 
-def _relevant(context: Context, section: str) -> bool:
+def _relevant(question: Question, section: str) -> bool:
     """Return whether question or hint name a column, or the question says a value of it."""
     (field,) = index(one_column(section)).fields
-    question, hint = context.question.text, context.question.evidence
-    if re.search(rf"(?<!\w){re.escape(field.name)}(?!\w)", hint, re.IGNORECASE):
+    if field.name.lower() in re.findall(r"\w+", question.evidence.lower()):
         return True
-    values = field.examples if field.kind == "text" else ()
-    parts = [said(value, question)[1] for value in values]
-    parts += [mention.name for mention in mentions(question, field.words, field.heading)]
-    return max(parts, default=0.0) >= _RELEVANT
+    names = [field.words, field.heading]
+    if field.kind == "text":
+        names += map(words_of, field.examples)
+    for words in filter(None, names):
+        for mention in mentions(words, question.text):
+            if mention.part >= _RELEVANT:
+                return True
+    return False
 
 
 def _pruned(asked: Asked, _temperature: float, _seed: str) -> str:
@@ -282,54 +263,55 @@ def _pruned(asked: Asked, _temperature: float, _seed: str) -> str:
     MAC-SQL's form asks for a decision on each table: keep_all, drop_all, or six columns of a large
     one; three tables stay.
     """
-    tables, columns = _needed(asked.context)
-    order = sorted(asked.context.schema.tables, key=lambda table: -tables[table.name])
-    needed = [table.name for table in order if tables[table.name] >= _NEEDED]
+    shares_of = _needed(asked.context)
+    tables = [table.name for table in asked.context.schema.tables]
+    tables.sort(key=lambda name: -shares_of[name, ""])
+    needed = [name for name in tables if shares_of[name, ""] >= _NEEDED] or tables[:1]
+    columns: dict[str, list[str]] = {name: [] for name in tables}
+    for name, column in asked.context.schema.columns():
+        columns[name].append(column)
     reply: dict[str, str | list[str]] = {}
     if "keep_all" in asked.answer:
-        for place, table in enumerate(order):
-            names = [column.name for column in table.columns]
-            names.sort(key=lambda name: -columns[table.name, name])  # noqa: B023  used at once
-            kept = names[:6] if len(names) > 10 else "keep_all"
-            reply[table.name] = kept if place < max(3, len(needed)) else "drop_all"
+        for name, names in columns.items():
+            names.sort(key=lambda column: -shares_of[name, column])  # noqa: B023  used at once
+            reply[name] = names[:6] if len(names) > 10 else "keep_all"
+        reply |= dict.fromkeys(tables[max(3, len(needed)) :], "drop_all")
         return f"```json\n{_json(reply)}\n```"
     reply["chain_of_thought_reasoning"] = "Likely queries use these."
     if '"table_names"' in asked.answer:
-        reply["table_names"] = needed or [order[0].name]
+        reply["table_names"] = needed
         return _json(reply)
-    for table, column in asked.context.schema.columns():
-        if columns[table, column] >= _NEEDED:
-            reply[table] = [*reply.get(table, []), column]
+    for name, names in columns.items():
+        used = [column for column in names if shares_of[name, column] >= _NEEDED]
+        if used:
+            reply[name] = used
     return _json(reply)
 
 
-def _needed(context: Context) -> tuple[dict[str, float], dict[tuple[str, str], float]]:
-    """Return the probability that a table is needed, and a column, for each."""
-    tables: dict[str, float] = defaultdict(float)
-    columns: dict[tuple[str, str], float] = defaultdict(float)
+def _needed(context: Context) -> dict[tuple[str, str], float]:
+    """Return how likely a column is needed, by table and name; a table itself has the name ""."""
+    likely: dict[tuple[str, str], float] = defaultdict(float)
     queries = hypotheses(context)
     for query, share in zip(queries, shares(query.score for query in queries), strict=True):
         for sheet in query.tree.sheets:
-            tables[sheet.name] += share
+            likely[sheet.name, ""] += share
         for field in query.fields:
-            columns[field.sheet.name, field.name] += share
+            likely[field.sheet.name, field.name] += share
     for field, spoken_of in reading_of(context).columns.items():
-        for mention in spoken_of:
-            place = field.sheet.name, field.name
-            columns[place] = max(columns[place], _SPOKEN * mention.name)
-    return tables, columns
+        for mention in spoken_of[:1]:
+            likely[field.sheet.name, field.name] += _SPOKEN * mention.part
+    return likely
 
 
 def _keywords(asked: Asked, _temperature: float, _seed: str) -> str:
     """Return words of question and hint that may stand in a database: quotations, names, phrases."""
     keywords: dict[str, None] = {}
     for text in (asked.context.question.text, asked.context.question.evidence):
-        for groups in _QUOTED.findall(text):
-            keywords["".join(groups)] = None
+        keywords |= dict.fromkeys(_QUOTED.findall(text))
         keywords |= dict.fromkeys(_NAMED.findall(text))
         phrase: list[str] = []
-        for word in [*_WORD.findall(text), "."]:
-            word = word.strip(".'")
+        for match in _WORD.findall(f"{text} ."):
+            word = match.strip(".'")
             if word[:1].isalnum() and word.lower() not in STOPWORDS:
                 phrase.append(word)
             elif phrase:
@@ -343,7 +325,7 @@ def _synthetic(asked: Asked, _temperature: float, seed: str) -> str:
 
     As many as are asked for, if the schema has room for them.
     """
-    tables = [table for table in asked.context.schema.tables if table.columns]
+    tables = asked.context.schema.tables
     count = _count(asked)
     chance = random.Random(seed)  # noqa: S311  no secret
     lines: dict[str, None] = {}
@@ -352,23 +334,20 @@ def _synthetic(asked: Asked, _temperature: float, seed: str) -> str:
         column = chance.choice(table.columns)
         tested = chance.choice(table.columns)
         value = literal(chance.choice(tested.examples or (1,)))
+        text, _, sql = _FORMS[turn % len(_FORMS)].partition(" | ")
         names = {
-            "table": _said(table.name),
-            "column": _said(column.name),
-            "words": f"{_said(tested.name)} is {value}",
-            "least": chance.randint(1, 5),
-            "T": quote(table.name),
-            "C": quote(column.name),
+            "table": table.name,
+            "column": column.name,
+            "test": f"{tested.name} is {value}",
+        }
+        quoted = {
+            "table": quote(table.name),
+            "column": quote(column.name),
             "test": f"{quote(tested.name)} = {value}",
         }
-        text, _, sql = _FORMS[turn % len(_FORMS)].format(**names).partition(" | ")
-        lines[_json({"input": text, "output": sql})] = None
+        example = {"input": text.format(**names), "output": sql.format(**quoted)}
+        lines[_json(example)] = None
     return "\n".join([*lines][:count])
-
-
-def _said(name: str) -> str:
-    """Return a name as people say it."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])|_+", " ", name).strip().lower()
 
 
 # Who writes the reply, by what the section "Answer" says; the first that fits counts.
