@@ -41,11 +41,17 @@ from workbench.types import Context
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")  # written by learn
 WEIGHTS: dict[str, float] = json.loads(WEIGHTS_FILE.read_text(encoding="utf-8"))
 Features = Mapping[str, float]
-_FUNCTIONS = {"sum": "SUM(", "avg": "AVG(", "max": "MAX(", "min": "MIN("}
+_FUNCTIONS = {
+    "sum": "SUM(",
+    "avg": "AVG(",
+    "max": "MAX(",
+    "min": "MIN(",
+    "variety": "COUNT(DISTINCT ",
+}
 _TOTALS = ("COUNT(", "CAST(", *_FUNCTIONS.values())  # what totals begin with
 _SIGNS = {"more": ">", "less": "<", "atleast": ">=", "atmost": "<=", "after": ">", "before": "<"}
 _ASKING = {*_FUNCTIONS, "count", "most", "fewest", "percent", "differ", "each", "sort", "not"}
-_OUTPUTS, _ORDERS, _TESTS = 14, 6, 10  # that are tried
+_TRIED = 10  # parts of each role
 _BEAM = 30  # queries that are kept at each step
 _SHORTEST = 0.4  # the part of a value that must be said
 T = TypeVar("T")
@@ -129,17 +135,19 @@ class Reading:
             total += self.weights.get(name, 0.0) * value
         return round(total, 6)
 
-    def best(self, parts: Iterable[Part], kept: int) -> list[Part]:
-        """Return the best parts, the best first, of each piece of SQL the best."""
+    def best(self, parts: Iterable[Part], role: str) -> list[Part]:
+        """Return the best parts of a role, the best first, of each piece of SQL the best."""
         gains = {}
         for part in parts:
+            if part.role != role:
+                continue
             part.score = self.score(part.features)
             explained = {loss: (mask & part.mask).bit_count() for loss, mask in self.losses.items()}
             gains[part] = part.score - self.score(explained)
         unique: dict[Pieces, Part] = {}
         for part in sorted(gains, key=lambda part: -round(gains[part], 6)):
             unique.setdefault(part.pieces, part)
-        return [*unique.values()][:kept]
+        return [*unique.values()][:_TRIED]
 
     def cues_of(self, *kinds: str) -> list[Cue]:
         """Return the cues of these kinds."""
@@ -211,62 +219,52 @@ def _lists(reading: Reading, outputs: Sequence[Part]) -> list[list[Part]]:
     return lists
 
 
-def _totals(reading: Reading) -> Iterator[Part]:
-    """Return counts, SUM, AVG, MAX and MIN of columns, and the totals that the hint spells out."""
-    distinct = reading.mask_of("distinct")
-    for cue in reading.cues_of("count"):
-        yield Part("total", ("COUNT(*)",), cue.mask, {"count": 1.0})
-        for sheet, mask, features in _near(reading.tables, cue.end, 8):
-            features["count.rows"] = 1.0
-            yield Part("total", ("COUNT(*)",), mask | cue.mask, features, counted=sheet)
-        for field, mask, features in _near(reading.columns, cue.end, 3):
-            if distinct:
-                features["count.distinct"] = 1.0
-                pieces = ("COUNT(DISTINCT ", field, ")")
-                yield Part("total", pieces, mask | cue.mask | distinct, features)
-    for cue in reading.cues_of(*_FUNCTIONS):
-        for field, mask, features in _near(reading.columns, cue.end, 8):
-            if field.kind != "text" and not field.key:
-                features[f"total.{cue.kind}"] = 1.0
-                yield Part("total", (_FUNCTIONS[cue.kind], field, ")"), mask | cue.mask, features)
-    asked = reading.mask_of(*_FUNCTIONS, "count", "percent", "differ")
-    for part in _told(reading, "total"):
-        part.mask |= asked
-        yield part
+def _counts(reading: Reading) -> Iterator[Part]:
+    """Return counts of rows, and orders by them, that the question asks for."""
+    for cue in reading.cues_of("count", "most", "fewest"):
+        anything: tuple[Sheet | None, int, dict[str, float]] = (None, 0, {})
+        for sheet, mask, features in [anything, *_near(reading.tables, cue.end, 8)]:
+            role = "total"
+            pieces: Pieces = ("COUNT(*)",)
+            if cue.kind != "count":
+                role = "order"
+                pieces = _first_of(reading, pieces, cue.mask, cue.kind)
+            features[f"{cue.kind}.rows" if sheet else cue.kind] = 1.0
+            yield Part(role, pieces, mask | cue.mask, features, counted=sheet)
 
 
-def _told(reading: Reading, kind: str) -> Iterator[Part]:
-    """Return the formulas of a kind that the hint gives."""
-    for definition in reading.definitions:
-        if definition.kind == kind:
-            features = {f"told.{kind}": 1.0, "told.fit": definition.fit}
-            yield Part(kind, definition.pieces, definition.mask, features, definition.clause)
-
-
-def _orders(reading: Reading) -> Iterator[Part]:
-    """Return the orders that superlatives, words such as "sorted by", and the hint ask for."""
-    for kind in ("max", "min"):  # "longest refers to MAX(len_m)"
-        for part in _told(reading, kind):
-            pieces = _first_of(reading, part.pieces, part.mask, kind)
-            mask = part.mask | reading.mask_of(kind, "most", "fewest")
-            yield Part("order", pieces, mask, part.features, part.clause)
-    for cue in reading.cues_of("most", "fewest"):
-        pieces = _first_of(reading, ("COUNT(*)",), cue.mask, cue.kind)
-        yield Part("order", pieces, cue.mask, {"most": 1.0})
-        for sheet, mask, features in _near(reading.tables, cue.end, 8):
-            features["most.rows"] = 1.0
-            yield Part("order", pieces, mask | cue.mask, features, counted=sheet)
-    for cue in reading.cues_of("max", "min"):
-        for field, mask, features in _near(reading.columns, cue.end, 6):
-            if field.kind != "text" and not field.key:
-                features["order"] = 1.0
-                pieces = _first_of(reading, (field,), cue.mask, cue.kind)
-                yield Part("order", pieces, mask | cue.mask, features)
+def _functions(reading: Reading) -> Iterator[Part]:
+    """Return functions of columns, and orders by columns, that the question asks for."""
     descending = " DESC" if reading.cues_of("descending") else ""
-    for cue in reading.cues_of("sort"):
-        for field, mask, features in _near(reading.columns, cue.end, 6):
-            features["sort"] = 1.0
-            yield Part("order", (field, descending), mask | cue.mask, features)
+    for cue in reading.cues_of(*_FUNCTIONS, "sort"):
+        for field, mask, features in _near(reading.columns, cue.end, 8):
+            kind = "key" if field.key else field.kind
+            if cue.kind in _FUNCTIONS:
+                total = (_FUNCTIONS[cue.kind], field, ")")
+                measured = {**features, f"total.{kind}": 1.0}
+                yield Part("total", total, mask | cue.mask, measured)
+            if cue.kind in ("max", "min"):
+                order = _first_of(reading, (field,), cue.mask, cue.kind)
+                ordered = {**features, f"order.{kind}": 1.0}
+                yield Part("order", order, mask | cue.mask, ordered)
+            if cue.kind == "sort":
+                yield Part("order", (field, descending), mask | cue.mask, {**features, "sort": 1.0})
+
+
+def _told(reading: Reading) -> Iterator[Part]:
+    """Return the formulas that the hint gives."""
+    for definition in reading.definitions:
+        kind = definition.kind
+        role, pieces, mask = kind, definition.pieces, definition.mask
+        if kind in ("max", "min"):  # "longest refers to MAX(len_m)"
+            role = "order"
+            pieces = _first_of(reading, pieces, mask, kind)
+            mask |= reading.mask_of(kind, "most", "fewest")
+        elif kind == "total":
+            mask |= reading.mask_of("sum", "avg", "count", "percent", "differ")
+        if kind != "row":
+            features = {f"told.{kind}": 1.0, "told.fit": definition.fit}
+            yield Part(role, pieces, mask, features, definition.clause)
 
 
 def _first_of(reading: Reading, pieces: Pieces, mask: int, kind: str) -> Pieces:
@@ -281,8 +279,6 @@ def _first_of(reading: Reading, pieces: Pieces, mask: int, kind: str) -> Pieces:
 
 def _tests(reading: Reading) -> Iterator[Part]:
     """Return tests for what the hint says, for values, and for numbers."""
-    yield from _told(reading, "test")
-    yield from _told(reading, "having")
     shown: dict[tuple[Field, str], None] = {}
     for match in reading.context.values:
         for field in reading.schema.find(match.column):
@@ -386,12 +382,11 @@ class Query:
                 test = self._text(part.pieces)
                 column, equals, _ = test.partition(" = ")
                 tests.setdefault(column if equals else test, []).append(test)
-        conditions = [" OR ".join(some_tests) for some_tests in tests.values()]
-        if len(conditions) == 1:
-            sql += f" WHERE {conditions[0]}"
-        elif conditions:
-            bracketed = [f"({test})" if " OR " in test else test for test in conditions]
-            sql += f" WHERE {' AND '.join(bracketed)}"
+        conditions = []
+        for equal in tests.values():
+            conditions.append(f"({' OR '.join(equal)})" if len(equal) > 1 else equal[0])
+        if conditions:
+            sql += f" WHERE {' AND '.join(conditions)}"
         if self.group:
             sql += f" GROUP BY {self._text(self.group)}"
         having = self._clause(" AND ", "having")
@@ -499,13 +494,17 @@ def propose(reading: Reading, kept: int = _BEAM) -> list[Query]:
 
     A beam search: outputs come first, then, with and without each, totals, orders and tests.
     """
-    outputs = reading.best(_outputs(reading), _OUTPUTS)
-    totals = reading.best(_totals(reading), _OUTPUTS)
-    orders = reading.best(_orders(reading), _ORDERS)
-    tests = reading.best(_tests(reading), _TESTS)
+    parts: list[Part] = []
+    for find in (_outputs, _counts, _functions, _told, _tests):
+        parts += find(reading)
+    outputs = reading.best(parts, "output")
+    totals = reading.best(parts, "total")
     heads = [*_lists(reading, outputs), *([total] for total in totals)]
     beam = _best_queries(reading, heads, [], kept)
-    for choices in (totals[:3], orders, *([test] for test in tests)):
+    stages = [totals[:3], reading.best(parts, "order"), reading.best(parts, "having")]
+    for test in reading.best(parts, "test"):
+        stages.append([test])
+    for choices in stages:
         longer = []
         for query in beam:
             for part in choices:

@@ -27,9 +27,9 @@ from workbench.embedded.provider import MODEL
 from workbench.embedded.read_prompt import read_schema
 
 PRIOR = json.loads(Path(__file__).with_name("prior.json").read_text(encoding="utf-8"))
-PENALTY = 3.0
+PENALTY = 10.0
 ROUNDS = 2
-PROPOSED = 60  # queries for a question in each round
+PROPOSED = 40  # queries for a question in each round
 SHARPNESS = 1.6  # what is learned is multiplied by it: the inverse of the temperature
 DIGITS = 2  # of a weight
 PRECISION = 1e-6  # of the optimum's gradient
