@@ -46,11 +46,12 @@ _FUNCTIONS = {
     "avg": "AVG(",
     "max": "MAX(",
     "min": "MIN(",
+    "count": "SUM(",  # "how many tonnes"
     "variety": "COUNT(DISTINCT ",
 }
 _TOTALS = ("COUNT(", "CAST(", *_FUNCTIONS.values())  # what totals begin with
 _SIGNS = {"more": ">", "less": "<", "atleast": ">=", "atmost": "<=", "after": ">", "before": "<"}
-_ASKING = {*_FUNCTIONS, "count", "most", "fewest", "percent", "differ", "each", "sort", "not"}
+_ASKING = {*_FUNCTIONS, "most", "fewest", "percent", "differ", "each", "sort", "not"}
 _TRIED = 10  # parts of each role
 _BEAM = 30  # queries that are kept at each step
 _SHORTEST = 0.4  # the part of a value that must be said
@@ -117,12 +118,16 @@ class Reading:
 
     def _losses(self) -> dict[str, int]:
         """Return the tokens that must be explained, by the feature of those that nothing explains."""
+        named = 0
+        for spoken_of in self.columns.values():
+            named |= union(mention.mask for mention in spoken_of)
         losses: dict[str, int] = defaultdict(int)
         for place, token in enumerate(self.text):
             if token.number and token.low != "one":
                 losses["left.number"] |= 1 << place
             elif token.content:
-                losses["left.name" if token.name else "left.word"] |= 1 << place
+                kind = "name" if token.name else "column" if named >> place & 1 else "word"
+                losses[f"left.{kind}"] |= 1 << place
         for cue in self.cues:
             if cue.kind in _ASKING:
                 losses[f"left.{cue.kind}"] |= 1 << cue.first
@@ -241,7 +246,7 @@ def _functions(reading: Reading) -> Iterator[Part]:
             kind = "key" if field.key else field.kind
             if cue.kind in _FUNCTIONS:
                 total = (_FUNCTIONS[cue.kind], field, ")")
-                measured = {**features, f"total.{kind}": 1.0}
+                measured = {**features, f"total.{kind}": 1.0, f"total.{cue.kind}": 1.0}
                 yield Part("total", total, mask | cue.mask, measured)
             if cue.kind in ("max", "min"):
                 order = _first_of(reading, (field,), cue.mask, cue.kind)
