@@ -290,12 +290,12 @@ def _tests(reading: Reading) -> Iterator[Part]:
             if match.table in ("", field.sheet.name):
                 shown[field, match.value] = None
     for field in reading.schema.fields:
-        for value in field.examples:
-            shown[field, value] = None
+        if field.kind == "text":
+            shown |= dict.fromkeys((field, value) for value in field.examples)
     for field, value in shown:
         for mention in mentions(words_of(value), reading.context.question.text)[:1]:
             words = [t for place, t in enumerate(reading.text) if mention.mask >> place & 1]
-            if mention.part < _SHORTEST or field.kind != "text":
+            if mention.part < _SHORTEST:
                 continue
             features = {
                 "value": 1.0,

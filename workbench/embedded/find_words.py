@@ -338,9 +338,13 @@ class Mention(NamedTuple):
 def mentions(words: tuple[str, ...], question: str) -> list[Mention]:
     """Return where a question says words next to each other, where it says the most of them first."""
     alike: dict[int, float] = {}
+    beginnings = _by_beginning(question)
     for word in words:
-        for place, likeness in _places(word, question):
-            alike[place] = max(likeness, alike.get(place, 0.0))
+        for place, other in beginnings.get(word[:4], ()):
+            if other == word:
+                alike[place] = 1.0
+            elif other.startswith(word) or word.startswith(other):
+                alike.setdefault(place, 0.8)
     places = sorted(alike)
     read = []
     for start in places:
@@ -351,21 +355,17 @@ def mentions(words: tuple[str, ...], question: str) -> list[Mention]:
     return sorted(read, key=lambda mention: (-mention.part, mention.mask))[:3]
 
 
-@lru_cache(maxsize=65536)
-def _places(word: str, question: str) -> list[tuple[int, float]]:
-    """Return the tokens that may be a form of a word, and how alike they are."""
-    read = []
+@lru_cache(maxsize=256)
+def _by_beginning(question: str) -> dict[str, list[tuple[int, str]]]:
+    """Return the stems of a question, with their places, by their first four letters."""
+    read: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for place, token in enumerate(tokens(question)):
-        if place == 0 and token.low in WORDS["commands"]:
-            continue  # "Name" and "State" are columns only later on
-        if token.stem == word:
-            read.append((place, 1.0))
-        elif min(len(token.stem), len(word)) > 3:
-            if token.stem.startswith(word) or word.startswith(token.stem):
-                read.append((place, 0.8))
+        if place > 0 or token.low not in WORDS["commands"]:  # "Name" is a column only later on
+            read[token.stem[:4]].append((place, token.stem))
     return read
 
 
+@lru_cache(maxsize=65536)
 def words_of(text: str) -> tuple[str, ...]:
     """Return the stems of the words of a text."""
     return tuple(token.stem for token in tokens(text) if token.low[0].isalnum())
