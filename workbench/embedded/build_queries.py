@@ -351,7 +351,7 @@ class Query:
     @property
     def features(self) -> Features:
         """All features that its score is the sum of."""
-        features = {**self.whole}
+        features = dict(self.whole)
         for part in self.parts:
             for name, value in part.features.items():
                 features[name] = features.get(name, 0.0) + value
@@ -387,10 +387,8 @@ class Query:
                 test = self._text(part.pieces)
                 column, equals, _ = test.partition(" = ")
                 tests.setdefault(column if equals else test, []).append(test)
-        conditions = []
-        for equal in tests.values():
-            conditions.append(f"({' OR '.join(equal)})" if len(equal) > 1 else equal[0])
-        if conditions:
+        conditions = map(_alternatives, tests.values())
+        if tests:
             sql += f" WHERE {' AND '.join(conditions)}"
         if self.group:
             sql += f" GROUP BY {self._text(self.group)}"
@@ -426,6 +424,10 @@ class Query:
                     text += f"T{self.tree.sheets.index(piece.sheet) + 1}."
                 text += quote(piece.name)
         return text
+
+
+def _alternatives(tests: Sequence[str]) -> str:
+    return f"({' OR '.join(tests)})" if len(tests) > 1 else tests[0]
 
 
 def _query(reading: Reading, parts: Sequence[Part]) -> Query | None:
@@ -506,15 +508,13 @@ def propose(reading: Reading, kept: int = _BEAM) -> list[Query]:
     totals = reading.best(parts, "total")
     heads = [*_lists(reading, outputs), *([total] for total in totals)]
     beam = _best_queries(reading, heads, [], kept)
+    tests = reading.best(parts, "test")
     stages = [totals[:3], reading.best(parts, "order"), reading.best(parts, "having")]
-    for test in reading.best(parts, "test"):
-        stages.append([test])
+    stages += [[test] for test in tests]
     for choices in stages:
-        longer = []
+        longer: list[Sequence[Part]] = []
         for query in beam:
-            for part in choices:
-                if _fits(query, part):
-                    longer.append([*query.parts, part])
+            longer += [(*query.parts, part) for part in choices if _fits(query, part)]
         beam = _best_queries(reading, longer, beam, kept)
     unique: dict[str, Query] = {}
     for query in beam:

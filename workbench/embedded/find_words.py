@@ -138,8 +138,7 @@ def cues(question: str) -> list[Cue]:
     first = 0
     while first < len(lows):
         end, kinds = _cue_at(lows, first)
-        for kind in kinds:
-            read.append(Cue(kind, first, end))
+        read += [Cue(kind, first, end) for kind in kinds]
         first = end
     return read
 
@@ -169,10 +168,7 @@ class Sheet:
     @cached_property
     def label(self) -> "Pieces":
         """What names a row: first name and surname, else a name, else the key."""
-        texts = []
-        for field in self.fields:
-            if field.kind == "text" and field.key != "foreign" and not field.says("dated"):
-                texts.append(field)
+        texts = [field for field in self.fields if field.may_name]
         first = [field for field in texts if field.says("first")]
         last = [field for field in texts if field.says("last")]
         if first and last and first[0] is not last[-1]:
@@ -192,6 +188,11 @@ class Field:
     kind: str  # number, text or date
     key: str  # primary, foreign or ""
     examples: tuple[str, ...]
+
+    @property
+    def may_name(self) -> bool:
+        """Whether it may hold what a thing is called."""
+        return self.kind == "text" and self.key != "foreign" and not self.says("dated")
 
     def says(self, kind: str) -> bool:
         """Return whether its name has a word of this kind."""
@@ -286,7 +287,7 @@ index = lru_cache(maxsize=256)(Index)  # questions in a row are about one schema
 
 def _sheet(table: Table) -> Sheet:
     sheet = Sheet(table.name, name_words(table.name), [])
-    keys = {}
+    keys: dict[str, str] = {}
     for key in table.foreign_keys:
         keys |= dict.fromkeys(key.columns, "foreign")
     keys |= dict.fromkeys(table.primary_key, "primary")

@@ -43,7 +43,6 @@ _FOREIGN = re.compile(
 )
 _MAC_COLUMN = re.compile(r"^\s*\((.*?)(?:, (.*))?\),$", re.MULTILINE)
 _MAC_KEY = re.compile(rf"^({_NAME})\.({_NAME}) = ({_NAME})\.({_NAME})$", re.MULTILINE)
-_LINE = re.compile(r"^([\w ]+): (.*)$", re.MULTILINE)
 _COMPARED = re.compile(rf"({_NAME}) = ({_TEXT})")
 
 
@@ -102,8 +101,7 @@ def _context(sections: dict[str, str]) -> Context:
     values = []
     listed = sections.get("Values found", "") + "\n" + sections.get("Missing entities", "")
     for table, column, texts in _OF_COLUMN.findall(listed):
-        for text in re.findall(_TEXT, texts):
-            values.append(_match(table, column, text))
+        values += [_match(table, column, text) for text in re.findall(_TEXT, texts)]
     # A judge's prompt may show no values but those that the candidates compare columns with.
     candidates = [body for title, body in sections.items() if title.startswith("Candidate")]
     for column, text in sorted(set(_COMPARED.findall("\n".join(candidates)))):
@@ -182,9 +180,7 @@ def _defined(line: str) -> tuple[Column | None, bool]:
 def _mac_tables(text: str) -> list[Table]:
     """Return the tables of MAC-SQL's lists, which show no types and no primary keys."""
     listed, _, pairs = text.partition("[Foreign keys]")
-    keys = []
-    for pair in _MAC_KEY.findall(pairs):
-        keys.append([_plain(name) for name in pair])
+    keys = [tuple(map(_plain, pair)) for pair in _MAC_KEY.findall(pairs)]
     tables = []
     for block in listed.split("# Table: ")[1:]:
         name, _, body = block.partition("\n")
@@ -202,11 +198,9 @@ def _column(name: str, declared: str, note: str) -> Column:
     listed = _EXAMPLES.search(note)
     if not listed:
         return Column(_plain(name), declared, note.strip())
-    values = []
-    for literal in re.findall(_LITERAL, listed["sql"] or listed["mac"]):
-        values.append(_value(literal))
+    literals = re.findall(_LITERAL, listed["sql"] or listed["mac"])
     description = note[: listed.start()].strip()
-    return Column(_plain(name), declared, description, examples=tuple(values))
+    return Column(_plain(name), declared, description, examples=tuple(map(_value, literals)))
 
 
 def _value(literal: str) -> str | int | float | None:
@@ -215,18 +209,6 @@ def _value(literal: str) -> str | int | float | None:
     if literal[0] in "xX" or literal.upper() == "NULL":
         return None
     return int(literal) if literal.lstrip("+-").isdigit() else float(literal)
-
-
-@lru_cache(maxsize=8192)  # all questions about a database ask about the same columns
-def one_column(section: str) -> Schema:
-    """Return the schema of a section `## Column`: one table with one column."""
-    lines = dict(_LINE.findall(section))
-    table, _, name = lines["Column"].partition(".")
-    notes = [lines.get("Description", "")]
-    if "Examples" in lines:
-        notes.append(f"examples: {lines['Examples']}")
-    column = _column(name, lines.get("Type", ""), "; ".join(filter(None, notes)))
-    return Schema("", (Table(table, (column,)),))
 
 
 def _names(text: str) -> tuple[str, ...]:

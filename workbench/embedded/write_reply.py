@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
+from heapq import nlargest
 from pathlib import Path
 
 from workbench.embedded.build_queries import (
@@ -20,8 +21,8 @@ from workbench.embedded.build_queries import (
     reading_of,
     shares,
 )
-from workbench.embedded.find_words import STOPWORDS, index, mentions, words_of
-from workbench.embedded.read_prompt import Asked, one_column, read
+from workbench.embedded.find_words import STOPWORDS, mentions, name_words, words_of
+from workbench.embedded.read_prompt import Asked, read
 from workbench.sql.reading import quote
 from workbench.sql.texts import literal
 from workbench.types import Context, Message, Question
@@ -244,13 +245,14 @@ def _filter_column(asked: Asked, _temperature: float, _seed: str) -> str:
 
 def _relevant(question: Question, section: str) -> bool:
     """Return whether question or hint name a column, or the question says a value of it."""
-    (field,) = index(one_column(section)).fields
-    if field.name.lower() in re.findall(r"\w+", question.evidence.lower()):
+    lines = dict(re.findall(r"(?m)^([\w ]+): (.*)$", section))
+    name = lines["Column"].rpartition(".")[2].strip("`")
+    if name.lower() in re.findall(r"\w+", question.evidence.lower()):
         return True
-    names = [field.words, field.heading]
-    if field.kind == "text":
-        names += map(words_of, field.examples)
-    for words in filter(None, names):
+    heading = lines.get("Description", "").partition(";")[0]
+    values = re.findall(r"'(.*?)'", lines.get("Examples", ""))
+    phrases = [name_words(name), words_of(heading), *map(words_of, values)]
+    for words in filter(None, phrases):
         for mention in mentions(words, question.text):
             if mention.part >= _RELEVANT:
                 return True
@@ -264,27 +266,30 @@ def _pruned(asked: Asked, _temperature: float, _seed: str) -> str:
     one; three tables stay.
     """
     shares_of = _needed(asked.context)
-    tables = [table.name for table in asked.context.schema.tables]
-    tables.sort(key=lambda name: -shares_of[name, ""])
-    needed = [name for name in tables if shares_of[name, ""] >= _NEEDED] or tables[:1]
-    columns: dict[str, list[str]] = {name: [] for name in tables}
-    for name, column in asked.context.schema.columns():
-        columns[name].append(column)
+    tables = sorted(asked.context.schema.tables, key=lambda table: -shares_of[table.name, ""])
+    needed = [t.name for t in tables if shares_of[t.name, ""] >= _NEEDED] or [tables[0].name]
     reply: dict[str, str | list[str]] = {}
     if "keep_all" in asked.answer:
-        for name, names in columns.items():
-            names.sort(key=lambda column: -shares_of[name, column])  # noqa: B023  used at once
-            reply[name] = names[:6] if len(names) > 10 else "keep_all"
-        reply |= dict.fromkeys(tables[max(3, len(needed)) :], "drop_all")
+        for place, table in enumerate(tables):
+            if place >= max(3, len(needed)):
+                reply[table.name] = "drop_all"
+            elif len(table.columns) <= 10:
+                reply[table.name] = "keep_all"
+            else:
+                worth = {
+                    column.name: shares_of[table.name, column.name] for column in table.columns
+                }
+                reply[table.name] = nlargest(6, worth, key=worth.__getitem__)
         return f"```json\n{_json(reply)}\n```"
     reply["chain_of_thought_reasoning"] = "Likely queries use these."
     if '"table_names"' in asked.answer:
         reply["table_names"] = needed
         return _json(reply)
-    for name, names in columns.items():
-        used = [column for column in names if shares_of[name, column] >= _NEEDED]
+    for table in asked.context.schema.tables:
+        names = [column.name for column in table.columns]
+        used = [name for name in names if shares_of[table.name, name] >= _NEEDED]
         if used:
-            reply[name] = used
+            reply[table.name] = used
     return _json(reply)
 
 
