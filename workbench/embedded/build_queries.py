@@ -106,7 +106,7 @@ class Reading:
         for sheet in self.schema.sheets:
             self.tables[sheet] = mentions(sheet.words, question)
         for field in self.schema.fields:
-            by_heading = mentions(field.heading, question) if field.heading else []
+            by_heading = mentions(field.heading, question)
             self.columns[field] = mentions(field.words, question) + by_heading
         for definition in self.definitions:
             if definition.kind == "row":

@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from heapq import nlargest
 from pathlib import Path
+from typing import TypeVar
 
 from workbench.embedded.build_queries import (
+    Query,
     draw,
     hypotheses,
     noisy,
@@ -27,6 +29,7 @@ from workbench.sql.reading import quote
 from workbench.sql.texts import literal
 from workbench.types import Context, Message, Question
 
+T = TypeVar("T")
 _json = partial(json.dumps, ensure_ascii=False)
 _CHANGE = re.compile(
     r"(?i)\W*(?:(?:please|now|can you|could you) )*"
@@ -137,15 +140,19 @@ def _failed(result: str) -> bool:
     return bool(_FAILED.match(result) or _ALL_NULL.fullmatch(result))
 
 
+def _likely(context: Context, parts_of: Callable[[Query], Iterable[T]]) -> dict[T, float]:
+    """Return the probability that the right query has a part, for each part of the hypotheses."""
+    likely: dict[T, float] = defaultdict(float)
+    queries = hypotheses(context)
+    for query, share in zip(queries, shares(query.score for query in queries), strict=True):
+        for part in parts_of(query):
+            likely[part] += share
+    return likely
+
+
 @lru_cache(maxsize=64)
 def _expected(context: Context) -> dict[str, float]:
-    """Return the probability that the right query has an element, for each of the hypotheses."""
-    queries = hypotheses(context)
-    likely: dict[str, float] = defaultdict(float)
-    for query, share in zip(queries, shares(query.score for query in queries), strict=True):
-        for element in elements(query.sql):
-            likely[element] += share
-    return likely
+    return _likely(context, lambda query: elements(query.sql))
 
 
 def _plausible(asked: Asked) -> list[float]:
@@ -265,47 +272,36 @@ def _pruned(asked: Asked, _temperature: float, _seed: str) -> str:
     MAC-SQL's form asks for a decision on each table: keep_all, drop_all, or six columns of a large
     one; three tables stay.
     """
-    shares_of = _needed(asked.context)
-    tables = sorted(asked.context.schema.tables, key=lambda table: -shares_of[table.name, ""])
-    needed = [t.name for t in tables if shares_of[t.name, ""] >= _NEEDED] or [tables[0].name]
+    needs = _likely(asked.context, _needs)
+    for field, spoken_of in reading_of(asked.context).columns.items():
+        for mention in spoken_of[:1]:
+            needs[field.sheet.name, field.name] += _SPOKEN * mention.part
+    tables = sorted(asked.context.schema.tables, key=lambda table: -needs[table.name, ""])
+    needed = [t.name for t in tables if needs[t.name, ""] >= _NEEDED] or [tables[0].name]
     reply: dict[str, str | list[str]] = {}
     if "keep_all" in asked.answer:
-        for place, table in enumerate(tables):
-            if place >= max(3, len(needed)):
-                reply[table.name] = "drop_all"
-            elif len(table.columns) <= 10:
-                reply[table.name] = "keep_all"
-            else:
-                worth = {
-                    column.name: shares_of[table.name, column.name] for column in table.columns
-                }
-                reply[table.name] = nlargest(6, worth, key=worth.__getitem__)
+        for table in tables:
+            worth = {column.name: needs[table.name, column.name] for column in table.columns}
+            six = nlargest(6, worth, key=worth.__getitem__)
+            reply[table.name] = "keep_all" if len(worth) <= 10 else six
+        for table in tables[max(3, len(needed)) :]:
+            reply[table.name] = "drop_all"
         return f"```json\n{_json(reply)}\n```"
     reply["chain_of_thought_reasoning"] = "Likely queries use these."
     if '"table_names"' in asked.answer:
         reply["table_names"] = needed
         return _json(reply)
-    for table in asked.context.schema.tables:
-        names = [column.name for column in table.columns]
-        used = [name for name in names if shares_of[table.name, name] >= _NEEDED]
-        if used:
-            reply[table.name] = used
-    return _json(reply)
+    columns: dict[str, list[str]] = {}
+    for name, column in asked.context.schema.columns():
+        if needs[name, column] >= _NEEDED:
+            columns.setdefault(name, []).append(column)
+    return _json(reply | columns)
 
 
-def _needed(context: Context) -> dict[tuple[str, str], float]:
-    """Return how likely a column is needed, by table and name; a table itself has the name ""."""
-    likely: dict[tuple[str, str], float] = defaultdict(float)
-    queries = hypotheses(context)
-    for query, share in zip(queries, shares(query.score for query in queries), strict=True):
-        for sheet in query.tree.sheets:
-            likely[sheet.name, ""] += share
-        for field in query.fields:
-            likely[field.sheet.name, field.name] += share
-    for field, spoken_of in reading_of(context).columns.items():
-        for mention in spoken_of[:1]:
-            likely[field.sheet.name, field.name] += _SPOKEN * mention.part
-    return likely
+def _needs(query: Query) -> list[tuple[str, str]]:
+    """Return the columns that a query uses, by table and name; a table itself has the name ""."""
+    tables = [(sheet.name, "") for sheet in query.tree.sheets]
+    return tables + [(field.sheet.name, field.name) for field in query.fields]
 
 
 def _keywords(asked: Asked, _temperature: float, _seed: str) -> str:
@@ -339,19 +335,13 @@ def _synthetic(asked: Asked, _temperature: float, seed: str) -> str:
         column = chance.choice(table.columns)
         tested = chance.choice(table.columns)
         value = literal(chance.choice(tested.examples or (1,)))
-        text, _, sql = _FORMS[turn % len(_FORMS)].partition(" | ")
-        names = {
-            "table": table.name,
-            "column": column.name,
-            "test": f"{tested.name} is {value}",
-        }
-        quoted = {
-            "table": quote(table.name),
-            "column": quote(column.name),
-            "test": f"{quote(tested.name)} = {value}",
-        }
-        example = {"input": text.format(**names), "output": sql.format(**quoted)}
-        lines[_json(example)] = None
+        example = _FORMS[turn % len(_FORMS)].format(
+            table=quote(table.name),
+            column=quote(column.name),
+            test=f"{quote(tested.name)} = {value}",
+        )
+        text, _, sql = example.partition(" | ")
+        lines[_json({"input": text, "output": sql})] = None
     return "\n".join([*lines][:count])
 
 
