@@ -27,7 +27,7 @@ from workbench.embedded.provider import MODEL
 from workbench.embedded.read_prompt import read_schema
 
 PRIOR = json.loads(Path(__file__).with_name("prior.json").read_text(encoding="utf-8"))
-PENALTY = 100.0  # high, since the train questions are few and of one kind
+PENALTY = 400.0  # high, since the train questions are few and of one kind
 ROUNDS = 2
 PROPOSED = 40  # queries for a question in each round
 DIGITS = 2  # of a weight
