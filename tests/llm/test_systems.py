@@ -13,7 +13,7 @@ import workbench as wb
 from tests.llm.server import Server
 from tests.llm.test_providers import MODELS, anthropic, gemini, openai
 from workbench.benchmarks.benchmark import open_benchmark
-from workbench.embedded.replies import answer
+from workbench.embedded.write_reply import answer
 from workbench.lab import Lab
 from workbench.sql.executor import Executor
 from workbench.systems.system import solve
