@@ -1,4 +1,4 @@
-"""A wheel has the notebooks and the experiments, which lie beside the package in a checkout, as the package's own."""
+"""A wheel has the notebooks and experiments, which lie beside the package in a checkout, too."""
 
 import shutil
 from pathlib import Path

@@ -3,8 +3,8 @@
 Nodes are the expressions and statements of Python's own parser, which no formatting changes. Who needs more of them takes
 some out: a concept that nobody would miss, a case that a library settles. Who takes some out lowers the limit.
 
-The limits are what is reached. The goal is 74,000 nodes in 110 files, 5.5 a line, 6.0 in any room, no function above 9 a
-line or 250 nodes, 10 layouts that are set by hand, and 60 names that say nothing.
+Where a limit is above its goal, it is what is reached. The goal is 74,000 nodes in 110 files, 5.5 a line, 6.0 in any room,
+and no function of eight lines or more above 9 a line.
 """
 
 import ast
@@ -97,18 +97,18 @@ def large() -> list[Part]:
 
 
 def test_the_package_holds_at_most_so_much() -> None:
-    assert WHOLE.nodes <= 112_300
-    assert len(FILES) <= 118
+    assert WHOLE.nodes <= 109_300
+    assert len(FILES) <= 116
 
 
 def test_a_line_holds_one_thought() -> None:
-    assert WHOLE.density <= 6.8
-    assert [room for room in rooms() if room.density > 8.4] == []
+    assert WHOLE.density <= 6.15
+    assert [room for room in rooms() if room.density > 6.8] == []
 
 
 def test_a_function_is_read_once() -> None:
-    assert len(dense()) <= 164
-    assert len(large()) <= 37
+    assert len(dense()) <= 38
+    assert large() == []
 
 
 def test_comprehensions_stand_alone() -> None:
@@ -116,12 +116,12 @@ def test_comprehensions_stand_alone() -> None:
     for outer in syntax(COMPREHENSIONS):
         inside = [node for node in ast.walk(outer) if node is not outer]
         nested += any(isinstance(node, COMPREHENSIONS) for node in inside)
-    assert nested <= 35
-    assert len(syntax(ast.NamedExpr)) <= 103
+    assert nested <= 10
+    assert len(syntax(ast.NamedExpr)) <= 45
 
 
 def test_layout_and_names_are_plain() -> None:
     sources = "".join(file.read_text() for file in FILES)
-    assert sources.count("# fmt: skip") + sources.count("# fmt: off") <= 10
+    assert sources.count("# fmt: skip") + sources.count("# fmt: off") <= 5
     stored = [node.id for node in syntax(ast.Name) if isinstance(node.ctx, ast.Store)]
-    assert sum(name in VAGUE for name in stored) <= 195
+    assert sum(name in VAGUE for name in stored) <= 35

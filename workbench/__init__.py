@@ -4,7 +4,8 @@
 first used.
 """
 
-# Only `sys` is imported: the worker that runs untrusted SQL imports this package without site-packages.
+# Only `sys` is imported: the worker that runs untrusted SQL imports this package without
+# site-packages.
 import sys
 
 if sys.platform == "win32":

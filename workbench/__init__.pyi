@@ -1,4 +1,4 @@
-# The names of `import workbench as wb`. Type checkers and editors read them here, and so does `__init__.py`.
+# The names of `import workbench as wb`, for type checkers, editors and `__init__.py`.
 from workbench import replies as replies
 from workbench.benchmarks.benchmark import Benchmark as Benchmark
 from workbench.benchmarks.benchmark import open_benchmark as open_benchmark

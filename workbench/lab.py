@@ -271,7 +271,7 @@ class Lab:
         return [result.result() for result in results]
 
     def schema(self, db_id: str) -> Schema:
-        """Return the schema as prompts show it: with the catalog's descriptions and example values."""
+        """Return the schema as prompts show it, with descriptions and example values."""
         path = self.database(db_id)
         files = [file for file in (path, Path(f"{path}-wal")) if file.exists()]
         return _schema(path, tuple(file.stat().st_ctime_ns for file in files))

@@ -152,7 +152,8 @@ _VERDICT_TERMS = {
     "START": r"^[^\w\n]*",
     "LABEL": r"(?:unit )?NAMEs?(?: responses?)?[^\w\n]{0,4}",
     "NUMBERS": r"(?P<these>\d{1,4}(?:(?:, and|,| and| &) ?#?\d{1,4}){0,50}(?!\d))",
-    "WORD": r"(?P<word>pass(?:e[ds])?|fail(?:ed|s)?|✅|❌)(?!\w|\W{0,3}(?:or|pass|fail|if|only)\w*)",
+    "WORD": r"(?P<word>pass(?:e[ds])?|fail(?:ed|s)?|✅|❌)"
+    r"(?!\w|\W{0,3}(?:or|pass|fail|if|only)\w*)",
 }
 
 

@@ -1,4 +1,4 @@
-"""The site that `make docs` builds: READMEs, executed notebooks, prompts, experiments and public names.
+"""The site that `make docs` builds: READMEs, executed notebooks, prompts and public names.
 
 The files of the repository are the pages, where they lie: a link between two READMEs is a link
 between two pages, and nothing is written twice. The pages of prompts, experiments and public names

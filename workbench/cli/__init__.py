@@ -29,11 +29,19 @@ COMMANDS = {
 class _Group(click.Group):
     """Imports the module of one command: pandas, sqlglot and Papermill take seconds."""
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        cmd_name: str,
+    ) -> click.Command | None:
         module, _ = COMMANDS.get(cmd_name, ("", ""))
         return getattr(import_module(f"workbench.cli.{module}"), cmd_name) if module else None
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        formatter: click.HelpFormatter,
+    ) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 

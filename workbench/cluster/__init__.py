@@ -101,10 +101,8 @@ def each(
     """
     client.get_versions(check=True)  # warns of workers with other packages
     relay = Relay(client, lab)
-    files = lab.prompts.rglob("*.md") if lab.prompts else ()
-    texts = {str(file.relative_to(lab.prompts or "")): file.read_text("utf-8") for file in files}
     settings = {field: getattr(lab, field) for field in _FIELDS}
-    driver = Driver(relay.address, relay.token, versions(), settings, texts)
+    driver = Driver(relay.address, relay.token, versions(), settings, _texts(lab.prompts))
     names: dict[Any, str] = {}  # of the chunks under way, by their futures
 
     def submit(name: str) -> Any:
@@ -140,6 +138,15 @@ def each(
         with lab.client.stopped():
             relay.close()
         raise
+
+
+def _texts(prompts: Path | None) -> dict[str, str]:
+    """Return the texts of a folder of prompts, by their names in it."""
+    if prompts is None:
+        return {}
+    return {
+        str(file.relative_to(prompts)): file.read_text("utf-8") for file in prompts.rglob("*.md")
+    }
 
 
 def _merge(rows: Mapping[str, Sequence[Sequence[Any]]], store: Store) -> None:

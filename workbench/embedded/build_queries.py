@@ -117,7 +117,7 @@ class Reading:
         self.trees: dict[frozenset[Sheet], Tree | None] = {}
 
     def _losses(self) -> dict[str, int]:
-        """Return the tokens that must be explained, by the feature of those that nothing explains."""
+        """Return the tokens that must be explained, by the feature of those that are not."""
         named = 0
         for spoken_of in self.columns.values():
             named |= union(mention.mask for mention in spoken_of)
@@ -172,7 +172,7 @@ class Reading:
 def _near(
     spoken_of: Mapping[T, list[Mention]], place: int, reach: int
 ) -> Iterator[tuple[T, int, dict[str, float]]]:
-    """Return tables or columns that are spoken of near a place, with the tokens and the features."""
+    """Return tables or columns that are spoken of near a place, with tokens and features."""
     for thing, some_mentions in spoken_of.items():
         if some_mentions:
             nearest = min(some_mentions, key=lambda mention: abs(mention.first - place))
@@ -473,7 +473,7 @@ def _query(reading: Reading, parts: Sequence[Part]) -> Query | None:
 
 
 def _group_of(parts: Iterable[Part]) -> Pieces:
-    """Return what to group by: the key of the table whose rows are named, or the columns themselves.
+    """Return what to group by: the key of the table whose rows are named, or the columns.
 
     Two persons may have one name, so that grouping by the name would add up their rows.
     """

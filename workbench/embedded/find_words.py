@@ -132,7 +132,7 @@ class Cue(NamedTuple):
 
 @lru_cache(maxsize=256)
 def cues(question: str) -> list[Cue]:
-    """Return the cues in a question: at each word the longest phrase, which may be of several kinds."""
+    """Return the cues in a question: at each word the longest phrase, perhaps of several kinds."""
     lows = [token.low for token in tokens(question)]
     read = []
     first = 0
@@ -337,7 +337,7 @@ class Mention(NamedTuple):
 
 @lru_cache(maxsize=65536)  # prompts about a question show the same names and values
 def mentions(words: tuple[str, ...], question: str) -> list[Mention]:
-    """Return where a question says words next to each other, where it says the most of them first."""
+    """Return where a question says words next to each other, the most of them first."""
     alike: dict[int, float] = {}
     beginnings = _by_beginning(question)
     for word in words:

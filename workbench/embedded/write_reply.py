@@ -305,7 +305,7 @@ def _needs(query: Query) -> list[tuple[str, str]]:
 
 
 def _keywords(asked: Asked, _temperature: float, _seed: str) -> str:
-    """Return words of question and hint that may stand in a database: quotations, names, phrases."""
+    """Return words of question and hint that may be in a database: quotations, names, phrases."""
     keywords: dict[str, None] = {}
     for text in (asked.context.question.text, asked.context.question.evidence):
         keywords |= dict.fromkeys(_QUOTED.findall(text))

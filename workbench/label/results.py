@@ -54,7 +54,8 @@ def _cell(cell: Value) -> str:
 def excused(gold: Execution, ran: Execution) -> str:
     """Return what alone differs of columns, duplicates and rounding; "" if more does.
 
-    Of columns these are their order and their number. Numbers are rounded to two decimals, those below one to two digits.
+    Of columns these are their order and their number. Numbers are rounded to two decimals, those
+    below one to two digits.
     """
     for execution in (gold, ran):
         if not execution.is_complete or not execution.rows:

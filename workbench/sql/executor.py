@@ -102,9 +102,8 @@ class Executor:
                 answer["columns"] = orjson.dumps(answer["columns"]).decode()
                 results[key] = read(answer)
                 if not answer["transient"] and not _CHANGING.search(sql):
-                    text = sql.encode("utf-8", "backslashreplace").decode()
-                    row = key, contents[path], text, limits_text, *map(answer.get, STORED)
-                    rows[path].append(row)
+                    stored = (answer[field] for field in STORED)
+                    rows[path].append((key, contents[path], _utf8(sql), limits_text, *stored))
             for path, state in states.items():
                 self._keep(path, state, rows[path])
         return [results[key] for key in keys]
@@ -162,6 +161,11 @@ class Executor:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _utf8(sql: str) -> str:
+    """Return a query with what UTF-8 cannot hold, half of a surrogate pair, as an escape."""
+    return sql.encode("utf-8", "backslashreplace").decode()
 
 
 def _keys(jobs: Sequence[Job], contents: dict[Path, str], limits: Limits) -> list[str]:

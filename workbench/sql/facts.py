@@ -283,13 +283,19 @@ def _says(clause: str, item: exp.Expr, query: exp.Expr, names: Resolved) -> list
         text = _written(meaning)
         is_join = clause == "FROM"
         if isinstance(meaning, exp.EQ):
-            sides = list(meaning.iter_expressions())
-            columns = [_written(side) for side in sides if isinstance(side, exp.Column)]
-            others = [_written(side) for side in sides if not isinstance(side, exp.Column)]
-            text = " = ".join(sorted(columns) + sorted(others))
+            columns, others = _sides(meaning)
+            text = " = ".join(columns + others)
             is_join = is_join or (clause == "WHERE" and not others)
         says.append(("JOIN ON" if is_join else clause, text))
     return says
+
+
+def _sides(equality: exp.EQ) -> tuple[list[str], list[str]]:
+    """Return the sides that are columns and those that are not, each sorted."""
+    sides = list(equality.iter_expressions())
+    columns = [_written(side) for side in sides if isinstance(side, exp.Column)]
+    others = [_written(side) for side in sides if not isinstance(side, exp.Column)]
+    return sorted(columns), sorted(others)
 
 
 def _written(node: exp.Expr) -> str:

@@ -146,8 +146,8 @@ class Table(pd.DataFrame):
     def _origin(self) -> Stamp:
         if self.stamp is None:
             raise BadInputError(
-                "these rows have lost their stamp (of other questions than those that they were joined with):"
-                " make the table with study.table(rows)"
+                "these rows have lost their stamp (of other questions than those that they were"
+                " joined with): make the table with study.table(rows)"
             )
         return self.stamp
 

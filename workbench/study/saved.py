@@ -341,7 +341,7 @@ def _piece(folder: Path, name: str, record: Mapping[str, Any], notebook: str) ->
     yield from ("", f"{markdown(stamp)} ({link})".strip())
 
     for claim in record["claims"]:
-        if claim.get("verdict", "not judged") != "not judged":  # an older index has none
+        if claim["verdict"] != "not judged":
             text = markdown(f"{claim['text']} {claim['detail']}")
             yield from ("", f"- **{VERDICTS[claim['verdict']]}**: {text}")
 

@@ -1,6 +1,7 @@
 """An opened experiment: its benchmark and models, its runs, and the folder of its figures."""
 
 import atexit
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -85,9 +86,8 @@ def open_study(
     stands_for = len(questions)
     if session.preview:
         questions = some(questions, session.preview)
-    name = settled.name
+    folder = _figures(session, limit)
     if limit is not None:
-        name = f"{settled.name}-{limit}"
         session = replace(session, experiment=replace(settled, limit=limit))
 
     with ExitStack() as stack:
@@ -115,9 +115,17 @@ def open_study(
         end_workers = finalize(executor, workers.pop_all().close)
         stack.pop_all()
     _stores.add(store)
-    folder = Path(session.figures or settled.folder / settled.output / name)
-    asked = replace(benchmark, questions=tuple(questions))
-    return Study(session, asked, stands_for, lab, Saved(folder), budget, end_workers, pool)
+    benchmark = replace(benchmark, questions=tuple(questions))
+    return Study(session, benchmark, stands_for, lab, Saved(folder), budget, end_workers, pool)
+
+
+def _figures(session: Session, limit: float | None) -> Path:
+    """Return the folder that figures are saved to."""
+    if session.figures:
+        return Path(session.figures)
+    experiment = session.experiment
+    name = experiment.name if limit is None else f"{experiment.name}-{limit}"
+    return experiment.folder / experiment.output / name
 
 
 @dataclass(repr=False, eq=False)
@@ -218,7 +226,7 @@ class Study:
         return replace(self, benchmark=part, stands_for=len(questions))
 
     def with_settings(self, system: System) -> System:
-        """Return the system with the experiment's `retrieval`, `cheaper` and `suspect`, as `run` runs it."""
+        """Return the system as `run` runs it, with the experiment's retrieval and the like."""
         if setting := self.experiment.retrieval:
             system = rebuilt(system, lambda step: with_retrieval(step, setting))
         if self.experiment.cheaper:
@@ -273,30 +281,22 @@ class Study:
 
     def _run(self, system: System, name: str, metrics: Mapping[str, Metric], *, fresh: bool) -> Run:
         name, system = name or system.name, self.with_settings(system)
-        asked_again: list[str] = []
-        unread: list[str] = []
-
-        def hear(request: Request, answer: Answer[Any]) -> None:
-            if answer.asked_again:
-                asked_again.append(request.prompt)
-            if answer.wanted:
-                unread.append(request.prompt)
-
-        lab = replace(self.lab, client=self._client(), system=name, heard=hear)
+        heard = _Heard()
+        lab = replace(self.lab, client=self._client(), system=name, heard=heard)
         records = self._solved(system, lab, fresh=fresh)
         report_failed_calls(name, lab.client.ledger.failed)
 
         trials, questions = run_tables(self.benchmark, records, lab.executor)
-        # Changed code gives a run another id exactly if it gives other answers.
-        answers = questions.drop(columns="queries").to_csv()
-        origin = [name, str(system), self.benchmark.name, trials.to_csv(), answers]
-        run_id = content_hash("run", origin).removeprefix("run:")[:20]
+        answers = questions.drop(columns="queries")
+        run_id = _run_id(name, str(system), self.benchmark.name, trials, answers)
         trials.insert(0, "run", run_id)
         questions.insert(0, "run", run_id)
         for metric, measure in metrics.items():
             questions[metric] = self._measured(measure, questions["sql"].tolist())
         by_id = {question.id: question for question in self.benchmark.questions}
-        models = sorted(solve.model_names(system), key=lambda model: (model != self.model, model))
+        models = sorted(solve.model_names(system) - {self.model})
+        if self.model in solve.model_names(system):
+            models.insert(0, self.model)
 
         def selection(id_: str) -> Selection:
             return solve.selection_of(records[id_], by_id[id_], lab)
@@ -317,8 +317,8 @@ class Study:
             stamp=self._stamp({run_id: tuple(models)}, {run_id: _remarks(system)}),
             metrics=tuple(metrics),
             paid=lab.client.ledger.total(),
-            asked_again=Counter(asked_again),
-            unread=Counter(unread),
+            asked_again=heard.asked_again,
+            unread=heard.unread,
         )
         store_run(run, self.benchmark, records, lab.executor)
         self.runs[run_id] = run
@@ -408,8 +408,32 @@ class Study:
         return client_of(self.session, self.lab.client.cache, self._budget, weight)
 
 
+@dataclass
+class _Heard:
+    """Counts by prompt the replies that were unread and asked for again, and those unread then."""
+
+    asked_again: Counter[str] = field(default_factory=Counter)
+    unread: Counter[str] = field(default_factory=Counter)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __call__(self, request: Request, answer: Answer[Any]) -> None:
+        with self._lock:  # questions are solved in threads
+            if answer.asked_again:
+                self.asked_again[request.prompt] += 1
+            if answer.wanted:
+                self.unread[request.prompt] += 1
+
+
+def _run_id(
+    name: str, system: str, benchmark: str, trials: pd.DataFrame, answers: pd.DataFrame
+) -> str:
+    """Return a run's id: changed code gives it another exactly if it gives other answers."""
+    origin = [name, system, benchmark, trials.to_csv(), answers.to_csv()]
+    return content_hash("run", origin).removeprefix("run:")[:20]
+
+
 def _remarks(system: System) -> tuple[str, ...]:
-    """Return what a caption says of a system that an experiment may run in another way than its paper."""
+    """Return what a caption says of a system that is run in another way than its paper's."""
     remarks = []
     if by_letters(system):
         remarks.append("similarity by letters")

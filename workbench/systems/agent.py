@@ -1,4 +1,4 @@
-"""An agent that looks at the database in turns before it answers. It is ours; none of the three papers has it.
+"""An agent that looks at the database in turns before it answers: ours, of none of the papers.
 
 In each turn the model writes a query in a fence and is shown its result, until it writes its answer
 after a line `**Final SQL**`. Text and no provider's tools, so any model will do. Each turn is a
@@ -32,7 +32,7 @@ _FINAL = re.compile(r"(?im)^\W*final (?:sql|query|answer)\b")
 def agent(
     model: str = "embedded/parser", turns: int = 8, samples: int = 1, temperature: float = 0.0
 ) -> System:
-    """The agent on the whole schema; `replace` gives it any retrieval, fixer or selector of the papers.
+    """Return the agent on the whole schema; `replace` gives it any step of the papers.
 
     >>> several = wb.agent("openai/gpt-4o", samples=21, temperature=0.8)
     >>> replace(several, select=wb.Pairwise("openai/gpt-4o")).generate[0].samples
@@ -61,7 +61,7 @@ class Agent:
         at_least(1, turns=self.turns, samples=self.samples)
 
     def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
-        """The candidates, in the order of their samples. One that ends without a query has a `problem`."""
+        """Return the candidates by sample; one that ends without a query has a `problem`."""
         return tuple(lab.each(partial(self._converse, lab, context), range(self.samples)))
 
     def _converse(self, lab: Lab, context: Context, sample: int) -> Candidate:
@@ -94,7 +94,7 @@ def _read(text: str) -> _Turn:
 
 
 def _next(lab: Lab, request: Request, text: str, result: str, *, last: bool) -> Request:
-    """The request of the next turn, which shows the reply, without its thought, and the result of its query."""
+    """Return the next turn's request: it shows the reply without its thought, and the result."""
     data = {"result": result, "last": last}
     reply = {"role": "assistant", "content": replies.answer(text) or text}
     told = load("generate/agent_turn", lab.prompts).messages(**data)
@@ -105,13 +105,14 @@ def _next(lab: Lab, request: Request, text: str, result: str, *, last: bool) -> 
 
 
 def conversation(cache: Cache, call_keys: Sequence[str]) -> tuple[Message, ...]:
-    """The messages of an agent's candidate, from the cached call that ended it; the last one is its reply.
+    """Return the messages of an agent's candidate, from the cached call that ended it.
 
     Each message of the user after the first shows the result of a query that was run to look.
 
     >>> study = wb.open_study("bundled-dev", limit=1)
     >>> trial = wb.solve(wb.agent(), study.benchmark.questions[0], study.lab).trial
-    >>> [turn["role"] for turn in wb.conversation(study.lab.client.cache, trial.candidate.call_keys)]
+    >>> turns = wb.conversation(study.lab.client.cache, trial.candidate.call_keys)
+    >>> [turn["role"] for turn in turns]
     ['system', 'user', 'assistant']
     """
     select = "SELECT key, prompt, messages, text FROM calls WHERE key IN"

@@ -130,7 +130,7 @@ class Pairs:
     first, so that no position can be learned.
 
     system: the system whose judge is tuned; its retrieval and pruning make the contexts.
-    hinted: whether its generators are asked again, with gold as a hint, where no candidate is right.
+    hinted: whether its generators are asked again, with gold as a hint, where none is right.
     gold: whether the gold query stands for a right candidate where there still is none (ours).
     """
 
