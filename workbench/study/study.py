@@ -75,7 +75,7 @@ def open_study(
 
     >>> with wb.open_study("bundled-dev", limit=4) as study:
     ...     print(study.run(study.direct()).questions["correct"].tolist())
-    [False, True, True, False]
+    [False, False, True, False]
     """
     session = session_of(experiment).with_settings(settings)
     settled = session.experiment

@@ -63,9 +63,9 @@ class System:
 def solve(system: System, question: Question, lab: Lab) -> Selection:
     """Return the system's answer to a question, with all candidates and their scores.
 
-    >>> study = wb.open_study("bundled-dev", limit=1)
-    >>> wb.solve(study.direct(), study.benchmark.questions[0], study.lab).sql
-    "SELECT COUNT(*) FROM vessel WHERE vtype = 'GC'"
+    >>> study = wb.open_study("bundled-dev", limit=4)
+    >>> wb.solve(study.direct(), study.benchmark.questions[2], study.lab).sql
+    'SELECT COUNT(*) FROM accession WHERE orig IS NULL AND sampstat = 500'
     """
     *_, context = stages(system, question, lab)
     return select(system, context, lab, trials_of(system, context, lab))
