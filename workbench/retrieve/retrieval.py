@@ -14,7 +14,7 @@ from base64 import b64decode
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain, product
 from typing import Any, Literal, Self
 
@@ -54,6 +54,7 @@ class Lexical:
         text_features = [_features(text) for text in texts]
         counts = Counter(chain.from_iterable(text_features))
 
+        @cache
         def weight(feature: str) -> int:
             """Return 1; in a collection the inverse document frequency, in thousandths."""
             if not collection:
