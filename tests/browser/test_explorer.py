@@ -97,7 +97,7 @@ def test_a_missing_call_is_a_dashed_chip_with_its_price_and_is_asked(page, widge
     expect(page.locator(".chip.missing")).to_have_count(0)
     expect(part(page, "verdict")).to_contain_text(re.compile("RIGHT|WRONG"))
     page.get_by_label("template").fill("# User\n{{ question")
-    expect(page.get_by_role("alert")).to_contain_text("zero_shot.md:8")
+    expect(page.get_by_role("alert")).to_contain_text("zero_shot.md:10")
     assert part(page, "run").is_disabled()
     picture(page, "explorer_fault")
 
@@ -106,7 +106,7 @@ def test_a_template_has_numbered_lines_and_its_fault_is_at_its_line(page, widget
     """The front matter is folded, and the message lies over the template, which stays where it is."""
     mount(page, widget)
     template, gutter = page.get_by_label("template"), page.locator(".no")
-    expect(gutter.first).to_have_text("7")
+    expect(gutter.first).to_have_text("9")
     assert template.input_value().startswith("# System")
     page.locator(".fold").click()
     expect(gutter.first).to_have_text("1")

@@ -1,5 +1,6 @@
 """What readers take replies to say: a table of cases, and laws that hold for any text."""
 
+import gc
 import time
 from dataclasses import astuple
 from functools import partial
@@ -104,6 +105,14 @@ def test_no_text_raises_anything_but_unread(name, text):
 LEADS = ("", "SELECT a FROM b WHERE ", "```sql\nSELECT '", '{"sql": "', "[")
 
 
+@pytest.fixture
+def no_gc():
+    """No collection of the whole process's garbage falls into a measured time."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
 def processor_time(name, lead, unit, length):
     began = time.thread_time()
     said(name, lead + unit * (length // len(unit)))
@@ -112,11 +121,11 @@ def processor_time(name, lead, unit, length):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
-def test_the_processor_time_of_a_reply_grows_with_its_length_and_not_with_its_square(name):
+def test_the_processor_time_of_a_reply_grows_with_its_length_and_not_with_its_square(name, no_gc):
     for lead, unit in product(LEADS, UNITS):
         short = processor_time(name, lead, unit, 10_000)
         long = processor_time(name, lead, unit, 100_000)
-        assert long < 30 * short + 0.05, (lead, unit)  # by the square, it would be 100 times
+        assert long < 30 * short + 0.2, (lead, unit)  # by the square, it would be 100 times
 
 
 def test_examples_are_records():
