@@ -55,6 +55,7 @@ GUIDES = [
     "experiments/README",
     "workbench/evaluate/README",
     "workbench/benchmarks/README",
+    "workbench/embedded/README",
     "workbench/llm/README",
     "workbench/systems/README",
     "workbench/prompts/README",
