@@ -114,7 +114,7 @@ def test_a_template_has_numbered_lines_and_its_fault_is_at_its_line(page, widget
     page.locator(".fold").click()
     before = page.locator(".edit").bounding_box()
     template.fill("# User\n{{ question }}\n{{ qestion }}")
-    expect(page.locator(".at.fault .no")).to_have_text("✕ 9")
+    expect(page.locator(".at.fault .no")).to_have_text("✕ 11")
     expect(page.get_by_role("alert")).to_contain_text("qestion")
     after = page.locator(".edit").bounding_box()
     assert (before["x"], before["y"]) == (after["x"], after["y"])
