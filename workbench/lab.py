@@ -187,8 +187,8 @@ class Lab:
             question = about
         template = load(prompt, self.prompts)
         model = step.model
-        given = calls.given_for(model, self._role(template), self.parameters)
-        sent = calls.call_parameters(model, step.temperature, template.output_limit, given)
+        chosen = calls.given_for(model, self._role(template), self.parameters)
+        sent = calls.call_parameters(model, step.temperature, template.output_limit, chosen)
         takes_schema = calls.listed(model).get("supports_response_schema")
         if self.structured == "on" or (self.structured == "auto" and takes_schema):
             form = response_format(template.name)
@@ -202,7 +202,7 @@ class Lab:
             sample,
             question=question.id,
             system=self.system,
-            may_grow="max_tokens" in sent and given.keys().isdisjoint(calls.LIMITS),
+            may_grow="max_tokens" in sent and chosen.keys().isdisjoint(calls.LIMITS),
         )
         if self.watch:
             self.watch(request, data)

@@ -471,6 +471,7 @@ def exists_and_chosen(
         theirs = style.printed(paper, wide.index).set_axis(wide.index)
     figure, axes = style.bars(wide, looks, ONE, theirs=theirs, paper=paper)
     percent(axes.xaxis, "questions")
+    axes.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))  # long names leave no room
     title = _kept(questions["correct"].sum(), questions["oracle"].sum())
     return finish(figure, data, stamp, title)
 
