@@ -14,7 +14,10 @@ class WithNotebooks(build_py):
             for name in ("notebooks", "experiments"):
                 inside = Path(self.build_lib) / "workbench" / "_shipped" / name
                 shutil.copytree(
-                    name, inside, ignore=shutil.ignore_patterns(".*"), dirs_exist_ok=True
+                    name,
+                    inside,
+                    ignore=shutil.ignore_patterns(".*"),
+                    dirs_exist_ok=True,
                 )
 
 

@@ -85,7 +85,9 @@ GOLDS = {
 }
 # Twelve questions, so that ids sorted as text ("0", "1", "10", "11", "2", ...) stand in another order.
 ITEMS = [
-    (db_id, f"{db_id}, question {n}?", sql) for db_id in GOLDS for n, sql in enumerate(GOLDS[db_id])
+    (db_id, f"{db_id}, question {n}?", sql)
+    for db_id in GOLDS
+    for n, sql in enumerate(GOLDS[db_id])
 ]
 GOLD_SQL = [sql for _, _, sql in ITEMS]
 SPARSE = [3, 7, 20, 100, 101, 102, 500, 900, 901, 1000, 1200, 1500]
@@ -125,7 +127,11 @@ def tables_json():
         {
             "db_id": name,
             "table_names_original": [table],
-            "column_names_original": [[-1, "*"], [0, "id"], *([0, column] for column in others)],
+            "column_names_original": [
+                [-1, "*"],
+                [0, "id"],
+                *([0, column] for column in others),
+            ],
             "column_types": ["text", "number", "text", "number"],
             "primary_keys": [1],
             "foreign_keys": [],
@@ -135,7 +141,9 @@ def tables_json():
 
 
 def spider_items():
-    return [{"db_id": db_id, "question": text, "query": sql} for db_id, text, sql in ITEMS]
+    return [
+        {"db_id": db_id, "question": text, "query": sql} for db_id, text, sql in ITEMS
+    ]
 
 
 def write_spider(folder, file="dev.json", databases="database"):
@@ -168,7 +176,9 @@ def signals_arrive():
     There they are ignored, and a process that is started inherits that.
     """
     reached = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
-    before = {number: signal.signal(number, handler) for number, handler in reached.items()}
+    before = {
+        number: signal.signal(number, handler) for number, handler in reached.items()
+    }
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
@@ -197,7 +207,9 @@ def real_spider():
     """The folder of the real Spider data, which is not part of this repository."""
     folder = os.environ.get("WORKBENCH_SPIDER")
     if not folder:
-        pytest.skip("needs WORKBENCH_SPIDER: a folder with Spider's dev.json and database/")
+        pytest.skip(
+            "needs WORKBENCH_SPIDER: a folder with Spider's dev.json and database/"
+        )
     return Path(folder)
 
 
@@ -206,5 +218,7 @@ def real_golds():
     """The folder of published revisions of BIRD and Spider, which are not part of this repository."""
     folder = os.environ.get("WORKBENCH_GOLDS")
     if not folder:
-        pytest.skip("needs WORKBENCH_GOLDS: a folder with Arcwise-Plat, Spider-Syn and Spider-DK")
+        pytest.skip(
+            "needs WORKBENCH_GOLDS: a folder with Arcwise-Plat, Spider-Syn and Spider-DK"
+        )
     return Path(folder)

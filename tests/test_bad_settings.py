@@ -19,7 +19,10 @@ from workbench.train.data import NoisySchema
 
 M = "test/model"
 SUSPICIOUS = (wb.Majority, wb.Ranker, wb.Pairwise, partial(Repair, "fix/fixer"))
-GENERATE, REPAIR = partial(wb.Generate, "generate/direct"), partial(Repair, "fix/reviser")
+GENERATE, REPAIR = (
+    partial(wb.Generate, "generate/direct"),
+    partial(Repair, "fix/reviser"),
+)
 
 # Each step with settings of which the first named one cannot be.
 STEPS = [
@@ -60,9 +63,9 @@ WITHOUT_MODEL = {
 
 
 def names(error, setting):
-    return re.search(rf"\b{re.escape(setting)}\b", str(error.value)) and "\n" not in str(
-        error.value
-    )
+    return re.search(
+        rf"\b{re.escape(setting)}\b", str(error.value)
+    ) and "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(("step", "wrong"), STEPS)
@@ -92,7 +95,14 @@ def test_retrieval_names_the_setting_that_cannot_be(given, setting):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"limit": 0}, {"limit": True}, {"limit": "3"}, {"limit": 2.5}, {"golds": "new.json"}]
+    "wrong",
+    [
+        {"limit": 0},
+        {"limit": True},
+        {"limit": "3"},
+        {"limit": 2.5},
+        {"golds": "new.json"},
+    ],
 )
 def test_a_study_names_the_setting_that_cannot_be(tmp_path, wrong):
     with pytest.raises(BadInputError) as error:

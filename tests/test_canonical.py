@@ -10,7 +10,9 @@ from workbench.types import Limits
 
 json_values = st.recursive(
     st.none() | st.integers(-(2**63), 2**63 - 1) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4)
+    ),
     max_leaves=8,  # larger values take ten times as long and meet the same branches
 )
 
@@ -56,12 +58,25 @@ def test_a_folders_hash_is_that_of_its_texts_and_their_paths(tmp_path):
     assert len(seen | {folder_hash(code, {"out"})}) == 5
 
 
-BLANKS = ["", "   ", "\t", "\r\n ", "\u00a0", "\u3000", "\u200b", "\ufeff", "\x00", "\x1f"]
+BLANKS = [
+    "",
+    "   ",
+    "\t",
+    "\r\n ",
+    "\u00a0",
+    "\u3000",
+    "\u200b",
+    "\ufeff",
+    "\x00",
+    "\x1f",
+]
 
 
 @pytest.mark.parametrize("sign", "=+-@\uff1d\uff0b\ufe66")  # and other forms of = and +
 @pytest.mark.parametrize("blanks", BLANKS)
-def test_a_formula_has_an_apostrophe_before_it_whatever_blanks_it_begins_with(sign, blanks):
+def test_a_formula_has_an_apostrophe_before_it_whatever_blanks_it_begins_with(
+    sign, blanks
+):
     assert plain(f"{blanks}{sign}1+1") == f"'{blanks}{sign}1+1"
 
 

@@ -28,17 +28,27 @@ def test_other():
 @pytest.fixture
 def inner(pytester: pytest.Pytester) -> pytest.Pytester:
     """An empty test suite with this conftest.py."""
-    pytester.makeini("[pytest]\nmarkers =\n  browser: needs Chromium\n  slow: runs later")
+    pytester.makeini(
+        "[pytest]\nmarkers =\n  browser: needs Chromium\n  slow: runs later"
+    )
     pytester.makeconftest((Path(__file__).parent / "conftest.py").read_text())
     return pytester
 
 
 @pytest.mark.parametrize(
     ("ci", "system", "expected"),
-    [("true", "linux", "failed"), ("true", "darwin", "skipped"), ("", "linux", "skipped")],
+    [
+        ("true", "linux", "failed"),
+        ("true", "darwin", "skipped"),
+        ("", "linux", "skipped"),
+    ],
 )
 def test_a_skipped_test_fails_in_continuous_integration_on_linux(
-    inner: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, ci: str, system: str, expected: str
+    inner: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    ci: str,
+    system: str,
+    expected: str,
 ) -> None:
     monkeypatch.setenv("CI", ci)
     monkeypatch.setattr("sys.platform", system)

@@ -15,7 +15,9 @@ from workbench.prompts import load
 CHECKOUT = Path(__file__).parents[1]
 GUIDE = (CHECKOUT / ".github/CONTRIBUTING.md").read_text()
 RECIPES = dict(
-    re.findall(r"(?m)^## Add an? ([^\n]+)\n(.*?)(?=^## |\Z)", GUIDE, re.DOTALL | re.MULTILINE)
+    re.findall(
+        r"(?m)^## Add an? ([^\n]+)\n(.*?)(?=^## |\Z)", GUIDE, re.DOTALL | re.MULTILINE
+    )
 )
 
 TERSE_PROMPT = """---
@@ -80,7 +82,9 @@ def copied(folder: Path) -> Path:
         shutil.copytree(
             CHECKOUT / name,
             folder / name,
-            ignore=shutil.ignore_patterns("__pycache__", "screenshots", ".ipynb_checkpoints"),
+            ignore=shutil.ignore_patterns(
+                "__pycache__", "screenshots", ".ipynb_checkpoints"
+            ),
         )
     shutil.copy(CHECKOUT / "pyproject.toml", folder)
     return folder
@@ -117,22 +121,35 @@ def project(tmp_path_factory):
 
 
 def test_every_recipe_is_short_and_names_files_that_there_are():
-    assert set(RECIPES) == {"generator", "selector", "benchmark", "notebook", "taxonomy of errors"}
+    assert set(RECIPES) == {
+        "generator",
+        "selector",
+        "benchmark",
+        "notebook",
+        "taxonomy of errors",
+    }
     for text in RECIPES.values():
         assert len(text.strip().splitlines()) < 12
-        for name in re.findall(r"`((?:workbench|tests|notebooks|experiments)/[\w./]+)`", text):
+        for name in re.findall(
+            r"`((?:workbench|tests|notebooks|experiments)/[\w./]+)`", text
+        ):
             assert (CHECKOUT / name).parent.is_dir(), name
 
 
 def test_a_prompt_and_a_benchmark_are_added(project):
-    out = run_tests(project, "tests/prompts/test_prompts.py", "-v", "-k", "generate/terse")
+    out = run_tests(
+        project, "tests/prompts/test_prompts.py", "-v", "-k", "generate/terse"
+    )
     assert "2 passed" in out
     run_tests(project, "tests/datasets/test_mine.py")
 
 
 def test_a_notebook_is_added(project):
     out = run_tests(
-        project, "tests/notebooks/test_conventions.py", "-k", "beyond/mine or embedded_experiment"
+        project,
+        "tests/notebooks/test_conventions.py",
+        "-k",
+        "beyond/mine or embedded_experiment",
     )
     assert "passed" in out or "[100%]" in out
 
@@ -142,5 +159,9 @@ def test_a_taxonomy_is_added(tmp_path):
 
     source = (CHECKOUT / "workbench/label/taxonomies/chase-sql.yaml").read_text()
     mine = tmp_path / "my_taxonomy.yaml"
-    mine.write_text(source.replace("name: CHASE-SQL", "name: Mine").replace("Joins", "Wrong joins"))
-    assert "Wrong joins" in [category.name for category in open_taxonomy(str(mine)).categories]
+    mine.write_text(
+        source.replace("name: CHASE-SQL", "name: Mine").replace("Joins", "Wrong joins")
+    )
+    assert "Wrong joins" in [
+        category.name for category in open_taxonomy(str(mine)).categories
+    ]

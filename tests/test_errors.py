@@ -34,7 +34,9 @@ def test_a_key_is_hidden_as_urls_and_json_write_it(monkeypatch, form):
     assert redact(f"<{form}>").strip('<">') == "***"
 
 
-@pytest.mark.parametrize("value", [b"caf\xe9-secret-value", b"http://caf\xe9:secret-value@host"])
+@pytest.mark.parametrize(
+    "value", [b"caf\xe9-secret-value", b"http://caf\xe9:secret-value@host"]
+)
 def test_a_secret_that_is_not_utf_8_is_hidden(monkeypatch, value):
     monkeypatch.setitem(os.environb, b"SOME_API_KEY", value)
     monkeypatch.setitem(os.environb, b"SOME_PROXY", value)

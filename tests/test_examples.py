@@ -28,6 +28,22 @@ def test_an_example_prints_what_it_says(name, tmp_path, monkeypatch):
 
 def test_thirty_names_have_one_and_among_them_all_that_open_something():
     assert len(EXAMPLES) >= 30
-    opening = {"Budget", "Cache", "Client", "Executor", "Lab", "Request", "register", "scripted"}
-    systems = {"chase_sql", "chess_ir_cg_ut", "chess_ir_ss_cg", "mac_sql", "solve", "Prompt"}
+    opening = {
+        "Budget",
+        "Cache",
+        "Client",
+        "Executor",
+        "Lab",
+        "Request",
+        "register",
+        "scripted",
+    }
+    systems = {
+        "chase_sql",
+        "chess_ir_cg_ut",
+        "chess_ir_ss_cg",
+        "mac_sql",
+        "solve",
+        "Prompt",
+    }
     assert EXAMPLES.keys() >= opening | systems | {"open_benchmark", "open_study"}

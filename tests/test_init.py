@@ -37,11 +37,17 @@ def test_records_show_themselves_in_a_fresh_ipython():
 
 
 def test_a_shell_without_html_is_left_unchanged():
-    shells = ("types.SimpleNamespace()", "types.SimpleNamespace(display_formatter=None)")
+    shells = (
+        "types.SimpleNamespace()",
+        "types.SimpleNamespace(display_formatter=None)",
+    )
     for shell in shells:
         odd = f"import sys, types\nsys.modules['IPython'] = types.SimpleNamespace(get_ipython=lambda: {shell})"
         assert run(f"{odd}\nimport workbench.types") == []
-    assert run("import sys, types\nsys.modules['IPython'] = types\nimport workbench.types") == []
+    assert (
+        run("import sys, types\nsys.modules['IPython'] = types\nimport workbench.types")
+        == []
+    )
 
 
 def test_outside_of_ipython_nothing_is_imported():
@@ -75,9 +81,14 @@ def test_importing_the_package_imports_nothing_else():
 
 
 def test_the_sandboxed_worker_can_import_the_package_without_site_packages():
-    program = f"import sys; sys.path.insert(0, {str(Path(wb.__file__).parents[1])!r}){LIGHT}"
+    program = (
+        f"import sys; sys.path.insert(0, {str(Path(wb.__file__).parents[1])!r}){LIGHT}"
+    )
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", program], check=True, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-I", "-S", "-c", program],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert done.stdout.split() == ["workbench"]
 
@@ -91,7 +102,14 @@ def test_every_name_is_what_its_module_calls_so(name):
 
 
 def test_names_are_listed_for_completion():
-    assert {"open_study", "chase_sql", "Generate", "figures", "measures", "solve"} <= set(dir(wb))
+    assert {
+        "open_study",
+        "chase_sql",
+        "Generate",
+        "figures",
+        "measures",
+        "solve",
+    } <= set(dir(wb))
     assert dir(wb) == wb.__all__ == sorted(wb.__all__)
 
 
@@ -107,25 +125,35 @@ def last_words(line):
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="module 'workbench' has no attribute 'chase'"):
+    with pytest.raises(
+        AttributeError, match="module 'workbench' has no attribute 'chase'"
+    ):
         _ = wb.chase
     assert not hasattr(wb, "__wrapped__")
 
 
 def test_every_step_is_a_public_name():
     folder = Path(wb.__file__).parent
-    for path in [p for package in ("systems", "retrieve") for p in (folder / package).glob("*.py")]:
+    for path in [
+        p
+        for package in ("systems", "retrieve")
+        for p in (folder / package).glob("*.py")
+    ]:
         module = importlib.import_module(f"workbench.{path.parent.name}.{path.stem}")
         for made in vars(module).values():
-            step = isinstance(made, type) and is_dataclass(made) and "__call__" in vars(made)
+            step = (
+                isinstance(made, type)
+                and is_dataclass(made)
+                and "__call__" in vars(made)
+            )
             if step and made.__module__ == module.__name__:
                 assert getattr(wb, made.__name__, None) is made
 
 
 def test_a_module_of_the_package_is_a_name_before_anybody_has_imported_it():
-    assert run("import workbench as wb; print(wb.replies.__name__, wb.__version__[:1])") == [
-        "workbench.replies 0"
-    ]
+    assert run(
+        "import workbench as wb; print(wb.replies.__name__, wb.__version__[:1])"
+    ) == ["workbench.replies 0"]
 
 
 def test_the_version_is_that_of_the_installed_package():

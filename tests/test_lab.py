@@ -56,15 +56,25 @@ def ask(lab, read=replies.sql, prompt=PROMPT, sample=0):
 def cut_off(text):
     """A reply as a provider sends it that ends at its output limit."""
     usage = {"prompt_tokens": 9, "completion_tokens": 100}
-    return {"choices": [{"message": {"content": text}, "finish_reason": "length"}], "usage": usage}
+    return {
+        "choices": [{"message": {"content": text}, "finish_reason": "length"}],
+        "usage": usage,
+    }
 
 
 def test_a_request_shows_its_context_and_names_what_it_is_for(answered):
     lab, _ = answered()
     request = lab.request(Asker(), PROMPT, CONTEXT, 3)
     text = request.messages[-1]["content"]
-    assert all(part in text for part in ("CREATE TABLE animal", QUESTION.text, QUESTION.evidence))
-    assert (request.prompt, request.model, request.sample) == ("generate/own", "test/model", 3)
+    assert all(
+        part in text
+        for part in ("CREATE TABLE animal", QUESTION.text, QUESTION.evidence)
+    )
+    assert (request.prompt, request.model, request.sample) == (
+        "generate/own",
+        "test/model",
+        3,
+    )
     assert (request.question, request.system, request.again) == ("q1", "mine", False)
     assert request.parameters == {"temperature": 0.5, "max_tokens": 100}
     shown = lab.request(Asker(), PROMPT, CONTEXT, schema_text=mac_sql_text)
@@ -74,7 +84,10 @@ def test_a_request_shows_its_context_and_names_what_it_is_for(answered):
 def test_a_roles_parameters_win_over_its_models_and_both_over_the_steps(answered):
     given = {"test/model": {"temperature": None, "seed": 3}, "generation": {"seed": 4}}
     lab, _ = answered(parameters=given)
-    assert lab.request(Asker(), PROMPT, CONTEXT).parameters == {"seed": 4, "max_tokens": 100}
+    assert lab.request(Asker(), PROMPT, CONTEXT).parameters == {
+        "seed": 4,
+        "max_tokens": 100,
+    }
 
 
 def test_a_judges_prompt_of_a_cell_does_not_get_the_generators_parameters(answered):
@@ -85,15 +98,25 @@ def test_a_judges_prompt_of_a_cell_does_not_get_the_generators_parameters(answer
         lab.request(Asker(), Prompt("# User\nA or B?"), CONTEXT)
 
 
-@pytest.mark.parametrize("prompt", ["prune/select_tables", "prune/select_columns", "fix/reviser"])
+@pytest.mark.parametrize(
+    "prompt", ["prune/select_tables", "prune/select_columns", "fix/reviser"]
+)
 def test_the_schema_of_a_json_form_is_sent_where_it_is_asked_for(answered, prompt):
     own = Prompt(PROMPT.source, prompt)
     sent = [
-        answered(structured=how)[0].request(Asker(), own, CONTEXT).parameters.get("response_format")
+        answered(structured=how)[0]
+        .request(Asker(), own, CONTEXT)
+        .parameters.get("response_format")
         for how in ("on", "auto", "off")
     ]
-    assert sent == [response_format(prompt), None, None]  # nothing is known of this model
-    assert "chain_of_thought_reasoning" in sent[0]["json_schema"]["schema"]["properties"]
+    assert sent == [
+        response_format(prompt),
+        None,
+        None,
+    ]  # nothing is known of this model
+    assert (
+        "chain_of_thought_reasoning" in sent[0]["json_schema"]["schema"]["properties"]
+    )
     lab, _ = answered(structured="auto")
     listed = lab.request(Asker("openai/gpt-4o"), own, CONTEXT).parameters
     assert listed["response_format"] == sent[0]
@@ -113,7 +136,10 @@ def test_an_unread_reply_is_asked_once_more_under_its_own_key(answered):
     assert (found.value, found.problem, found.asked_again) == (NAMES, "", True)
     first, second = history
     assert second.messages[:-2] == first.messages
-    assert second.messages[-2] == {"role": "assistant", "content": "The names, I would say."}
+    assert second.messages[-2] == {
+        "role": "assistant",
+        "content": "The names, I would say.",
+    }
     assert second.messages[-1]["role"] == "user"
     assert "in a fence that begins with ```sql" in second.messages[-1]["content"]
     assert (first.again, second.again) == (False, True)
@@ -176,7 +202,9 @@ def test_where_the_longer_reply_fails_the_first_one_counts(answered):
 
 def test_watch_sees_each_request_with_the_data_of_its_prompt(answered):
     seen = []
-    lab, history = answered("No.", NAMES, watch=lambda request, data: seen.append((request, data)))
+    lab, history = answered(
+        "No.", NAMES, watch=lambda request, data: seen.append((request, data))
+    )
     ask(lab)
     assert [request for request, _ in seen] == history
     assert seen[0][1]["question"] == QUESTION.text
@@ -187,8 +215,14 @@ def test_each_request_is_heard_once_with_the_answer_that_counts(answered):
     lab, _ = answered("No.", NAMES, "B", heard=lambda *pair: heard.append(pair))
     first, second = ask(lab), ask(lab, replies.letter, sample=1)
     assert [found for _, found in heard] == [first, second]
-    assert [(request.sample, request.again) for request, _ in heard] == [(0, False), (1, False)]
-    assert [(found.asked_again, found.wanted) for _, found in heard] == [(True, ""), (False, "")]
+    assert [(request.sample, request.again) for request, _ in heard] == [
+        (0, False),
+        (1, False),
+    ]
+    assert [(found.asked_again, found.wanted) for _, found in heard] == [
+        (True, ""),
+        (False, ""),
+    ]
 
 
 @pytest.mark.parametrize(("settings", "threads"), [({}, 3), ({"at_once": False}, 1)])
@@ -207,14 +241,19 @@ def test_each_returns_the_results_in_order_and_works_in_threads_unless_told_not_
     assert len({thread for _, thread in found}) == threads
 
 
-def test_candidates_are_numbered_by_generator_and_run_where_they_have_a_query(tmp_path, zoo):
+def test_candidates_are_numbered_by_generator_and_run_where_they_have_a_query(
+    tmp_path, zoo
+):
     with Executor() as executor:
         lab = Lab(Client(Cache(tmp_path / "lab.sqlite")), executor, lambda _: zoo)
         made = [Candidate(NAMES, "a", 9), Candidate("", "b", 9), Candidate(ALL, "a", 9)]
         first, second, third = lab.run_candidates(QUESTION, made)
     assert [t.candidate.sample for t in (first, second, third)] == [0, 0, 1]
     assert second.execution is None
-    assert (first.execution.rows, third.execution.row_count) == ((("lion",), ("owl",)), 2)
+    assert (first.execution.rows, third.execution.row_count) == (
+        (("lion",), ("owl",)),
+        2,
+    )
 
 
 @pytest.fixture
@@ -251,7 +290,9 @@ def test_after_an_error_nothing_begins_and_what_has_begun_is_waited_for(answered
     assert set(ended) <= {1, 2}
 
 
-def test_after_an_error_what_has_begun_asks_nothing_more_where_threads_are_given(answered):
+def test_after_an_error_what_has_begun_asks_nothing_more_where_threads_are_given(
+    answered,
+):
     lab, history = answered(*[NAMES] * 9)
     begun, asked = threading.Event(), []
 
@@ -274,7 +315,9 @@ def test_after_an_error_what_has_begun_asks_nothing_more_where_threads_are_given
 def test_a_forked_process_has_threads_of_its_own(answered):
     lab, _ = answered()
     assert lab.each(abs, [-1, -2], threads=2) == [1, 2]
-    with warnings.catch_warnings():  # a fork beside threads, which Python 3.12 and later warn of
+    with (
+        warnings.catch_warnings()
+    ):  # a fork beside threads, which Python 3.12 and later warn of
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if not child:

@@ -36,7 +36,9 @@ def imported_packages(file: Path) -> set[str]:
         if isinstance(node, ast.Import):
             modules += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{file} imports relatively; absolute imports show the package"
+            assert node.level == 0, (
+                f"{file} imports relatively; absolute imports show the package"
+            )
             modules += [f"{node.module}.{alias.name}" for alias in node.names]
     return {name.split(".")[1] for name in modules if name.startswith("workbench.")}
 
@@ -44,7 +46,9 @@ def imported_packages(file: Path) -> set[str]:
 @pytest.mark.parametrize(
     "file", sorted(PACKAGE.rglob("*.py")), ids=lambda f: str(f.relative_to(PACKAGE))
 )
-def test_a_module_imports_only_from_lower_layers_and_its_own_package(file: Path) -> None:
+def test_a_module_imports_only_from_lower_layers_and_its_own_package(
+    file: Path,
+) -> None:
     package = file.relative_to(PACKAGE).parts[0].removesuffix(".py")
     if package == "__init__":
         return

@@ -31,10 +31,18 @@ PROGRAMS = [
 
 
 def run(folder: Path, *words: str) -> str:
-    environment = os.environ | {"PYTHONPATH": str(CHECKOUT), "WORKBENCH_HOME": str(folder / "home")}
+    environment = os.environ | {
+        "PYTHONPATH": str(CHECKOUT),
+        "WORKBENCH_HOME": str(folder / "home"),
+    }
     command = [sys.executable, *words]
     done = subprocess.run(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
     )
     return done.stdout
 
@@ -63,9 +71,13 @@ def test_a_program_runs_and_prints_what_the_page_says(
         ("train", "execution_reward"),
     ],
 )
-def test_what_is_beyond_the_papers_takes_a_cell_of_three_statements(room: str, name: str) -> None:
+def test_what_is_beyond_the_papers_takes_a_cell_of_three_statements(
+    room: str, name: str
+) -> None:
     text = TEXTS[f"workbench/{room}/README.md"]
-    programs = [program for program, _ in re.findall(BLOCKS.format("python"), text, re.DOTALL)]
+    programs = [
+        program for program, _ in re.findall(BLOCKS.format("python"), text, re.DOTALL)
+    ]
     calling = [ast.parse(program) for program in programs if f".{name}(" in program]
     assert min(len(program.body) for program in calling) <= 3
 
@@ -84,11 +96,14 @@ def test_every_linked_page_exists() -> None:
 
 def test_every_linked_heading_exists() -> None:
     for page, text in TEXTS.items():
-        for target, anchor in re.findall(r"\]\((?!https?:)([^)#]+\.md)#([^)]+)\)", text):
+        for target, anchor in re.findall(
+            r"\]\((?!https?:)([^)#]+\.md)#([^)]+)\)", text
+        ):
             linked = ((CHECKOUT / page).parent / target).read_text()
             headings = re.findall(r"(?m)^#+ (.*)", linked)
             slugs = [
-                re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings
+                re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+                for heading in headings
             ]
             assert anchor in slugs, f"{page}: {target}#{anchor}"
 

@@ -90,7 +90,9 @@ def test_a_path_that_leads_to_no_file_of_use_is_one_line(
     Path("loop").symlink_to("loop")
     Path("bytes").write_bytes(b"\xff\x00" * 100)
     path = {"long": "x" * 300, "device": "/dev/zero"}.get(name, name)
-    monkeypatch.setattr(sys, "argv", ["workbench", *(w.replace("NAME", path) for w in command)])
+    monkeypatch.setattr(
+        sys, "argv", ["workbench", *(w.replace("NAME", path) for w in command)]
+    )
     with pytest.raises(SystemExit, match="2"):
         main()
     *_, line = capsys.readouterr().err.splitlines()

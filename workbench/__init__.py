@@ -9,7 +9,9 @@ first used.
 import sys
 
 if sys.platform == "win32":
-    raise ImportError("workbench runs on Linux and macOS; on Windows, install and start it in WSL")
+    raise ImportError(
+        "workbench runs on Linux and macOS; on Windows, install and start it in WSL"
+    )
 
 # Records that IPython shows as HTML. The drawing code is imported with the first record shown.
 RECORDS = ("Context", "Execution", "Schema", "Selection", "Trial")

@@ -42,7 +42,10 @@ def folder_hash(folder: Path, without: Collection[str] = ()) -> str:
     digest = hashlib.sha256()
     for file in sorted(folder.rglob("*")):
         name = file.relative_to(folder)
-        if file.suffix in {".py", ".md", ".json", ".txt"} and name.parts[0] not in without:
+        if (
+            file.suffix in {".py", ".md", ".json", ".txt"}
+            and name.parts[0] not in without
+        ):
             digest.update(os.fsencode(name) + b"\0" + file.read_bytes())
     return digest.hexdigest()
 
@@ -57,7 +60,9 @@ def plain(cell: Any) -> Any:
         return cell
     cell = cell.encode("utf-8", "backslashreplace").decode()
     # A spreadsheet skips blanks before a formula.
-    visible = (letter for letter in cell if letter.isprintable() and not letter.isspace())
+    visible = (
+        letter for letter in cell if letter.isprintable() and not letter.isspace()
+    )
     is_formula = unicodedata.normalize("NFKC", next(visible, "")) in {*"=+-@"}
     if is_formula or cell[:1] in {*"'\t\r\n"}:
         return f"'{cell}"

@@ -90,7 +90,9 @@ def read_yaml(path: Path) -> Any:
         return yaml.safe_load(content_of(path).decode())
     # ValueError: a text that is not UTF-8, or a date like 2020-13-45.
     except (yaml.YAMLError, ValueError) as error:
-        raise BadInputError(f"{path}: not YAML ({' '.join(str(error).split())})") from error
+        raise BadInputError(
+            f"{path}: not YAML ({' '.join(str(error).split())})"
+        ) from error
 
 
 def fault(error: Exception) -> str:
@@ -104,7 +106,9 @@ def at_least(least: int, **counts: object) -> None:
     """Raise BadInputError for a count that is not an integer or is below `least`."""
     for name, count in counts.items():
         if type(count) is not int or count < least:
-            raise BadInputError(f"{name} is {count!r}: it must be a whole number, {least} or more")
+            raise BadInputError(
+                f"{name} is {count!r}: it must be a whole number, {least} or more"
+            )
 
 
 def one_of(allowed: Iterable[object], **choices: object) -> None:

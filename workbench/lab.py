@@ -94,12 +94,16 @@ class Lab:
     client: Client
     executor: Executor
     database: Callable[[str], Path]  # the path of a database file, by db_id
-    prompts: Path | None = None  # a folder of prompts that replace ours of the same names
+    prompts: Path | None = (
+        None  # a folder of prompts that replace ours of the same names
+    )
     system: str = ""  # the name under which the calls are counted
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     structured: Literal["on", "auto", "off"] = "off"
     limits: Limits = field(default_factory=Limits)  # of each query that a step runs
-    at_once: bool = True  # `each` works in threads, which gain nothing if models only compute
+    at_once: bool = (
+        True  # `each` works in threads, which gain nothing if models only compute
+    )
     watch: Callable[[Request, Mapping[str, Any]], object] | None = None
     heard: Callable[[Request, Answer[Any]], object] | None = None
 
@@ -118,7 +122,9 @@ class Lab:
         **data: Any,
     ) -> Answer[T]:
         """Return the answer to one call, that of `request(step, prompt, about, sample, **data)`."""
-        return self.ask_many([self.request(step, prompt, about, sample, **data)], read)[0]
+        return self.ask_many([self.request(step, prompt, about, sample, **data)], read)[
+            0
+        ]
 
     def ask_many(self, requests: Iterable[Request], read: Reader[T]) -> list[Answer[T]]:
         """Return the answers to requests that are sent at the same time, in their order.
@@ -136,7 +142,9 @@ class Lab:
             for request in again:
                 self.watch(request, {})
         for n, completions in zip(unread, self._replies(again), strict=True):
-            answers[n] = replace(_answer(read, replies[n] + completions), asked_again=True)
+            answers[n] = replace(
+                _answer(read, replies[n] + completions), asked_again=True
+            )
         if self.heard:
             for n, request in enumerate(asked):
                 self.heard(request, answers[n])
@@ -153,7 +161,9 @@ class Lab:
         completions = self.client.complete_many(list(longer.values()))
         for n, completion in zip(longer, completions, strict=True):
             if completion.fault:
-                replies[n].insert(0, completion)  # the one that was cut off still counts
+                replies[n].insert(
+                    0, completion
+                )  # the one that was cut off still counts
             else:
                 replies[n].append(completion)
         return replies
@@ -188,7 +198,9 @@ class Lab:
         template = load(prompt, self.prompts)
         model = step.model
         chosen = calls.given_for(model, self._role(template), self.parameters)
-        sent = calls.call_parameters(model, step.temperature, template.output_limit, chosen)
+        sent = calls.call_parameters(
+            model, step.temperature, template.output_limit, chosen
+        )
         takes_schema = calls.listed(model).get("supports_response_schema")
         if self.structured == "on" or (self.structured == "auto" and takes_schema):
             form = response_format(template.name)

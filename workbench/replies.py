@@ -26,9 +26,13 @@ Schema = Mapping[str, Sequence[str]]  # the columns of each table
 # What surrounds an answer.
 _TAG = r"(?:\w+:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|analysis|reflection|scratch_?pad)>"
 _CLOSED = re.compile(rf"(?is)^.*(?:</{_TAG}|\[/THINK\]|◁/think▷|<\|end_of_thought\|>)")
-_OPENED = re.compile(rf"(?i)<{_TAG}|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|channel\|>")
+_OPENED = re.compile(
+    rf"(?i)<{_TAG}|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|channel\|>"
+)
 _FINAL_CHANNEL = re.compile(r"(?s)^.*<\|channel\|>final[^<]*<\|message\|>")
-_ROLE = re.compile(r"\A\s*<\|(?:im_)?start(?:_header_id)?\|>assistant(?:<\|end_header_id\|>)?")
+_ROLE = re.compile(
+    r"\A\s*<\|(?:im_)?start(?:_header_id)?\|>assistant(?:<\|end_header_id\|>)?"
+)
 _END = re.compile(r"<\|(?:im_end|end|return|eot_id|endoftext)\|>|</s>|<end_of_turn>")
 _TAGGED = re.compile(r"(?is)<((?:final_?)?answer|sql)>(.*?)(?:</?\1>|\Z)")
 _BOXED = re.compile(r"\\boxed\{(?:\\text\{)?([^{}]{1,5000})\}")
@@ -43,7 +47,9 @@ _LABEL = re.compile(
 CUT = "…"
 
 # Queries.
-_FENCE = re.compile(r"(?is)(```|~~~)[ \t]*(?:(?:sqlite|sql)\b|[\w+-]*(?=\n)|)(.*?)(?:\1|\Z)")
+_FENCE = re.compile(
+    r"(?is)(```|~~~)[ \t]*(?:(?:sqlite|sql)\b|[\w+-]*(?=\n)|)(.*?)(?:\1|\Z)"
+)
 _INLINE = re.compile(r"(`|\*\*)([^`*][^`]*?)\1")
 _BEFORE = r"(?>\s+|\(|--[^\n]*\n|/\*.*?\*/)*+"
 _QUERY = re.compile(rf"(?is){_BEFORE}(?:SELECT|WITH|VALUES)\b(?!\s*(?:\.\.\.|…))")
@@ -58,7 +64,9 @@ _FROM = re.compile(r"(?i)\bfrom\b")
 _FAULT = re.compile(r"(?i)\b(?:error|fail|wrong|incorrect|problem|mistake|no such)")
 _SUB_QUESTION = re.compile(r"(?im)^[^\w\n]*sub[ -]?question\b")
 _SQL_LINE = re.compile(r"(?im)^[^\w\n]*sql[^\w\n]{0,9}:")
-_NEXT_QUESTION = re.compile(r"(?im)^(?:#+ *(?:question|task|input)\b|\**(?:question|user|q)\**:)")
+_NEXT_QUESTION = re.compile(
+    r"(?im)^(?:#+ *(?:question|task|input)\b|\**(?:question|user|q)\**:)"
+)
 _APART = r"'[^']*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*(?:.*?\*/|.*)"  # quoted, or a comment
 _STATEMENT = re.compile(rf"(?s)(?>{_APART}|[^;])++")
 _MARK = re.compile(
@@ -80,14 +88,20 @@ _ALL = ("keep_all", "drop_all")
 _EFFORT = 200_000  # characters of a reply that are tried as JSON, so that any reading ends soon
 
 # Lists.
-_ASIDE = re.compile(r"reason|analysis|thought|step|expla|reject|exclude|ignore")  # in a key
+_ASIDE = re.compile(
+    r"reason|analysis|thought|step|expla|reject|exclude|ignore"
+)  # in a key
 _ITEM = re.compile(
     r"(?m)^ *(?:[-*•]|\d+[.)]) +"
     r"(?:[*`\"']{0,3}(\w[\w ]{0,80}?)[*`\"']{0,3} ?(?=[:(\u2013\u2014-]|$))?"
 )
-_LEFT_OUT = re.compile(r"(?i)\b(?:not|except|irrelevant|without|drop|exclude\w*)\b|n't\b")
+_LEFT_OUT = re.compile(
+    r"(?i)\b(?:not|except|irrelevant|without|drop|exclude\w*)\b|n't\b"
+)
 _CANDIDATE = re.compile(r"(?i)(?:candidate )?#?(\d{1,4})")
-_RANKED = re.compile(r"(?im)^[^\w\n]*(\d{1,4})[.)][^\w\n]*candidate[^\w\n]{0,3}(\d{1,4})\b")
+_RANKED = re.compile(
+    r"(?im)^[^\w\n]*(\d{1,4})[.)][^\w\n]*candidate[^\w\n]{0,3}(\d{1,4})\b"
+)
 
 # The forms of a claim, with A for the letter in each example. X is a letter, and the claim ends at
 # END.
@@ -113,13 +127,19 @@ _LETTER_TERMS = {
     "RIGHT": r"(?:clearly )?(?:correct|better|best|right)",
     "NOUN": r"sql query|query|candidate|answer|choice|option|one",
 }
-_MOST_SENTENCES = 1_000  # in which letters are looked for, so that any reading ends soon
+_MOST_SENTENCES = (
+    1_000  # in which letters are looked for, so that any reading ends soon
+)
 _UNSURE = re.compile(
     r"(?i)\b(?:not|nor|neither|if|whether|or|could|might|unless|cannot|otherwise|perhaps|maybe)\b"
     r"|n't\b"
 )
-_TAKEN_BACK = re.compile(r"(?im)(?:^|[.!?;]\s+)(?:but|however|wait|actually|hmm|although)\b")
-_LETTER = re.compile(r"(?i)(?:(?:final )?answer\W+(?:is\W+)?(?:candidate\s+)?)?([AB])\W*")
+_TAKEN_BACK = re.compile(
+    r"(?im)(?:^|[.!?;]\s+)(?:but|however|wait|actually|hmm|although)\b"
+)
+_LETTER = re.compile(
+    r"(?i)(?:(?:final )?answer\W+(?:is\W+)?(?:candidate\s+)?)?([AB])\W*"
+)
 _HEADING = re.compile(r"(?im)^candidate ([AB])\W*$(?!\n(?:query|sql)\b)")
 _MARKS = re.compile(r"\\boxed|\\text|[*_`\"'()\[\]<>{}$\\#]")
 _REJECTED = re.compile(r"reject|wrong|incorrect|worse|worst|loser|other|not_")
@@ -174,9 +194,15 @@ _DECISION = {"anyOf": [{"enum": ["keep_all", "drop_all"]}, _LIST]}
 _YES_OR_NO = {"type": "string", "enum": ["Yes", "No"]}
 # By prompt: the members of the JSON object, and the form of further ones, which stand for tables.
 _FORMS: dict[str, tuple[Row, Any]] = {
-    "prune/select_tables": ({**_REASONING, "table_names": _LIST}, False),  # CHESS, figures 8 to 12
+    "prune/select_tables": (
+        {**_REASONING, "table_names": _LIST},
+        False,
+    ),  # CHESS, figures 8 to 12
     "prune/select_columns": (_REASONING, _LIST),
-    "prune/filter_column": ({**_REASONING, "is_column_information_relevant": _YES_OR_NO}, False),
+    "prune/filter_column": (
+        {**_REASONING, "is_column_information_relevant": _YES_OR_NO},
+        False,
+    ),
     "generate/chess_candidate": ({**_REASONING, "SQL": _TEXT}, False),
     "fix/reviser": ({**_REASONING, "revised_SQL": _TEXT}, False),
     "prune/mac_selector": ({}, _DECISION),  # MAC-SQL, appendix A.1
@@ -250,7 +276,11 @@ def sql_object(text: str) -> str:
 
 def strings(text: str) -> list[str]:
     """Read the texts of `["...", "..."]`, in JSON or Python; the list may be an object's member."""
-    lists = [items for items in _lists(_final(text)) if all(type(item) is str for item in items)]
+    lists = [
+        items
+        for items in _lists(_final(text))
+        if all(type(item) is str for item in items)
+    ]
     return _only(lists, "a JSON list of strings")
 
 
@@ -262,7 +292,9 @@ def ranking(text: str, *, count: int) -> list[int]:
     ranked = _RANKED.findall(said)
     ranks = _numbers(rank for rank, _ in ranked)
     candidates = _numbers(candidate for _, candidate in ranked)
-    if ranks == numbers and candidates != numbers:  # candidates in turn may be remarks on each
+    if (
+        ranks == numbers and candidates != numbers
+    ):  # candidates in turn may be remarks on each
         lists.append(candidates)
     orders = [order for order in map(_numbers, lists) if order]
     asked = f"a JSON list of the numbers from 1 to {count}, each once"
@@ -314,7 +346,9 @@ def relevant(text: str) -> bool:
         for form in YES_FORMS.values():
             words = re.findall(form, claims, re.IGNORECASE)
             told += [word.casefold() == "yes" for word in words]
-    return _only(told, 'a JSON object whose is_column_information_relevant is "Yes" or "No"')
+    return _only(
+        told, 'a JSON object whose is_column_information_relevant is "Yes" or "No"'
+    )
 
 
 def relevant_columns(text: str, *, names: Sequence[str]) -> dict[str, bool]:
@@ -352,7 +386,9 @@ def columns(text: str, *, schema: Schema) -> dict[str, list[str]]:
     for member in [*_members(said, "columns"), *_objects(said)]:
         row = _undotted(member) if isinstance(member, list) else member
         decided = _by_table(row, schema).items()
-        named.append({name: kept for name, kept in decided if isinstance(kept, list) and kept})
+        named.append(
+            {name: kept for name, kept in decided if isinstance(kept, list) and kept}
+        )
     asked = "a JSON object with a list of columns for each table that is needed"
     return _only(_filled(named), asked)
 
@@ -360,7 +396,9 @@ def columns(text: str, *, schema: Schema) -> dict[str, list[str]]:
 def decisions(text: str, *, schema: Schema) -> dict[str, str | list[str]]:
     """Read the decision on each table: `{"t": "keep_all", "u": "drop_all", "v": ["a", "b"]}`."""
     decided = [_by_table(row, schema) for row in _objects(_final(text))]
-    asked = 'a JSON object with "keep_all", "drop_all" or a list of columns for each table'
+    asked = (
+        'a JSON object with "keep_all", "drop_all" or a list of columns for each table'
+    )
     return _only(_filled(decided), asked)
 
 
@@ -370,7 +408,11 @@ def examples(text: str) -> list[Example]:
     for row in _objects(answer(text)):
         question = row.get("input", row.get("question"))
         query = row.get("output", row.get("sql"))
-        if not isinstance(question, str) or not isinstance(query, str) or not _QUERY.match(query):
+        if (
+            not isinstance(question, str)
+            or not isinstance(query, str)
+            or not _QUERY.match(query)
+        ):
             continue
         in_question = _HINTS.search(question)
         hint = in_question[1] if in_question else str(row.get("hint") or "")
@@ -421,8 +463,12 @@ def _query(said: str, asked: str) -> str:
         return _only([_fenced(fence[2], asked) for fence in fences], asked)
     start = _START.search(said)
     if not start:
-        inline: list[str] = [query for _, query in _INLINE.findall(said) if _FROM.search(query)]
-        return _only([query for query in inline if _QUERY.match(query) and _parses(query)], asked)
+        inline: list[str] = [
+            query for _, query in _INLINE.findall(said) if _FROM.search(query)
+        ]
+        return _only(
+            [query for query in inline if _QUERY.match(query) and _parses(query)], asked
+        )
     if _OLD.search(said[: start.end()]):
         raise Unread(asked)
     return _bare(said[start.end() :], asked)
@@ -513,7 +559,11 @@ def _parses(query: str) -> bool:
 
 def _values(said: str) -> Iterator[Any]:
     """The outermost JSON objects and lists of an answer, also those that only `_loosely` reads."""
-    decoder, at, effort = json.JSONDecoder(strict=False), 0, _EFFORT  # a text may have line breaks
+    decoder, at, effort = (
+        json.JSONDecoder(strict=False),
+        0,
+        _EFFORT,
+    )  # a text may have line breaks
     while effort > 0 and (opening := _BRACKET.search(said, at)):
         at = opening.start()
         try:
@@ -573,7 +623,9 @@ def _objects(said: str) -> list[Row]:
 
 def _rows(items: Iterable[object]) -> list[Row]:
     objects = [item for item in items if isinstance(item, dict)]
-    return [{str(key).casefold(): member for key, member in row.items()} for row in objects]
+    return [
+        {str(key).casefold(): member for key, member in row.items()} for row in objects
+    ]
 
 
 def _members(said: str, *names: str) -> list[Any]:

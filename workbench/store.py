@@ -70,14 +70,18 @@ class Store:
     drop SQLite's locks, and another process would delete the log that this one still writes.
     """
 
-    def __init__(self, path: Path | str | None = None, *, read_only: bool = False) -> None:
+    def __init__(
+        self, path: Path | str | None = None, *, read_only: bool = False
+    ) -> None:
         self.path = Path(path) if path else home() / "lab.sqlite"
         self._log = self.path.with_name(self.path.name + "-wal")
         self._reading, self._writing = threading.Lock(), threading.Lock()
         if what := kind(self.path):
             raise StoreError(f"{self.path} is {what}: name another file")
         target = self.path if self.path.exists() else self.path.parent
-        self.read_only = read_only or (target.exists() and not os.access(target, os.W_OK))
+        self.read_only = read_only or (
+            target.exists() and not os.access(target, os.W_OK)
+        )
         with self._errors():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._reader = self._connect()
@@ -114,7 +118,9 @@ class Store:
         """
         self.check_writable()
         with self._writing, self._errors():
-            self._writer.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
+            self._writer.execute(
+                f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}"
+            )
             try:
                 self._writer.execute("BEGIN IMMEDIATE")
                 yield self._writer
@@ -136,7 +142,9 @@ class Store:
         self.close()
 
     def _connect(self) -> sqlite3.Connection:
-        uri = f"{self.path.absolute().as_uri()}?mode={'ro' if self.read_only else 'rwc'}"
+        uri = (
+            f"{self.path.absolute().as_uri()}?mode={'ro' if self.read_only else 'rwc'}"
+        )
         if self.read_only and not os.access(self.path, os.W_OK) and not self._has_log():
             uri += "&immutable=1"  # else SQLite needs to create files beside it
         connection = sqlite3.connect(
@@ -148,7 +156,9 @@ class Store:
             factory=_Connection,
         )
         connection.execute("PRAGMA cache_size=-64000")  # KB of pages kept in memory
-        connection.execute("PRAGMA fullfsync=1")  # fsync on macOS leaves data in the disk's buffer
+        connection.execute(
+            "PRAGMA fullfsync=1"
+        )  # fsync on macOS leaves data in the disk's buffer
         return connection
 
     def _has_log(self) -> bool:
@@ -160,7 +170,11 @@ class Store:
             size = self.path.stat().st_size
             page = self._reader.execute("PRAGMA page_size").fetchone()[0]
             pages = self._reader.execute("PRAGMA page_count").fetchone()[0]
-            if not size or self._has_log() or (size % page == 0 and size >= page * pages):
+            if (
+                not size
+                or self._has_log()
+                or (size % page == 0 and size >= page * pages)
+            ):
                 return
             time.sleep(0.02)
         missing = "its end is missing: take it from a backup, or move it away to begin a new one"
@@ -184,12 +198,16 @@ class Store:
         else:
             is_ours = self.path.stat().st_size == 0
         if not is_ours:
-            raise StoreError(f"{self.path} is a file of another program: name another file")
+            raise StoreError(
+                f"{self.path} is a file of another program: name another file"
+            )
         if self.read_only:
             return
         if _outdated(theirs):
             self._make_tables()
-        self._reader.execute("PRAGMA journal_mode=WAL")  # last, so that no file is without tables
+        self._reader.execute(
+            "PRAGMA journal_mode=WAL"
+        )  # last, so that no file is without tables
 
     def _make_tables(self) -> None:
         connection = self._reader

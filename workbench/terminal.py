@@ -26,7 +26,9 @@ _received: list[int] = []
 def visible(text: str) -> str:
     """Return the text with invisible characters written as escapes, such as backslash u202e."""
     escaped = text.replace("\r\n", "\n")
-    return _INVISIBLE.sub(lambda found: found[0].encode("unicode_escape").decode(), escaped)
+    return _INVISIBLE.sub(
+        lambda found: found[0].encode("unicode_escape").decode(), escaped
+    )
 
 
 class VisibleStream:

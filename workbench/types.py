@@ -61,18 +61,25 @@ class Schema:
 
         Hashing every text would take a millisecond at each cache lookup.
         """
-        parts = [(table.name, len(table.columns), *table.columns[:1]) for table in self.tables]
+        parts = [
+            (table.name, len(table.columns), *table.columns[:1])
+            for table in self.tables
+        ]
         return hash((self.db_id, *parts))
 
     def table(self, name: str) -> Table | None:
         """Return the table of that name, in any case, as in SQLite; or None."""
-        return next((t for t in self.tables if lower_name(t.name) == lower_name(name)), None)
+        return next(
+            (t for t in self.tables if lower_name(t.name) == lower_name(name)), None
+        )
 
     def column(self, table: str, name: str) -> Column | None:
         """Return the column of that name in that table, in any case; or None."""
         owner = self.table(table)
         columns = owner.columns if owner else ()
-        return next((c for c in columns if lower_name(c.name) == lower_name(name)), None)
+        return next(
+            (c for c in columns if lower_name(c.name) == lower_name(name)), None
+        )
 
     def columns(self) -> tuple[tuple[str, str], ...]:
         """Return every (table, column), in schema order."""
@@ -87,25 +94,35 @@ class Schema:
         wanted: dict[str, set[str]] = {}  # the columns of each table that stays
         for name, column in columns:
             if not self.column(name, column):
-                raise KeyError(f"no column {name}.{column} in the schema of {self.db_id}")
+                raise KeyError(
+                    f"no column {name}.{column} in the schema of {self.db_id}"
+                )
             wanted.setdefault(lower_name(name), set()).add(lower_name(column))
 
         tables = []
         for table in self.tables:
             if lower_name(table.name) in wanted:
-                keys = [key for key in table.foreign_keys if lower_name(key.ref_table) in wanted]
+                keys = [
+                    key
+                    for key in table.foreign_keys
+                    if lower_name(key.ref_table) in wanted
+                ]
                 tables.append(replace(table, foreign_keys=tuple(keys)))
         for table in tables:
             names = wanted[lower_name(table.name)]
             names.update(map(lower_name, table.primary_key))
             for key in table.foreign_keys:
                 names.update(map(lower_name, key.columns))
-                wanted[lower_name(key.ref_table)].update(map(lower_name, key.ref_columns))
+                wanted[lower_name(key.ref_table)].update(
+                    map(lower_name, key.ref_columns)
+                )
 
         pruned = []
         for table in tables:
             names = wanted[lower_name(table.name)]
-            kept = tuple(part for part in table.columns if lower_name(part.name) in names)
+            kept = tuple(
+                part for part in table.columns if lower_name(part.name) in names
+            )
             pruned.append(replace(table, columns=kept))
         return replace(self, tables=tuple(pruned))
 
@@ -223,9 +240,13 @@ class Limits:
 
     def __post_init__(self) -> None:
         if not 0 < self.seconds <= 86_400:  # also refuses NaN
-            raise ValueError(f"seconds is {self.seconds:g}: it must be above 0 and at most a day")
+            raise ValueError(
+                f"seconds is {self.seconds:g}: it must be above 0 and at most a day"
+            )
         if self.rows < 0 or self.bytes < 0:
-            raise ValueError(f"rows is {self.rows} and bytes {self.bytes}: neither can be below 0")
+            raise ValueError(
+                f"rows is {self.rows} and bytes {self.bytes}: neither can be below 0"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +277,11 @@ class Execution:
         if self.status != "ok":
             return True
         cells = chain.from_iterable(self.rows)
-        return suspect == "nulls" and self.rows != () and all(cell is None for cell in cells)
+        return (
+            suspect == "nulls"
+            and self.rows != ()
+            and all(cell is None for cell in cells)
+        )
 
 
 @dataclass(frozen=True, slots=True)

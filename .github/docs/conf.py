@@ -41,7 +41,9 @@ html_theme = "furo"
 nb_execution_mode = "off"  # the notebooks are those that `make reproduce` has executed
 myst_heading_anchors = 4
 myst_enable_extensions = ["html_image"]  # the gallery's figures have a width
-suppress_warnings = ["myst.xref_missing"]  # the gallery's anchors are HTML; tests check links
+suppress_warnings = [
+    "myst.xref_missing"
+]  # the gallery's anchors are HTML; tests check links
 autodoc_member_order = "bysource"
 maximum_signature_line_length = 80
 autodoc_preserve_defaults = True
@@ -63,7 +65,11 @@ GUIDES = [
     "workbench/train/README",
     "workbench/cluster/README",
 ]
-RESULTS = ["figures/README", "workbench/report/papers/README", "tests/benchmarks/README"]
+RESULTS = [
+    "figures/README",
+    "workbench/report/papers/README",
+    "tests/benchmarks/README",
+]
 REFERENCE = [
     ".github/docs/names",
     ".github/docs/prompts",
@@ -76,7 +82,9 @@ REFERENCE = [
 
 def contents(caption: str, pages: list[str]) -> str:
     """Return a block of the site's table of contents, which is shown at its side."""
-    return "\n".join(["```{toctree}", f":caption: {caption}", ":hidden:", *pages, "```"])
+    return "\n".join(
+        ["```{toctree}", f":caption: {caption}", ":hidden:", *pages, "```"]
+    )
 
 
 def literal(path: Path, folder: Path, language: str) -> str:

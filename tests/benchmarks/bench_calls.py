@@ -35,7 +35,12 @@ with Server(seconds=float(sys.argv[1]), capacity=int(sys.argv[2])) as server:
 
 
 def ask(number):
-    return [{"role": "user", "content": f"question {number}\n\n" + "a line of the schema\n" * 200}]
+    return [
+        {
+            "role": "user",
+            "content": f"question {number}\n\n" + "a line of the schema\n" * 200,
+        }
+    ]
 
 
 def ours(url, calls, retries):
@@ -43,7 +48,10 @@ def ours(url, calls, retries):
 
     with tempfile.TemporaryDirectory() as folder:
         client = wb.Client(
-            wb.Cache(Path(folder, "a.sqlite")), api_base=url, at_once=AT_ONCE, retries=retries
+            wb.Cache(Path(folder, "a.sqlite")),
+            api_base=url,
+            at_once=AT_ONCE,
+            retries=retries,
         )
         requests = [wb.Request("p", MODEL, ask(n), {}) for n in range(-1, calls)]
         client.complete(requests.pop(0))
@@ -62,7 +70,9 @@ def plain(url, calls, retries):
         async def complete(number):
             async with places:
                 given = {"api_base": url, "timeout": 600, "num_retries": retries}
-                reply = await litellm.acompletion(model=MODEL, messages=ask(number), **given)
+                reply = await litellm.acompletion(
+                    model=MODEL, messages=ask(number), **given
+                )
                 assert reply.choices[0].message.content
 
         await complete(-1)
@@ -93,10 +103,16 @@ def main():
     quick = parser.parse_args().quick
     if given := parser.parse_args().side:
         side, url, calls, retries = given
-        print(json.dumps({"ours": ours, "plain": plain}[side](url, int(calls), int(retries))))
+        print(
+            json.dumps(
+                {"ours": ours, "plain": plain}[side](url, int(calls), int(retries))
+            )
+        )
         return
     calls, times = (200, 1) if quick else (1000, 2)
-    rounds = [(side, measured(side, calls, 10**6, 0)) for side in ("plain", "ours") * times]
+    rounds = [
+        (side, measured(side, calls, 10**6, 0)) for side in ("plain", "ours") * times
+    ]
     wall, processor = (
         {
             side: min(found[n] for name, found in rounds if name == side)

@@ -65,12 +65,17 @@ def label(page, study, folder, times):
     many = []
     for n in range(QUESTIONS):
         case = few[n % len(few)]
-        many.append(replace(case, question=replace(case.question, id=str(n), text=f"{n}?")))
+        many.append(
+            replace(case, question=replace(case.question, id=str(n), text=f"{n}?"))
+        )
     widget = labeller(folder, many, "MAC-SQL")
     mount(page, widget)
     page.wait_for_timeout(500)
     yield "a case further", timed(page, times, [".case", "key", "ArrowRight"])
-    yield "a label", timed(page, times, [".case", "key", "1"], [".case", "key", "Enter"])
+    yield (
+        "a label",
+        timed(page, times, [".case", "key", "1"], [".case", "key", "Enter"]),
+    )
     yield "the summary is drawn", timed(page, times, [".case", "trait", "summary"])
 
 
@@ -87,11 +92,17 @@ def main():
         print("needs Chromium and Playwright: make browser")
         sys.exit(2)
     missed = False
-    with tempfile.TemporaryDirectory() as folder, wb.open_study("embedded", limit=6) as study:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        wb.open_study("embedded", limit=6) as study,
+    ):
         os.environ["WORKBENCH_HOME"] = folder
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=program, args=QUIET)
-            for rows in (explorer, lambda *given: label(given[0], study, Path(folder), times)):
+            for rows in (
+                explorer,
+                lambda *given: label(given[0], study, Path(folder), times),
+            ):
                 page = browser.new_page(viewport={"width": 1280, "height": 800})
                 for name, took in rows(page, study, times):
                     middle, most = statistics.median(took), max(took)

@@ -25,7 +25,9 @@ def measured(system, limit=None, **benchmark):
         questions = study.run(system).questions
         seconds = time.perf_counter() - began
     ex, oracle = (100 * questions[name].mean() for name in ("correct", "oracle"))
-    print(f"{system.name}: EX {ex:.1f}, oracle {oracle:.1f}, n={len(questions)}, {seconds:.0f} s")
+    print(
+        f"{system.name}: EX {ex:.1f}, oracle {oracle:.1f}, n={len(questions)}, {seconds:.0f} s"
+    )
     return ex, oracle, seconds
 
 

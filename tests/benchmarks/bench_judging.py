@@ -44,7 +44,9 @@ def score(database, gold, predicted, seconds):
     def compare():
         try:
             with closing(sqlite3.connect(database)) as connection:
-                rows = [set(connection.execute(sql).fetchall()) for sql in (predicted, gold)]
+                rows = [
+                    set(connection.execute(sql).fetchall()) for sql in (predicted, gold)
+                ]
             found.append(int(rows[0] == rows[1]))
         except sqlite3.Error:
             found.append(0)
@@ -70,7 +72,9 @@ def our_way(runs, seconds, cache):
     items = [item for run in runs for item in run]
     root = Path(items[0][0]).parents[1]
     asked = {key: (path, gold) for path, gold, _, key in items}
-    questions = {key: Question(key, Path(path).stem, "") for key, (path, _) in asked.items()}
+    questions = {
+        key: Question(key, Path(path).stem, "") for key, (path, _) in asked.items()
+    }
     golds = {key: Gold(key, gold) for key, (_, gold) in asked.items()}
     benchmark = Benchmark("bench", "bird", root, tuple(questions.values()), golds)
     predictions = [(key, predicted) for *_, predicted, key in items]
@@ -97,7 +101,9 @@ def measured(side, runs, folder, cache, seconds=LIMIT):
     work = folder / "work.json"
     work.write_text(json.dumps([runs, seconds]))
     command = [sys.executable, __file__, "--side", side, str(work), str(folder / cache)]
-    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return json.loads(
+        subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    )
 
 
 def build(path, rows=450_000):
@@ -134,7 +140,9 @@ def made_up(database, count):
         share = draw.choice((0.95, 0.85, 0.7, 0.4, 0.1))
         for _ in range(21):
             among = right if draw.random() < share else wrong
-            (predicted,) = draw.choices(among, [1 / (place + 1) ** 1.5 for place in range(4)])
+            (predicted,) = draw.choices(
+                among, [1 / (place + 1) ** 1.5 for place in range(4)]
+            )
             run.append((str(database), gold, predicted, str(number)))
     return run
 
@@ -143,7 +151,8 @@ def spider_files(root):
     benchmark = wb.open_benchmark("spider-dev", root)
     found = wb.read_predictions(benchmark, root / "predictions")
     databases = {
-        question.id: str(benchmark.database(question.db_id)) for question in benchmark.questions
+        question.id: str(benchmark.database(question.db_id))
+        for question in benchmark.questions
     }
     return [
         [(databases[key], benchmark.golds[key].sql, sql, key) for key, sql in zip(part["question_id"], part["sql"], strict=True)]
@@ -153,15 +162,18 @@ def spider_files(root):
 
 def runaways(pool, folder, right):
     """The lost right verdicts of the pool, and what is left at work, with queries in between that never end."""
-    endless = (
-        "WITH RECURSIVE n(i) AS (SELECT {} UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n"
+    endless = "WITH RECURSIVE n(i) AS (SELECT {} UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n"
+    deaf = "SELECT {}, length(trim(hex(zeroblob(4e6)), replace(hex(zeroblob(2e5)), '0', 'z') || '0'))"
+    added = [
+        (*pool[n][:2], (endless, deaf)[n % 2].format(n), pool[n][3])
+        for n in range(RUNAWAYS)
+    ]
+    wall, _, left, verdicts = measured(
+        "ours", [added + pool], folder, "3.sqlite", SHORT
     )
-    deaf = (
-        "SELECT {}, length(trim(hex(zeroblob(4e6)), replace(hex(zeroblob(2e5)), '0', 'z') || '0'))"
+    lost = sum(
+        was and not now for was, now in zip(right, verdicts[RUNAWAYS:], strict=True)
     )
-    added = [(*pool[n][:2], (endless, deaf)[n % 2].format(n), pool[n][3]) for n in range(RUNAWAYS)]
-    wall, _, left, verdicts = measured("ours", [added + pool], folder, "3.sqlite", SHORT)
-    lost = sum(was and not now for was, now in zip(right, verdicts[RUNAWAYS:], strict=True))
     print(
         f"runaways: {wall:.1f} s, {lost} right verdicts lost, {sum(verdicts[:RUNAWAYS])} judged right, {left} left at work"
     )
@@ -170,7 +182,9 @@ def runaways(pool, folder, right):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--spider", type=Path, default=os.environ.get("WORKBENCH_SPIDER"))
+    parser.add_argument(
+        "--spider", type=Path, default=os.environ.get("WORKBENCH_SPIDER")
+    )
     parser.add_argument("--quick", action="store_true", help="a small pool, one round")
     parser.add_argument("--side", nargs=3)
     given = parser.parse_args()
@@ -183,7 +197,11 @@ def main():
         build(database := folder / "databases/shop/shop.sqlite")
         pool = made_up(database, 16 if given.quick else 100)
         files = spider_files(Path(given.spider)) if given.spider else []
-        workloads = {"Spider's files": files, "one of them": files[:1], "a made-up pool": [pool]}
+        workloads = {
+            "Spider's files": files,
+            "one of them": files[:1],
+            "a made-up pool": [pool],
+        }
         for title, runs in workloads.items():
             if not runs:
                 continue
@@ -191,7 +209,11 @@ def main():
             for number in range(1 if given.quick else 3):
                 cache = f"{title[:3]}{number}.sqlite"
                 for way, found in seen.items():
-                    found.append(measured("bird" if way == "bird" else "ours", runs, folder, cache))
+                    found.append(
+                        measured(
+                            "bird" if way == "bird" else "ours", runs, folder, cache
+                        )
+                    )
             verdicts = [each[3] for found in seen.values() for each in found]
             differ = sum(
                 one != other
@@ -207,7 +229,10 @@ def main():
             )
             missed += differ
             for way, bar in (("cold", 5), ("warm", 50)):
-                ratios = [bird / ours for bird, ours in zip(times["bird"], times[way], strict=True)]
+                ratios = [
+                    bird / ours
+                    for bird, ours in zip(times["bird"], times[way], strict=True)
+                ]
                 held = title == "one of them" or min(ratios) >= bar
                 print(
                     f"  ours {way}: {times[way][0]:.2f} s, {ratios[0]:.1f} times faster by wall, {ratios[1]:.1f} by processor (bar {bar})"

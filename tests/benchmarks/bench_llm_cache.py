@@ -76,13 +76,22 @@ def main():
         )
 
         def key(request):
-            parts = [request.model, request.messages, request.parameters, request.sample]
-            return hashlib.sha256(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)).hexdigest()
+            parts = [
+                request.model,
+                request.messages,
+                request.parameters,
+                request.sample,
+            ]
+            return hashlib.sha256(
+                orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
+            ).hexdigest()
 
         rows = [(key(r), text(1700), r.model, "stop", 1, 2, 3, 0.1) for r in ASKED]
         floor.executemany("INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
         raw = best(
-            lambda r: floor.execute("SELECT * FROM calls WHERE key = ?", [key(r)]).fetchall()
+            lambda r: floor.execute(
+                "SELECT * FROM calls WHERE key = ?", [key(r)]
+            ).fetchall()
         )
         hit = best(client.complete)
         began = time.process_time()
@@ -98,7 +107,9 @@ def main():
     print(
         f"a hit: {hit * 1e6:.0f} us, {hit / raw:.2f} times the floor of {raw * 1e6:.0f} us; in a list {many * 1e6:.0f} us"
     )
-    print(f"a stored call: {stored * 1e6:.0f} us; the first hit of a fresh process: {fresh:.3f} s")
+    print(
+        f"a stored call: {stored * 1e6:.0f} us; the first hit of a fresh process: {fresh:.3f} s"
+    )
     sys.exit(hit > 2.5 * raw or fresh > 0.3)
 
 

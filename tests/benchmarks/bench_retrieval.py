@@ -60,7 +60,9 @@ class Peer:
 
     def search(self, text: str) -> list[str]:
         query = self.sketch(text)
-        found = [(query.jaccard(self.sketches[key]), key) for key in self.lsh.query(query)]
+        found = [
+            (query.jaccard(self.sketches[key]), key) for key in self.lsh.query(query)
+        ]
         return [self.values[key] for _, key in sorted(found, reverse=True)[:TOP]]
 
 
@@ -73,7 +75,9 @@ def cpu() -> float:
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
     started = cpu() if work.__name__ == "build" else time.process_time()
     result = work()
-    return result, (cpu() if work.__name__ == "build" else time.process_time()) - started
+    return result, (
+        cpu() if work.__name__ == "build" else time.process_time()
+    ) - started
 
 
 def main() -> None:
@@ -94,19 +98,24 @@ def main() -> None:
             values, seconds[name] = timed(build)
             _, opened = timed(build)
             size = max(
-                f.stat().st_size for f in (Path(folder) / "values").glob(f"*{type(by).__name__}*")
+                f.stat().st_size
+                for f in (Path(folder) / "values").glob(f"*{type(by).__name__}*")
             )
             print(
                 f"{name}: {seconds[name]:.2f} s, opened in {opened:.2f} s, {size / 2**20:.0f} MiB"
             )
-            searches[name] = lambda text, v=values: [value for *_, value in v.search(text, TOP)]
+            searches[name] = lambda text, v=values: [
+                value for *_, value in v.search(text, TOP)
+            ]
 
     def build() -> Peer:
         return Peer(every[:: SIZE // PEERS])
 
     peer, seconds["datasketch"] = timed(build)
     searches["datasketch"] = peer.search
-    searches["WRatio"] = lambda text: process.cdist([folded(text)], keys, scorer=fuzz.WRatio)[0]
+    searches["WRatio"] = lambda text: process.cdist(
+        [folded(text)], keys, scorer=fuzz.WRatio
+    )[0]
     times, recall, found = (defaultdict[str, list[Any]](list) for _ in range(3))
     for number, (sort, text, meant) in enumerate(asked):
         brute = number % BRUTE == 0
@@ -121,7 +130,8 @@ def main() -> None:
             tenth = np.partition(answer, -TOP)[-TOP] - 1e-3
             for name in ("trigram", "lsh"):
                 good = [
-                    fuzz.WRatio(folded(text), folded(one)) >= tenth for one in recall[name].pop()
+                    fuzz.WRatio(folded(text), folded(one)) >= tenth
+                    for one in recall[name].pop()
                 ]
                 recall[f"{name} share"].append(sum(good) / TOP)
     scale = SIZE / len(peer.values)
@@ -129,7 +139,9 @@ def main() -> None:
         f"datasketch: {scale * seconds['datasketch']:.0f} s (on {PEERS:,} values, times {scale:g})"
     )
     for name, taken in times.items():
-        middle, slow = np.percentile(taken, [50, 95]) * (scale if name == "datasketch" else 1)
+        middle, slow = np.percentile(taken, [50, 95]) * (
+            scale if name == "datasketch" else 1
+        )
         print(f"{name} query: p50 {middle:.2f} ms, p95 {slow:.2f} ms", end="")
         print(
             f", recall@10 {np.mean(recall[share]):.3f}"

@@ -53,7 +53,9 @@ def main():
         if bar is not None:
             took = times[name] - times["Python"]
             missed |= took > bar
-            print(f"{name}: {took:.3f} s, {took / pandas:.2f} of `import pandas`; bar {bar} s")
+            print(
+                f"{name}: {took:.3f} s, {took / pandas:.2f} of `import pandas`; bar {bar} s"
+            )
     sys.exit(missed)
 
 

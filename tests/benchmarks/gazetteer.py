@@ -9,20 +9,58 @@ from pathlib import Path
 # ruff: noqa: SIM905  lists of words are read more easily as text
 ONSETS = "b br c ch d dr f fl g gr h j k kl l m n p pr qu r s sh st t tr v w z".split()
 NUCLEI = "a a a e e e i i o o u ai ea ie oo ou é ö".split()
-CODAS = ["", "", "", "l", "n", "n", "r", "r", "s", "t", "ck", "ld", "nd", "ng", "rt", "st", "x"]
+CODAS = [
+    "",
+    "",
+    "",
+    "l",
+    "n",
+    "n",
+    "r",
+    "r",
+    "s",
+    "t",
+    "ck",
+    "ld",
+    "nd",
+    "ng",
+    "rt",
+    "st",
+    "x",
+]
 ENDINGS = {
     "first": ["a", "ia", "en", "o", "us", "ette", "ine", "y", ""],
     "last": ["son", "man", "ez", "ski", "er", "berg", "ley", "ton", "i", ""],
-    "place": ["ville", "burg", "ham", "ton", "ford", "dale", "port", "field", "stad", "a"],
+    "place": [
+        "ville",
+        "burg",
+        "ham",
+        "ton",
+        "ford",
+        "dale",
+        "port",
+        "field",
+        "stad",
+        "a",
+    ],
     "brand": ["ex", "ora", "ify", "co", "ium", "on", ""],
 }
 WAYS = "Street Avenue Road Lane Drive Court Place Way Boulevard Square".split()
 SIDES = ["", "", "", "North ", "South ", "East ", "West ", "Old ", "Upper "]
 TOWNS = ["", "", "", "", "Port ", "Saint ", "New ", "Lake ", "Mount ", "San ", "Bad "]
-TAILS = ["", "", "", "", " Springs", " Heights", " Beach", " Park", " Falls", " on the Hill"]
-LOOKS = (
-    "Classic Deluxe Mini Steel Wooden Organic Blue Black Red Portable Electric Smart Soft".split()
-)
+TAILS = [
+    "",
+    "",
+    "",
+    "",
+    " Springs",
+    " Heights",
+    " Beach",
+    " Park",
+    " Falls",
+    " on the Hill",
+]
+LOOKS = "Classic Deluxe Mini Steel Wooden Organic Blue Black Red Portable Electric Smart Soft".split()
 THINGS = """Kettle Chair Lamp Table Backpack Jacket Bottle Knife Keyboard Blanket Drill Bicycle Mirror
     Shelf Notebook Toaster Umbrella Headphones Speaker Ladder Pillow Tent Wallet Razor Candle""".split()
 SIZES = ["", "", "", " XL", " S", " 2-pack", " 500 ml", " 1 kg", " 30 cm", " 12 V"]
@@ -71,7 +109,9 @@ class Gazetteer:
 
     def _code(self) -> str:
         letters = "".join(self._random.choices("ABCDEFGHJKLMNPRSTUVWXYZ", k=3))
-        return f"{letters}-{self._random.randrange(10**6):06}-{self._pick(list('ABCDEF'))}"
+        return (
+            f"{letters}-{self._random.randrange(10**6):06}-{self._pick(list('ABCDEF'))}"
+        )
 
     def values(self, count: int, columns: int = 30) -> dict[str, list[str]]:
         """`count` distinct values over so many columns, of each kind in turn."""
@@ -97,7 +137,9 @@ def write(path: Path, values: dict[str, list[str]]) -> None:
         for start in range(0, len(names), 5):
             part = names[start : start + 5]
             table = f"table_{start // 5}"
-            database.execute(f"CREATE TABLE {table} ({', '.join(f'{n} TEXT' for n in part)})")
+            database.execute(
+                f"CREATE TABLE {table} ({', '.join(f'{n} TEXT' for n in part)})"
+            )
             marks = ", ".join("?" * len(part))
             rows = zip(*(values[n] + [None] for n in part), strict=False)
             database.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)

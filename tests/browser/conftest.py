@@ -13,7 +13,9 @@ import pytest
 
 from tests.browser.desk import ROOT, Desk
 
-PATIENCE = 90_000  # milliseconds: bounds a hang, and is longer than any wait on a busy machine
+PATIENCE = (
+    90_000  # milliseconds: bounds a hang, and is longer than any wait on a busy machine
+)
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 # Nothing else is ever reached.
 QUIET = ("--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
@@ -86,7 +88,9 @@ def chromium():
     found = filter(None, map(shutil.which, CHROMIUM))
     program = os.environ.get("WORKBENCH_CHROMIUM") or next(found, None)
     if not program:
-        pytest.skip(f"needs Chromium: make browser (or WORKBENCH_CHROMIUM, {', '.join(CHROMIUM)})")
+        pytest.skip(
+            f"needs Chromium: make browser (or WORKBENCH_CHROMIUM, {', '.join(CHROMIUM)})"
+        )
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=QUIET)
         yield browser
@@ -121,7 +125,9 @@ def page(chromium):
     with chromium.new_context(viewport={"width": 1280, "height": 800}) as context:
         wrong = []
         context.on("weberror", lambda said: wrong.append(said.error.message))
-        context.on("console", lambda said: said.type == "error" and wrong.append(said.text))
+        context.on(
+            "console", lambda said: said.type == "error" and wrong.append(said.text)
+        )
         context.on("dialog", lambda said: (wrong.append(said.message), said.dismiss()))
         context.on("request", lambda request: wrong.append(request.url))
         yield context.new_page()

@@ -27,7 +27,9 @@ class Desk:
         page.add_init_script(path=HERE / "desk.js")
         page.on("request", lambda request: self._note(request.url))
         page.on("websocket", lambda socket: self._note(socket.url))
-        page.on("dialog", lambda said: (self.alarms.append(said.message), said.dismiss()))
+        page.on(
+            "dialog", lambda said: (self.alarms.append(said.message), said.dismiss())
+        )
         page.on("pageerror", lambda error: self._heed(error.message, self.alarms))
         page.on("console", lambda said: said.type == "error" and self._heed(said.text, self.console_errors))  # fmt: skip
 
@@ -90,8 +92,12 @@ class Desk:
         for old, new in dict(changes).items():
             (cell,) = (c for c in notebook.cells if old in c.source)
             cell.source = cell.source.replace(old, new)
-        (cell,) = (c for c in notebook.cells if "parameters" in c.metadata.get("tags", ()))
-        cell.source = "\n".join([cell.source, *(f"{k} = {v!r}" for k, v in parameters.items())])
+        (cell,) = (
+            c for c in notebook.cells if "parameters" in c.metadata.get("tags", ())
+        )
+        cell.source = "\n".join(
+            [cell.source, *(f"{k} = {v!r}" for k, v in parameters.items())]
+        )
         nbformat.write(notebook, self.folder / name)
         return name
 

@@ -42,7 +42,10 @@ def explorer(text, folder, patch):
     plain = text.replace("\x00", "0")
     name, value = quote(plain), plain.replace("'", "''")
     (folder / "dev_databases/zoo").mkdir(parents=True)
-    with closing(sqlite3.connect(folder / "dev_databases/zoo/zoo.sqlite")) as database, database:
+    with (
+        closing(sqlite3.connect(folder / "dev_databases/zoo/zoo.sqlite")) as database,
+        database,
+    ):
         database.execute(f"CREATE TABLE {name}({name} TEXT)")
         database.execute(f"INSERT INTO {name} VALUES ('{value}')")
     sql = f"SELECT {name} FROM {name}"

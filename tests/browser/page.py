@@ -4,8 +4,16 @@ import json
 import os
 from pathlib import Path
 
-PICTURES = Path(os.environ.get("WORKBENCH_SCREENSHOTS") or Path(__file__).parent / "screenshots")
-NAMES = ("layout-color1", "ui-font-color0", "ui-font-color1", "border-color2", "brand-color1")
+PICTURES = Path(
+    os.environ.get("WORKBENCH_SCREENSHOTS") or Path(__file__).parent / "screenshots"
+)
+NAMES = (
+    "layout-color1",
+    "ui-font-color0",
+    "ui-font-color1",
+    "border-color2",
+    "brand-color1",
+)
 THEMES = {
     "light": ("#fff", "#000", "rgba(0,0,0,.87)", "#e0e0e0", "#1976d2"),
     "dark": ("#212121", "#fff", "rgba(255,255,255,.87)", "#424242", "#2196f3"),
@@ -37,7 +45,9 @@ const model = {
 def mount(page, widget, theme="light"):
     """Show the widget; messages of the page are answered by it, and what it says and sets goes to the page."""
     names = [name for name in widget.trait_names(sync=True) if not name.startswith("_")]
-    traits = [name for name in names if name not in {"layout", "comm", "tooltip", "tabbable"}]
+    traits = [
+        name for name in names if name not in {"layout", "comm", "tooltip", "tabbable"}
+    ]
 
     def state():
         return {name: getattr(widget, name) for name in traits}
@@ -55,7 +65,9 @@ def mount(page, widget, theme="light"):
     page.add_style_tag(content=widget._css)
     model = MODEL.replace("TRAITS", json.dumps(json.dumps(state())))
     script = widget._esm.replace("export default { render };", "")
-    start = "render({ model, el: document.getElementById('widget') }); window.ready = true;"
+    start = (
+        "render({ model, el: document.getElementById('widget') }); window.ready = true;"
+    )
     page.add_script_tag(type="module", content=f"{model}\n{script}\n{start}")
     page.wait_for_function("window.ready === true")
 

@@ -37,7 +37,9 @@ def widget(study):
 
 
 @pytest.mark.parametrize(("theme", "wide", "high"), SCREENS)
-def test_an_edit_turns_right_into_wrong_in_the_grid(page, widget, expect, theme, wide, high):
+def test_an_edit_turns_right_into_wrong_in_the_grid(
+    page, widget, expect, theme, wide, high
+):
     page.set_viewport_size({"width": wide, "height": high})
     mount(page, widget, theme)
     keys, template = page.keyboard, page.get_by_label("template")
@@ -54,7 +56,9 @@ def test_an_edit_turns_right_into_wrong_in_the_grid(page, widget, expect, theme,
     template.fill(f"# User\n## Question\nWhat is {theme}?\n")
     expect(part(page, "run")).to_contain_text("free")
     page.get_by_role("button", name="Rendered").click()
-    expect(page.locator("[data-section=Question] pre")).to_have_text(f"What is {theme}?")
+    expect(page.locator("[data-section=Question] pre")).to_have_text(
+        f"What is {theme}?"
+    )
     keys.press("Control+Enter")
     expect(part(page, "verdict")).to_contain_text("WRONG")
     expect(part(page, "verdict")).to_contain_text("was  RIGHT")
@@ -82,7 +86,9 @@ def test_an_edit_turns_right_into_wrong_in_the_grid(page, widget, expect, theme,
     assert page.evaluate(NAMELESS) == []
 
 
-def test_a_missing_call_is_a_dashed_chip_with_its_price_and_is_asked(page, widget, expect):
+def test_a_missing_call_is_a_dashed_chip_with_its_price_and_is_asked(
+    page, widget, expect
+):
     mount(page, widget)
     keys = page.keyboard
     page.locator(".list").focus()
@@ -102,7 +108,9 @@ def test_a_missing_call_is_a_dashed_chip_with_its_price_and_is_asked(page, widge
     picture(page, "explorer_fault")
 
 
-def test_a_template_has_numbered_lines_and_its_fault_is_at_its_line(page, widget, expect):
+def test_a_template_has_numbered_lines_and_its_fault_is_at_its_line(
+    page, widget, expect
+):
     """The front matter is folded, and the message lies over the template, which stays where it is."""
     mount(page, widget)
     template, gutter = page.get_by_label("template"), page.locator(".no")
@@ -165,7 +173,9 @@ def test_a_comparison_in_which_nothing_differs_is_one_line(page, widget, expect)
     page.get_by_label("template").fill(f"{source}\n")
     expect(part(page, "many")).to_be_enabled()
     part(page, "many").click()
-    expect(page.locator(".nothing")).to_contain_text("all columns are right on 2 of 20 questions")
+    expect(page.locator(".nothing")).to_contain_text(
+        "all columns are right on 2 of 20 questions"
+    )
     assert page.locator("tr.line").count() == 0
     picture(page, "explorer_nothing_differs")
     part(page, "equal").click()
@@ -189,7 +199,14 @@ def test_a_kernel_that_is_gone_is_told_and_ends_the_waiting(page, widget, expect
 
 
 @pytest.mark.parametrize(("theme", "wide", "high"), SCREENS)
-def test_an_agents_turns_are_read_as_a_conversation(zoo, page, expect, theme, wide, high):  # noqa: F811
+def test_an_agents_turns_are_read_as_a_conversation(
+    zoo,  # noqa: F811
+    page,
+    expect,
+    theme,
+    wide,
+    high,
+):
     page.set_viewport_size({"width": wide, "height": high})
     zoo.replies[:] = ["I look at the legs first.\n" + WRONG, "**Final SQL**\n" + RIGHT]
     widget = wb.explore(zoo.study, wb.agent(zoo.study.model))
@@ -197,7 +214,9 @@ def test_an_agents_turns_are_read_as_a_conversation(zoo, page, expect, theme, wi
     mount(page, widget, theme)
     turns = part(page, "turn")
     expect(turns).to_have_count(2)
-    expect(turns.first).to_contain_text("I look at the legs first.SELECT legsFROM animal4 rows:")
+    expect(turns.first).to_contain_text(
+        "I look at the legs first.SELECT legsFROM animal4 rows:"
+    )
     expect(turns.first).to_have_attribute("aria-current", "step")
     turns.last.get_by_role("button").click()
     expect(turns.last).to_have_attribute("aria-current", "step")
@@ -212,7 +231,9 @@ def test_another_model_has_no_price_before_it_is_known(page, widget, expect):
     model = page.get_by_role("combobox", name="model")
     model.select_option("another model…")
     page.keyboard.type("openai/gpt-4o-mini")  # in place of the old name
-    widget.do_render = lambda **_: {"fault": ""} | {"model": "still unknown", "parts": []}
+    widget.do_render = lambda **_: (
+        {"fault": ""} | {"model": "still unknown", "parts": []}
+    )
     page.keyboard.press("Enter")
     expect(model).to_have_value("openai/gpt-4o-mini")
     expect(part(page, "run")).to_contain_text("…")
@@ -233,7 +254,9 @@ def test_the_keys_go_on_from_the_search_and_from_a_choice(page, widget, expect):
     expect(page.locator(".row[aria-selected=true]")).to_have_count(1)
     page.get_by_label("system").focus()
     keys.press("2")
-    expect(page.get_by_role("button", name="Rendered")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("button", name="Rendered")).to_have_attribute(
+        "aria-pressed", "true"
+    )
     keys.press("?")
     expect(page.get_by_role("dialog")).to_contain_text("Keys")
 
@@ -246,8 +269,17 @@ def test_it_goes_by_keyboard_with_the_focus_in_sight(page, widget, expect):
         if page.evaluate("document.activeElement === document.body"):
             break
         seen.add(page.evaluate("document.activeElement.ariaLabel ?? document.activeElement.textContent"))  # fmt: skip
-        assert page.evaluate(IN_SIGHT), page.evaluate("document.activeElement.outerHTML")
-    assert {"system", "search questions", "questions", "template", "model", "result"} <= seen
+        assert page.evaluate(IN_SIGHT), page.evaluate(
+            "document.activeElement.outerHTML"
+        )
+    assert {
+        "system",
+        "search questions",
+        "questions",
+        "template",
+        "model",
+        "result",
+    } <= seen
     page.locator(".list").focus()
     keys.press("/")
     keys.type("submarine in a teapot")
@@ -321,14 +353,19 @@ def test_hostile_text_stays_text(page, tmp_path, monkeypatch):
             seen.append(other.evaluate(shapes))
         labels = LabelStore(folder / "labels.sqlite")
         for name, title in ((f"{text} ann", "Other"), (f"{text} ben", "Gold Error")):
-            labels.add([Label.of(case(text), "MAC-SQL", title, annotator=name, note=text)])
+            labels.add(
+                [Label.of(case(text), "MAC-SQL", title, annotator=name, note=text)]
+            )
         with page.context.new_page() as other:
             mount(other, labeller(folder, [case(text)], "MAC-SQL", f"{text} ann"))
             other.locator("details").last.evaluate("e => { e.open = true; }")
             other.locator("details pre").first.wait_for()
             seen.append(other.evaluate(shapes))
         tags[text] = set(re.findall(r'"([A-Z0-9]+)"', "".join(seen)))
-    allowed = tags["plain"] | {"SPAN", "MARK"}  # a text of several words has tokens of its own
+    allowed = tags["plain"] | {
+        "SPAN",
+        "MARK",
+    }  # a text of several words has tokens of its own
     assert [text for text, own in tags.items() if own - allowed] == []
 
 

@@ -17,7 +17,10 @@ from workbench.types import Question
 def cases(count):
     """Cases that differ in the question, over one table."""
     plain = replace(case("plain"), predicted="SELECT plain FROM plain")
-    asked = (Question(str(n), "zoo", f"How many animals are number {n}?") for n in range(count))
+    asked = (
+        Question(str(n), "zoo", f"How many animals are number {n}?")
+        for n in range(count)
+    )
     return [replace(plain, question=one) for one in asked]
 
 
@@ -56,7 +59,9 @@ def test_a_write_that_fails_brings_the_case_back(page, tmp_path, expect):
     keys.type("a note, 1 2 3")
     keys.press("Enter")
     keys.press("2")
-    expect(alert).to_contain_text("“Wrong Logic” was not written: OSError: disk is full.")
+    expect(alert).to_contain_text(
+        "“Wrong Logic” was not written: OSError: disk is full."
+    )
     expect(page.locator("h2")).to_have_text("How many animals are number 0?")
     picture(page, "labeller_failed")
     widget.store.add = add
@@ -71,7 +76,9 @@ def test_a_write_that_fails_brings_the_case_back(page, tmp_path, expect):
 
 def test_the_labeller_and_its_summary_fit_a_screen(page, tmp_path, expect):
     """The keys and the note stay while the queries scroll; the toast after an undo offers none."""
-    long = "SELECT plain FROM plain WHERE " + " AND ".join(f"plain <> {n}" for n in range(60))
+    long = "SELECT plain FROM plain WHERE " + " AND ".join(
+        f"plain <> {n}" for n in range(60)
+    )
     shown = [replace(one, predicted=long) for one in cases(9)]
     widget = labeller(tmp_path, shown, "MAC-SQL")
     kinds = [one.name for one in widget.kinds.categories]
@@ -81,7 +88,9 @@ def test_the_labeller_and_its_summary_fit_a_screen(page, tmp_path, expect):
     mount(page, labeller(tmp_path, shown, "MAC-SQL"))
     expect(part(page, "grid")).to_be_visible()
     bottom = "e => e.getBoundingClientRect().bottom"
-    assert page.locator(".wb-fit").evaluate(bottom) <= 690  # the rest are JupyterLab's bars
+    assert (
+        page.locator(".wb-fit").evaluate(bottom) <= 690
+    )  # the rest are JupyterLab's bars
     assert part(page, "grid").evaluate(bottom) <= 690
     case_part = page.locator(".case")
     assert case_part.evaluate("e => e.scrollHeight > e.clientHeight + 400")
@@ -96,13 +105,17 @@ def test_the_labeller_and_its_summary_fit_a_screen(page, tmp_path, expect):
     assert page.locator(".toast button").count() == 0
 
 
-def test_a_label_of_another_window_is_not_replaced_without_a_word(page, tmp_path, expect):
+def test_a_label_of_another_window_is_not_replaced_without_a_word(
+    page, tmp_path, expect
+):
     shown = cases(3)
     mount(page, labeller(tmp_path, shown))
     other = labeller(tmp_path, shown)
     other.do_save(shown[0].key, ["Joins"], was=[])
     page.locator(".case").press("2")
-    expect(page.locator(".toast")).to_contain_text("“Joins”, given in another window, is replaced")
+    expect(page.locator(".toast")).to_contain_text(
+        "“Joins”, given in another window, is replaced"
+    )
     page.get_by_label("filter").focus()
     page.keyboard.press("2")
     expect(part(page, "progress")).to_contain_text("2 of 3")
@@ -129,13 +142,20 @@ def test_several_labels_two_levels_and_a_key_held_down(page, tmp_path, expect):
             other.keyboard.down("2")  # repeats, as a key that is held down does
         other.keyboard.press("1")
         other.keyboard.press("ArrowLeft")
-        expect(other.locator(".foot")).to_contain_text("labelled Vague Question / Column")
+        expect(other.locator(".foot")).to_contain_text(
+            "labelled Vague Question / Column"
+        )
     kept = [one.categories for one in chess.store.labels("CHESS")]
-    assert kept == [("Incorrectly Predicted SQL / Revision",), ("Vague Question / Column",)]
+    assert kept == [
+        ("Incorrectly Predicted SQL / Revision",),
+        ("Vague Question / Column",),
+    ]
 
 
 @pytest.mark.parametrize(("theme", "wide", "high"), SCREENS)
-def test_cells_filter_and_disputes_are_settled(page, tmp_path, expect, theme, wide, high):
+def test_cells_filter_and_disputes_are_settled(
+    page, tmp_path, expect, theme, wide, high
+):
     page.set_viewport_size({"width": wide, "height": high})
     shown = cases(9)
     widget = labeller(tmp_path, shown)
@@ -155,7 +175,9 @@ def test_cells_filter_and_disputes_are_settled(page, tmp_path, expect, theme, wi
     page.keyboard.press("4")
     expect(part(page, "agreement")).to_contain_text("To settle, 2")
     picture(page, f"labeller_dispute_{theme}")
-    (settled,) = (one for one in widget.store.labels() if one.annotator == "adjudicator")
+    (settled,) = (
+        one for one in widget.store.labels() if one.annotator == "adjudicator"
+    )
     assert settled.categories == ("Joins",)
     page.get_by_label("more", exact=True).click()
     page.get_by_text("Jump to a case…").click()
@@ -210,7 +232,9 @@ def test_twenty_labels_by_keyboard_alone_in_jupyterlab(desk, expect):
     expect(agreement).to_contain_text("4 of 6 agree")
     expect(agreement).to_contain_text("To settle, 2")
     keys.press("d")
-    expect(root.locator("[data-part=opinions]")).to_contain_text("ann: Vague Question / Column")
+    expect(root.locator("[data-part=opinions]")).to_contain_text(
+        "ann: Vague Question / Column"
+    )
     keys.type("21")
     expect(agreement).to_contain_text("To settle, 1")
     desk.picture("label_settled")
@@ -222,7 +246,9 @@ def test_twenty_labels_by_keyboard_alone_in_jupyterlab(desk, expect):
     expect(done).to_contain_text("20 of ")
     assert desk.console_errors == []
     desk.leave()
-    expect(desk.page.get_by_role("button", name="No Kernel", exact=True)).to_be_visible()
+    expect(
+        desk.page.get_by_role("button", name="No Kernel", exact=True)
+    ).to_be_visible()
     keys.type("11")
     expect(root.get_by_role("alert")).to_contain_text("not written")
     desk.picture("label_kernel_gone")

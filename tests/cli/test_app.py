@@ -39,13 +39,17 @@ def right(tmp_path_factory, tiny):
 def wrong(right, tiny):
     """Every third answer is wrong; in Spider's form."""
     path = right.with_name("wrong.sql")
-    path.write_text("\n".join(s if n % 3 else "SELECT 99" for n, s in enumerate(tiny.gold)))
+    path.write_text(
+        "\n".join(s if n % 3 else "SELECT 99" for n, s in enumerate(tiny.gold))
+    )
     return path
 
 
 def test_files_are_judged_and_compared_with_the_best_first(run, spider, right, wrong):
     given = ("evaluate", "spider", "--root", spider, wrong, right)
-    code, out, err = run(*given, "--by", "difficulty", "--by", "feature", "--efficiency", 1)
+    code, out, err = run(
+        *given, "--by", "difficulty", "--by", "feature", "--efficiency", 1
+    )
     assert (code, err) == (0, "")
     title, _, heading, first, second, *_ = out.splitlines()
     assert title.startswith("spider-dev: 12 questions")
@@ -55,7 +59,14 @@ def test_files_are_judged_and_compared_with_the_best_first(run, spider, right, w
     assert second.split()[:3] == ["wrong", "12", "66.67"]
     assert {"by difficulty", "by feature"} <= {*out.splitlines()}
     comparison = out.partition("against right, EX (BIRD)")[2].splitlines()
-    assert comparison[1].split()[:6] == ["generator", "change", "low", "high", "won", "lost"]
+    assert comparison[1].split()[:6] == [
+        "generator",
+        "change",
+        "low",
+        "high",
+        "won",
+        "lost",
+    ]
     assert comparison[2].split()[:2] == ["wrong", "-33.33"]
     assert "only right is right: 0 3 6 9" in comparison
     against = run(*given, "--against", "wrong").out
@@ -64,16 +75,24 @@ def test_files_are_judged_and_compared_with_the_best_first(run, spider, right, w
     assert (code, "there are wrong, right" in err) == (2, True)
 
 
-def test_thirty_files_are_a_table_and_a_comparison_adjusted_for_all(run, bird, tiny, tmp_path):
+def test_thirty_files_are_a_table_and_a_comparison_adjusted_for_all(
+    run, bird, tiny, tmp_path
+):
     for n in range(30):
-        rows = {str(k): sql if k >= n % 12 else "SELECT 99" for k, sql in enumerate(tiny.gold)}
+        rows = {
+            str(k): sql if k >= n % 12 else "SELECT 99"
+            for k, sql in enumerate(tiny.gold)
+        }
         (tmp_path / f"system_{n:02}.json").write_text(json.dumps(rows))
     code, out, _ = run("evaluate", "bird", "--root", bird, tmp_path)
     lines = out.splitlines()
     assert (code, len(lines) <= 70) == (0, True)
     shares = [float(line.split()[2]) for line in lines[3:33]]
     assert shares == sorted(shares, reverse=True)
-    rows = [line.split() for line in out.partition("against system_00, ")[2].splitlines()[2:]]
+    rows = [
+        line.split()
+        for line in out.partition("against system_00, ")[2].splitlines()[2:]
+    ]
     assert len(rows) == 29
     p, adjusted = ([float(row[place]) for row in rows] for place in (-2, -1))
     assert adjusted == pytest.approx(wb.holm(p), rel=0.01)
@@ -84,10 +103,21 @@ METRIC = """def extra_rows(gold, predicted):
 """
 
 
-def test_a_metric_of_ones_own_stands_in_every_table(run, bird, wrong, tmp_path, monkeypatch):
+def test_a_metric_of_ones_own_stands_in_every_table(
+    run, bird, wrong, tmp_path, monkeypatch
+):
     (tmp_path / "my_metrics.py").write_text(METRIC)
     monkeypatch.chdir(tmp_path)
-    command = ("evaluate", "bird", "--root", bird, wrong, "--by", "difficulty", "--metric")
+    command = (
+        "evaluate",
+        "bird",
+        "--root",
+        bird,
+        wrong,
+        "--by",
+        "difficulty",
+        "--metric",
+    )
     code, out, _ = run(*command, "my_metrics:extra_rows")
     assert code == 0
     assert out.count("extra_rows  extra_rows_low  extra_rows_high") == 2
@@ -98,12 +128,17 @@ def test_a_metric_of_ones_own_stands_in_every_table(run, bird, wrong, tmp_path, 
 
 def test_answers_are_split_by_whether_the_data_decides_gold(run, bird, right):
     out = run("evaluate", "bird", "--root", bird, right, "--by", "determined").out
-    rows = [line.split()[:3] for line in out.partition("by determined\n")[2].splitlines()[1:]]
+    rows = [
+        line.split()[:3]
+        for line in out.partition("by determined\n")[2].splitlines()[1:]
+    ]
     assert rows == [["right", "determined", "11"], ["right", "empty", "1"]]
 
 
 @pytest.mark.filterwarnings("default")
-def test_a_damaged_database_ends_with_1_and_its_questions_are_left_out(run, tiny, right, tmp_path):
+def test_a_damaged_database_ends_with_1_and_its_questions_are_left_out(
+    run, tiny, right, tmp_path
+):
     root = tiny.write_bird(tmp_path)
     (root / "dev_databases/shop/shop.sqlite").write_bytes(b"not a database " * 400)
     code, out, err = run("evaluate", "bird", "--root", root, right)
@@ -113,7 +148,9 @@ def test_a_damaged_database_ends_with_1_and_its_questions_are_left_out(run, tiny
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
-def test_verdicts_are_saved_and_a_spreadsheet_runs_no_cell(run, bird, tiny, tmp_path, form):
+def test_verdicts_are_saved_and_a_spreadsheet_runs_no_cell(
+    run, bird, tiny, tmp_path, form
+):
     answers, saved = tmp_path / "answers.jsonl", tmp_path / f"verdicts.{form}"
     rows = [{"question_id": n, "sql": sql} for n, sql in enumerate(tiny.gold)]
     rows[0]["sql"] = "=cmd()"
@@ -133,7 +170,9 @@ def test_verdicts_are_saved_and_a_spreadsheet_runs_no_cell(run, bird, tiny, tmp_
 
 def test_answers_are_judged_under_other_golds_too(run, bird, right, tmp_path):
     revised = tmp_path / "revised.json"
-    revised.write_text(json.dumps([{"question_id": 0, "SQL": "SELECT 99"}, {"question_id": 1}]))
+    revised.write_text(
+        json.dumps([{"question_id": 0, "SQL": "SELECT 99"}, {"question_id": 1}])
+    )
     command = ("evaluate", "bird", "--root", bird, right, "--gold")
     out = run(*command, f"new={revised}").out
     row = out.partition("under the golds new\n")[2].splitlines()[1].split()
@@ -161,23 +200,32 @@ def test_data_lists_checks_and_names_what_is_missing(run, bird, spider, tmp_path
     assert (code, "bird-dev       bird-dev: no dev.json" in out) == (1, True)
 
 
-def test_golds_that_find_nothing_or_cut_a_tie_are_told_and_are_no_fault(run, tiny, tmp_path):
+def test_golds_that_find_nothing_or_cut_a_tie_are_told_and_are_no_fault(
+    run, tiny, tmp_path
+):
     tiny.write_databases(tmp_path / "databases")
     tie = "SELECT name FROM animal ORDER BY legs LIMIT 2"
-    items = [{"db_id": "zoo", "question": "?", "SQL": sql} for sql in (tie, tiny.gold[11])]
+    items = [
+        {"db_id": "zoo", "question": "?", "SQL": sql} for sql in (tie, tiny.gold[11])
+    ]
     items[1]["db_id"] = "pond"
     path = tmp_path / "mine.json"
     path.write_text(json.dumps(items))
     code, out, _ = run("data", "check", path, "--root", tmp_path)
     assert code == 0
     cut = "LIMIT keeps some of the rows that are equal in the order: 2 rows at 4: cat | dog"
-    assert out.splitlines()[1:] == [f"question 0: {cut}", "question 1: it finds nothing"]
+    assert out.splitlines()[1:] == [
+        f"question 0: {cut}",
+        "question 1: it finds nothing",
+    ]
     items[0]["SQL"] = "SELECT nothing_of_it FROM animal"
     path.write_text(json.dumps(items))
     assert run("data", "check", path, "--root", tmp_path).code == 1
 
 
-def test_a_folder_with_a_benchmarks_name_does_not_hide_it(run, tiny, spider, tmp_path, monkeypatch):
+def test_a_folder_with_a_benchmarks_name_does_not_hide_it(
+    run, tiny, spider, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "spider").mkdir()
     out = run("data", "check", "spider", "--root", spider).out
@@ -222,8 +270,14 @@ def test_a_group_without_a_command_prints_its_help(run, command):
         (["evaluate", "bundled", "x", "--save", "/no/x"], "/no/x: cannot be written"),
         (["evaluate", "bundled", "x", "--gold", "new"], "NAME=FILE"),
         (["evaluate", "bundled", "x", "--gold", "n=a", "--gold", "n=b"], "once"),
-        (["run", "direct", "--benchmark", "bundle"], "no benchmark 'bundle'; there are bird-dev, "),
-        (["run", "mac", "--benchmark", "bird-dev"], "bird-dev is not bundled: give --root"),
+        (
+            ["run", "direct", "--benchmark", "bundle"],
+            "no benchmark 'bundle'; there are bird-dev, ",
+        ),
+        (
+            ["run", "mac", "--benchmark", "bird-dev"],
+            "bird-dev is not bundled: give --root",
+        ),
         (["run", "direct", "--save", "/no/x.json"], "/no/x.json: cannot be written"),
         (["run", "tug"], "'tug'"),
         (["ask", "nowhere", "How many?"], "nowhere: no such file"),
@@ -264,10 +318,14 @@ def executions(path):
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_a_running_query_and_keeps_what_was_finished(tmp_path, bird, tiny, sent):
+def test_a_signal_ends_a_running_query_and_keeps_what_was_finished(
+    tmp_path, bird, tiny, sent
+):
     endless = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT max(n) FROM c"
     path, cache = tmp_path / "system.json", tmp_path / "home/lab.sqlite"
-    path.write_text(json.dumps({str(n): sql for n, sql in enumerate(tiny.gold)} | {"0": endless}))
+    path.write_text(
+        json.dumps({str(n): sql for n, sql in enumerate(tiny.gold)} | {"0": endless})
+    )
     with start(tmp_path, "evaluate", "bird-dev", "--root", bird, path) as process:
         while executions(cache) < 13 and process.poll() is None:
             time.sleep(0.05)
@@ -275,7 +333,8 @@ def test_a_signal_ends_a_running_query_and_keeps_what_was_finished(tmp_path, bir
         out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (128 + sent, "")
     assert (
-        err.strip() == "workbench: stopped; finished work is saved, run the command again to go on"
+        err.strip()
+        == "workbench: stopped; finished work is saved, run the command again to go on"
     )
     # 12 gold queries and one without its DISTINCT; 11 of the 12 answers are the same queries.
     assert executions(cache) == 13
@@ -301,7 +360,10 @@ print(*sorted({name.partition(".")[0] for name in sys.modules}))
 @pytest.mark.parametrize(
     ("command", "slow"),
     [
-        (["ask", "harbour", "How many tugs are there?", "--system", "direct"], {"pandas", "scipy"}),
+        (
+            ["ask", "harbour", "How many tugs are there?", "--system", "direct"],
+            {"pandas", "scipy"},
+        ),
         (["data", "check", "bundled-dev"], set()),
         (["cache", "merge", "{empty}"], {"pandas", "numpy"}),
     ],

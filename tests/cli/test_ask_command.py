@@ -60,11 +60,15 @@ def test_an_answer_names_the_generators_that_agree_and_that_a_parser_wrote_them(
 
 @pytest.mark.parametrize("system", ["direct", "chase"])
 def test_what_the_parser_does_not_understand_is_said_before_the_rows(zoo, system):
-    ended = ask(zoo, "What are the names of animals of the keeper Mueller?", "--system", system)
+    ended = ask(
+        zoo, "What are the names of animals of the keeper Mueller?", "--system", system
+    )
     assert ended.exit_code == 0
     first = ended.stdout.splitlines()[0]
     assert first.startswith("not understood: ")
-    assert {"keeper", "Mueller"} <= {*first.removeprefix("not understood: ").split(", ")}
+    assert {"keeper", "Mueller"} <= {
+        *first.removeprefix("not understood: ").split(", ")
+    }
     assert "not understood" not in ask(zoo, COUNT, "--system", system).stdout
 
 

@@ -13,7 +13,9 @@ def home(tmp_path, monkeypatch):
     """A home with three calls."""
 
     def asked(text, prompt):
-        return wb.Request(prompt, "openai/gpt-4o-mini", ({"role": "user", "content": text},), {})
+        return wb.Request(
+            prompt, "openai/gpt-4o-mini", ({"role": "user", "content": text},), {}
+        )
 
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
     with wb.Cache() as store:
@@ -35,10 +37,15 @@ def test_an_export_is_merged_into_another_home(run, home, monkeypatch):
     assert run("cache", "export", file).out == f"{file}: 3 calls\n"
     _machine, *calls = map(json.loads, file.read_text().splitlines())
     keys = [call["key"] for call in calls[:2]]
-    assert run("cache", "export", file, "--keys", " ".join(keys)).out == f"{file}: 2 calls\n"
+    assert (
+        run("cache", "export", file, "--keys", " ".join(keys)).out
+        == f"{file}: 2 calls\n"
+    )
     monkeypatch.setenv("WORKBENCH_HOME", str(home / "other"))
     assert run("cache", "merge", file).out.startswith("2 rows added, 0 were cached")
-    assert run("cache", "merge", home / "home" / "lab.sqlite").out.startswith("1 rows added, 2 ")
+    assert run("cache", "merge", home / "home" / "lab.sqlite").out.startswith(
+        "1 rows added, 2 "
+    )
 
 
 def test_a_file_that_is_no_cache_is_refused_and_stays_as_it_is(run, home):

@@ -16,7 +16,9 @@ def test_the_judge_is_the_model_of_the_selector_alone():
 
 def test_no_output_replaces_a_file_that_is_read(run, tmp_path, tiny):
     root = tiny.write_bird(tmp_path / "bird")
-    read = {name: tmp_path / name for name in ("answers.jsonl", "new.json", "link.jsonl")}
+    read = {
+        name: tmp_path / name for name in ("answers.jsonl", "new.json", "link.jsonl")
+    }
     read["answers.jsonl"].write_text('{"question_id": 0, "sql": "SELECT 1"}\n')
     read["new.json"].write_text((root / "dev.json").read_text())
     read["link.jsonl"].symlink_to(read["answers.jsonl"])

@@ -35,7 +35,9 @@ def test_it_prints_the_table_and_where_the_answers_lie(workbench, tmp_path):
     )
     assert 0 <= low <= ex <= high <= 100
     assert "embedded/parser (a small statistical parser, no language model)" in done.out
-    answers, trace = re.findall(r"^(?:answers: |table:   workbench )(.*)$", done.out, re.MULTILINE)
+    answers, trace = re.findall(
+        r"^(?:answers: |table:   workbench )(.*)$", done.out, re.MULTILINE
+    )
     judged = workbench("evaluate", "bundled-dev", "--limit", 4, answers)
     traced = workbench(*trace.split())
     assert judged.code == traced.code == 0, judged.err + traced.err
@@ -68,7 +70,8 @@ def test_the_benchmark_may_be_a_file_of_ones_own(workbench, tmp_path):
     bundled = open_benchmark("bundled-dev")
     asked = bundled.questions[:2]
     items = [
-        {"db_id": q.db_id, "question": q.text, "query": bundled.golds[q.id].sql} for q in asked
+        {"db_id": q.db_id, "question": q.text, "query": bundled.golds[q.id].sql}
+        for q in asked
     ]
     file = tmp_path / "my own.json"
     file.write_bytes(orjson.dumps(items))
@@ -90,9 +93,12 @@ def test_a_preview_estimates_calls_and_cost(workbench):
 
 
 @pytest.mark.parametrize(
-    ("dollars", "said"), [("0", "the budget of $0.0000 is reached"), ("nan", "dollars is nan")]
+    ("dollars", "said"),
+    [("0", "the budget of $0.0000 is reached"), ("nan", "dollars is nan")],
 )
-def test_a_budget_of_nothing_is_no_lack_of_a_budget(workbench, monkeypatch, dollars, said):
+def test_a_budget_of_nothing_is_no_lack_of_a_budget(
+    workbench, monkeypatch, dollars, said
+):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("OPENAI_API_BASE", "http://127.0.0.1:9/v1")
     model = ("--model", "openai/gpt-4o-mini")
@@ -103,7 +109,12 @@ def test_a_budget_of_nothing_is_no_lack_of_a_budget(workbench, monkeypatch, doll
 
 def test_the_table_says_which_gold_queries_fail(workbench, tmp_path):
     items = [
-        {"question_id": number, "db_id": "harbour", "question": "How many tugs?", "SQL": sql}
+        {
+            "question_id": number,
+            "db_id": "harbour",
+            "question": "How many tugs?",
+            "SQL": sql,
+        }
         for number, sql in enumerate(("SELEC 1", "SELECT count(*) FROM tug"))
     ]
     (tmp_path / "two.json").write_bytes(orjson.dumps(items))
@@ -111,4 +122,7 @@ def test_the_table_says_which_gold_queries_fail(workbench, tmp_path):
     own = ("--benchmark", "two.json", "--root", databases)
     done = workbench("run", "zero-shot", *own)
     assert done.code == 0, done.err
-    assert "The gold query of 1 of 2 questions fails (0): no answer to them is right." in done.out
+    assert (
+        "The gold query of 1 of 2 questions fails (0): no answer to them is right."
+        in done.out
+    )

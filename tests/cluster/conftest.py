@@ -32,7 +32,14 @@ class Machines:
     def __init__(self, folder, *options):
         self.folder, self.options, self.workers, self.homes = folder, options, [], []
         self.file = folder / "scheduler.json"
-        address = ["--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(self.file)]
+        address = [
+            "--host",
+            "127.0.0.1",
+            "--port",
+            "0",
+            "--scheduler-file",
+            str(self.file),
+        ]
         self.scheduler = self._start("scheduler", *address, "--no-dashboard", *options)
         until = time.monotonic() + WAIT
         while not self.file.is_file() or not self.file.read_text().strip():
@@ -43,7 +50,9 @@ class Machines:
         with (self.folder / f"{kind}.log").open("ab") as output:
             command = [sys.executable, "-m", f"distributed.cli.dask_{kind}", *options]
             environment = os.environ | environment
-            return subprocess.Popen(command, stdout=output, stderr=output, env=environment)
+            return subprocess.Popen(
+                command, stdout=output, stderr=output, env=environment
+            )
 
     def add(self, preload=""):
         """Start a worker, which first runs the code `preload`."""
@@ -52,8 +61,17 @@ class Machines:
         self.homes.append(home)
         (home / "preload.py").write_text(preload)
         options = ["--scheduler-file", str(self.file), "--nthreads", "1", "--no-nanny"]
-        options += ["--preload", str(home / "preload.py"), "--local-directory", str(home / "disk")]
-        folders = {"HOME": str(home), "WORKBENCH_HOME": str(home / "home"), "TMPDIR": str(home)}
+        options += [
+            "--preload",
+            str(home / "preload.py"),
+            "--local-directory",
+            str(home / "disk"),
+        ]
+        folders = {
+            "HOME": str(home),
+            "WORKBENCH_HOME": str(home / "home"),
+            "TMPDIR": str(home),
+        }
         self.workers.append(
             self._start("worker", *options, "--no-dashboard", *self.options, **folders)
         )
@@ -71,7 +89,9 @@ class Machines:
 
 @pytest.fixture
 def dask():
-    pytest.importorskip("distributed", reason="needs the extra `cluster`: make test-extras")
+    pytest.importorskip(
+        "distributed", reason="needs the extra `cluster`: make test-extras"
+    )
 
 
 @pytest.fixture
@@ -81,9 +101,15 @@ def apart(monkeypatch, dask, tmp_path):
 
     def elsewhere(path, executor):
         _, *found = files_of(path, executor)
-        return (f"/nowhere{path}" if path == harbour else str(other / path.name), *found)
+        return (
+            f"/nowhere{path}" if path == harbour else str(other / path.name),
+            *found,
+        )
 
-    harbour, other = open_benchmark("bundled-dev").database("harbour"), tmp_path / "other"
+    harbour, other = (
+        open_benchmark("bundled-dev").database("harbour"),
+        tmp_path / "other",
+    )
     other.mkdir()
     for name in ("night_trains", "observatory", "seed_bank"):
         shutil.copy(harbour, other / f"{name}.sqlite")
@@ -105,11 +131,22 @@ def encrypted_machines(tmp_path, apart):
     if not shutil.which("openssl"):
         pytest.skip("needs the program openssl, which makes a certificate")
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
-    made = ["-subj", "/CN=cluster", "-keyout", str(key), "-out", str(certificate), "-days", "2"]
+    made = [
+        "-subj",
+        "/CN=cluster",
+        "-keyout",
+        str(key),
+        "-out",
+        str(certificate),
+        "-days",
+        "2",
+    ]
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *made]
     subprocess.run(command, check=True, capture_output=True)
     files = {"ca-file": certificate, "cert": certificate, "key": key}
-    options = [text for name, file in files.items() for text in (f"--tls-{name}", str(file))]
+    options = [
+        text for name, file in files.items() for text in (f"--tls-{name}", str(file))
+    ]
     started = Machines(tmp_path, "--protocol", "tls", *options)
     started.certificate, started.key = str(certificate), str(key)
     yield started
@@ -124,7 +161,9 @@ def solved(tmp_path):
     """
     asked = Counter()
 
-    def solve(home, system, limit=24, cluster="", third=None, budget=None, prompts=None):
+    def solve(
+        home, system, limit=24, cluster="", third=None, budget=None, prompts=None
+    ):
         def send(request, url, seconds):
             asked[str(request.messages), request.sample] += 1
             if third and asked.total() == 3:
@@ -137,7 +176,9 @@ def solved(tmp_path):
             executor = opened.enter_context(wb.Executor(store))
             given = {"send": send} if system.generate[0].model == "some/model" else {}
             client = wb.Client(store, budget=budget, **given)
-            lab = wb.Lab(client, executor, benchmark.database, prompts, system=system.name)
+            lab = wb.Lab(
+                client, executor, benchmark.database, prompts, system=system.name
+            )
             pool = None
             if cluster:
                 from workbench.cluster import open_pool
@@ -145,8 +186,13 @@ def solved(tmp_path):
                 pool = opened.enter_context(open_pool(str(cluster)))
             questions = some(benchmark.questions, limit)
             records = solve_all(system, questions, lab, cluster=pool)
-            selects = {name: f"SELECT {columns} FROM {name}" for name, columns in COLUMNS.items()}
-            return records, {name: sorted(store.read(sql)) for name, sql in selects.items()}
+            selects = {
+                name: f"SELECT {columns} FROM {name}"
+                for name, columns in COLUMNS.items()
+            }
+            return records, {
+                name: sorted(store.read(sql)) for name, sql in selects.items()
+            }
 
     def count(home):
         with wb.Cache(tmp_path / home / "lab.sqlite") as store:

@@ -17,7 +17,9 @@ def test_workers_give_what_one_process_gives(machines, solved, count):
     there = solved.run("there", system, 40, machines.file)
     assert there == solved.run("here", system, 40)
     assert not any((home / "home").exists() for home in machines.homes)
-    copies = [list(home.glob("disk/**/workbench/*/*.sqlite")) for home in machines.homes]
+    copies = [
+        list(home.glob("disk/**/workbench/*/*.sqlite")) for home in machines.homes
+    ]
     assert all(copies)  # each machine took its databases from the run
     assert len({copy.name for copy in copies[0]}) == len(copies[0])  # each once
     # Another selector asks for no call that the cache has.
@@ -30,7 +32,9 @@ def test_workers_give_what_one_process_gives(machines, solved, count):
     assert more[0][1]["calls"] == there[1]["calls"]
 
 
-@pytest.mark.parametrize(("make", "limit", "rounds"), [(wb.mac_sql, 16, 3), (wb.chase_sql, 40, 3)])
+@pytest.mark.parametrize(
+    ("make", "limit", "rounds"), [(wb.mac_sql, 16, 3), (wb.chase_sql, 40, 3)]
+)
 def test_killed_workers_cost_no_call_twice(machines, solved, make, limit, rounds):
     """Three of four workers are killed and replaced each time that the number of calls reaches a random one."""
     system = make("some/model")
@@ -71,7 +75,9 @@ def test_a_users_prompts_reach_the_workers(machines, solved, tmp_path):
     machines.add()
     prompt = tmp_path / "prompts" / "generate" / "direct.md"
     prompt.parent.mkdir(parents=True)
-    prompt.write_text("# User\nAnswer in SQLite: {{ question }}\n{{ schema | fence }}\n")
+    prompt.write_text(
+        "# User\nAnswer in SQLite: {{ question }}\n{{ schema | fence }}\n"
+    )
     given = {"limit": 8, "prompts": tmp_path / "prompts"}
     system = wb.direct("embedded/parser")
     there = solved.run("there", system, cluster=machines.file, **given)

@@ -82,7 +82,9 @@ def test_a_question_that_ends_its_workers_is_named_and_others_are_answered(
     keeper = threading.Thread(target=replace)
     keeper.start()
     try:
-        with pytest.raises(ClusterError, match=rf"\b{victim}\b.*every worker that ran this ended"):
+        with pytest.raises(
+            ClusterError, match=rf"\b{victim}\b.*every worker that ran this ended"
+        ):
             solved.run("home", DIRECT, cluster=machines.file)
         assert 8 <= solved.count("home") < 24
         flag.unlink()
@@ -103,11 +105,16 @@ def test_a_message_without_the_runs_token_gets_nothing(machines, tmp_path):
 
     from workbench.cluster import Relay, open_pool
 
-    with open_pool(str(machines.file)) as client, wb.Cache(tmp_path / "lab.sqlite") as store:
+    with (
+        open_pool(str(machines.file)) as client,
+        wb.Cache(tmp_path / "lab.sqlite") as store,
+    ):
         relay = Relay(client, wb.Lab(wb.Client(store), wb.Executor(store), None))
 
         async def asks(token):
-            return await rpc(relay.address).endpoint(token=token, given=("openai/gpt-4o",))
+            return await rpc(relay.address).endpoint(
+                token=token, given=("openai/gpt-4o",)
+            )
 
         assert "answer" in client.sync(asks, relay.token)
         assert "token" in client.sync(asks, "another")["error"]
@@ -136,7 +143,11 @@ def test_a_cluster_that_names_none_is_refused(dask, cluster):
 
 def test_without_a_cluster_nothing_of_dask_is_imported(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", PLAIN], check=True, capture_output=True, text=True, cwd=tmp_path
+        [sys.executable, "-c", PLAIN],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
     )
     assert done.stdout.split() == []
 
@@ -144,5 +155,7 @@ def test_without_a_cluster_nothing_of_dask_is_imported(tmp_path):
 def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     monkeypatch.delitem(sys.modules, "workbench.cluster", raising=False)
-    with pytest.raises(BadInputError, match=r"pip install 'text2sql-workbench\[cluster\]'"):
+    with pytest.raises(
+        BadInputError, match=r"pip install 'text2sql-workbench\[cluster\]'"
+    ):
         wb.open_study("bundled-dev", cluster="local:2")

@@ -36,7 +36,9 @@ def test_it_is_in_birds_layout_and_can_be_read_from_a_read_only_copy(tmp_path):
     question = benchmark.questions[0]
     database = tmp_path / "copy" / question.db_id / f"{question.db_id}.sqlite"
     with Executor(workers=1) as executor:
-        assert executor.execute(database, benchmark.golds[question.id].sql).status == "ok"
+        assert (
+            executor.execute(database, benchmark.golds[question.id].sql).status == "ok"
+        )
     assert [path.name for path in sorted(database.parent.iterdir())] == [
         "database_description", database.name,
     ]  # fmt: skip
@@ -53,13 +55,17 @@ def test_it_is_sound_and_covers_what_is_documented(split):
     assert len(opened.questions) == BENCHMARKS[opened.name].questions
     there = {name for name, of in bundled_splits().items() if of == split}
     assert there == {question.db_id for question in opened.questions}
-    levels = Counter(opened.golds[question.id].difficulty for question in opened.questions)
+    levels = Counter(
+        opened.golds[question.id].difficulty for question in opened.questions
+    )
     shares = {name: count / levels.total() for name, count in levels.items()}
     assert set(shares) == {"simple", "moderate", "challenging"}
     assert 0.5 < shares["simple"] < 0.7  # BIRD's dev has 60, 30 and 9%
     assert 0.05 < shares["challenging"] < 0.15
     made_of = [features(gold.sql) for gold in opened.golds.values()]
-    none_has = [name for name in made_of[0] if not any(counts[name] for counts in made_of)]
+    none_has = [
+        name for name in made_of[0] if not any(counts[name] for counts in made_of)
+    ]
     assert none_has == ["set operation", "window"]
 
 
@@ -96,6 +102,10 @@ def test_its_content_is_that_of_the_committed_figures(split):
                 "SELECT name, sql FROM sqlite_schema ORDER BY name"
             ).fetchall()
             for name, sql in tables:
-                rows = database.execute(f'SELECT * FROM "{name}" ORDER BY rowid') if sql else []
+                rows = (
+                    database.execute(f'SELECT * FROM "{name}" ORDER BY rowid')
+                    if sql
+                    else []
+                )
                 digest.update(repr([name, sql, *rows]).encode())
     assert digest.hexdigest()[:16] == CONTENT[split]

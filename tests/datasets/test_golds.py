@@ -45,7 +45,10 @@ def changed(before, after):
     """How many questions, hints and queries differ; layout and letter case outside quotes are no difference."""
     old = {question.id: question for question in before.questions}
     pairs = [(old[new.id], new) for new in after.questions]
-    sql = [[normalise_text(one.golds[new.id].sql) for one in (before, after)] for _, new in pairs]
+    sql = [
+        [normalise_text(one.golds[new.id].sql) for one in (before, after)]
+        for _, new in pairs
+    ]
     return (
         sum(a != b for a, b in sql),
         sum(a.text.split() != b.text.split() for a, b in pairs),
@@ -62,17 +65,27 @@ def test_a_file_of_the_same_ids_changes_what_it_says_otherwise(revised, items, b
     assert found.questions[0].text == "Another question?"
     assert found.questions[1].evidence == ""
     assert found.golds[bundled.questions[0].id].sql == "SELECT 1"
-    assert found.golds[bundled.questions[2].id] == bundled.golds[bundled.questions[2].id]
+    assert (
+        found.golds[bundled.questions[2].id] == bundled.golds[bundled.questions[2].id]
+    )
     assert len(found.every) == len(bundled.questions)
     bare = revised([{"question_id": items[1]["question_id"]}])
     assert bare.questions == (bundled.questions[1],)
 
 
-def test_an_item_without_an_id_is_found_by_the_original_question(revised, items, bundled):
-    part = [{k: v for k, v in item.items() if k != "question_id"} for item in items[10:20]]
+def test_an_item_without_an_id_is_found_by_the_original_question(
+    revised, items, bundled
+):
+    part = [
+        {k: v for k, v in item.items() if k != "question_id"} for item in items[10:20]
+    ]
     assert revised(part).questions == bundled.questions[10:20]
     asked = items[0]["question"]
-    item = {"db_id": items[0]["db_id"], "question": "Said anew?", "original_question": asked}
+    item = {
+        "db_id": items[0]["db_id"],
+        "question": "Said anew?",
+        "original_question": asked,
+    }
     (question,) = revised([item]).questions
     assert (question.id, question.text) == (bundled.questions[0].id, "Said anew?")
 
@@ -86,10 +99,16 @@ def test_one_question_asked_twice_is_revised_twice(revised, bundled):
     assert [gold.sql for gold in found.golds.values()] == ["SELECT 3", "SELECT 4"]
 
 
-def test_a_whole_file_of_reworded_questions_revises_a_part_of_the_databases(revised, bundled):
+def test_a_whole_file_of_reworded_questions_revises_a_part_of_the_databases(
+    revised, bundled
+):
     """Spider-Syn corrects some of the original questions, so that only their places tell which they are."""
     items = [
-        {"db_id": q.db_id, "SpiderQuestion": q.text, "SpiderSynQuestion": f"{q.text} Please."}
+        {
+            "db_id": q.db_id,
+            "SpiderQuestion": q.text,
+            "SpiderSynQuestion": f"{q.text} Please.",
+        }
         for q in bundled.questions
     ]
     items[3]["SpiderQuestion"] = "Corrected?"
@@ -102,8 +121,12 @@ def test_a_whole_file_of_reworded_questions_revises_a_part_of_the_databases(revi
 
 def test_items_that_are_about_no_question_are_told(revised, bundled):
     first = bundled.questions[0]
-    items = [{"db_id": first.db_id, "question": text} for text in (first.text, "Unknown?")]
-    with pytest.warns(UserWarning, match="1 of 2 items on its databases have no question's text"):
+    items = [
+        {"db_id": first.db_id, "question": text} for text in (first.text, "Unknown?")
+    ]
+    with pytest.warns(
+        UserWarning, match="1 of 2 items on its databases have no question's text"
+    ):
         assert len(revised(items).questions) == 1
 
 
@@ -135,7 +158,8 @@ def test_arcwise_plat_changes_what_its_fields_tell(real_golds, tmp_path, file, c
         for item in items
     )
     golds = {
-        str(item["question_id"]): Gold("", item.get("original_SQL", item["SQL"])) for item in items
+        str(item["question_id"]): Gold("", item.get("original_SQL", item["SQL"]))
+        for item in items
     }
     before = Benchmark("bird-mini-dev", "bird", tmp_path, questions, golds)
     after = with_golds(before, real_golds / file)
@@ -146,8 +170,12 @@ def test_arcwise_plat_changes_what_its_fields_tell(real_golds, tmp_path, file, c
     ("file", "questions", "counts"),
     [("spider_syn_dev.json", 471, (22, 372, 0)), ("spider_dk.json", 104, (0, 0, 0))],
 )
-@pytest.mark.filterwarnings("ignore:.*70 of 174 items on its databases have no question's text")
-def test_spiders_variants_revise_its_questions(real_golds, real_spider, file, questions, counts):
+@pytest.mark.filterwarnings(
+    "ignore:.*70 of 174 items on its databases have no question's text"
+)
+def test_spiders_variants_revise_its_questions(
+    real_golds, real_spider, file, questions, counts
+):
     before = open_benchmark("spider", real_spider)
     after = with_golds(before, real_golds / file)
     assert (len(after.questions), changed(before, after)) == (questions, counts)

@@ -17,13 +17,17 @@ BIRD_DEV = {
     "european_football_2": 129, "financial": 106, "formula_1": 174, "student_club": 158, "superhero": 129,
     "thrombosis_prediction": 163, "toxicology": 145,
 }  # fmt: skip
-QUESTIONS = [Question(f"{db}{n}", db, "") for db, count in BIRD_DEV.items() for n in range(count)]
+QUESTIONS = [
+    Question(f"{db}{n}", db, "") for db, count in BIRD_DEV.items() for n in range(count)
+]
 
 
 def test_an_item_becomes_a_question_and_apart_from_it_a_gold(tmp_path, tiny):
     bird = open_benchmark("bird", tiny.write_bird(tmp_path / "dev"))
     assert bird.questions[2] == Question("2", "zoo", "zoo, question 2?", "hint 2")
-    assert bird.golds["2"] == Gold("2", "SELECT name FROM animal WHERE legs = 4", "challenging")
+    assert bird.golds["2"] == Gold(
+        "2", "SELECT name FROM animal WHERE legs = 4", "challenging"
+    )
     spider = open_benchmark("spider", tiny.write_spider(tmp_path / "spider"))
     assert (spider.name, spider.sense) == ("spider-dev", "spider")
     assert spider.questions[11] == Question("11", "pond", "pond, question 3?")
@@ -57,7 +61,9 @@ def test_chesss_sample_of_bird_dev_has_its_147_published_ids(tmp_path, tiny):
 def test_the_right_folder_is_found_among_others(tmp_path, tiny):
     root = tiny.write_bird(tmp_path / "dev", databases="dev_databases/dev_databases")
     (root / "dev_databases/__MACOSX/dev_databases/zoo").mkdir(parents=True)
-    assert open_benchmark("bird", root).databases == root / "dev_databases/dev_databases"
+    assert (
+        open_benchmark("bird", root).databases == root / "dev_databases/dev_databases"
+    )
     shutil.rmtree(root)
     tiny.write_spider(tmp_path / "a_spider")
     tiny.write_spider(tmp_path / "a_spider" / "test_data")
@@ -90,7 +96,9 @@ def setting(name, value):
         (setting("question_id", [1]), "question_id"),
     ],
 )
-def test_a_wrong_item_is_named_with_its_field_in_one_line(tmp_path, tiny, change, field):
+def test_a_wrong_item_is_named_with_its_field_in_one_line(
+    tmp_path, tiny, change, field
+):
     items = tiny.bird_items()
     change(items)
     with pytest.raises(BadInputError, match=rf"dev\.json, item 4: .*{field}") as caught:
@@ -100,7 +108,16 @@ def test_a_wrong_item_is_named_with_its_field_in_one_line(tmp_path, tiny, change
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"[]", b"[{", b'{"a": 1}', b"\0\0", b"5", b'["text"]', '["é"]'.encode("latin-1")],
+    [
+        b"",
+        b"[]",
+        b"[{",
+        b'{"a": 1}',
+        b"\0\0",
+        b"5",
+        b'["text"]',
+        '["é"]'.encode("latin-1"),
+    ],
 )
 def test_a_file_that_is_no_list_of_objects_is_refused(tmp_path, tiny, content):
     (tiny.write_bird(tmp_path) / "dev.json").write_bytes(content)
@@ -112,7 +129,10 @@ def test_a_file_that_is_no_list_of_objects_is_refused(tmp_path, tiny, content):
     ("line", "told"),
     [
         ('{"db_id": "zoo",', "line 4, column 17: not JSON"),
-        ('{"db_id": "zoo", "db_id": "zoo"}', "line 4: not JSON: one object has a key twice"),
+        (
+            '{"db_id": "zoo", "db_id": "zoo"}',
+            "line 4: not JSON: one object has a key twice",
+        ),
         ('{"db_id": "zoo", "question": " ", "SQL": "SELECT 1"}', "line 4: question: "),
         ("[]", "line 4: not an object"),
     ],
@@ -120,19 +140,27 @@ def test_a_file_that_is_no_list_of_objects_is_refused(tmp_path, tiny, content):
 def test_a_wrong_line_of_json_lines_is_named_by_its_number(tmp_path, line, told):
     path = tmp_path / "mine.jsonl"
     item = {"db_id": "zoo", "question": "Which?", "SQL": "SELECT 1"}
-    path.write_text(f"{json.dumps(item)}\n\n{json.dumps(item)}\n{line}\n{json.dumps(item)}\n")
+    path.write_text(
+        f"{json.dumps(item)}\n\n{json.dumps(item)}\n{line}\n{json.dumps(item)}\n"
+    )
     with pytest.raises(BadInputError, match=rf"mine\.jsonl, (from )?{told}") as caught:
         read_items(path, _Item)
     assert "list" not in str(caught.value)  # the file is right in its form
 
 
-def test_spiders_train_split_is_both_files_with_the_ids_of_the_first_unchanged(tmp_path, tiny):
+def test_spiders_train_split_is_both_files_with_the_ids_of_the_first_unchanged(
+    tmp_path, tiny
+):
     root = tiny.write_spider(tmp_path, "train_spider.json")
     with pytest.raises(BadInputError, match=r"train_others\.json: No such file"):
         open_benchmark("spider-train", root)
-    others = [item | {"question": "from another dataset"} for item in tiny.spider_items()[:5]]
+    others = [
+        item | {"question": "from another dataset"} for item in tiny.spider_items()[:5]
+    ]
     (root / "train_others.json").write_text(json.dumps(others))
-    texts = [question.text for question in open_benchmark("spider-train", root).questions]
+    texts = [
+        question.text for question in open_benchmark("spider-train", root).questions
+    ]
     assert (len(texts), texts.index("from another dataset")) == (17, 12)
 
 
@@ -143,7 +171,9 @@ def test_spiders_test_split_has_databases_of_its_own(tmp_path, tiny, tables):
     for source in (root / "test.json", root / "test_database"):
         source.rename(tmp_path / source.name)
     (root / "tables.json").rename(tmp_path / tables)
-    if tables != "tables.json":  # that of train and dev does not describe the test databases
+    if (
+        tables != "tables.json"
+    ):  # that of train and dev does not describe the test databases
         (tmp_path / "tables.json").write_text("[]")
     benchmark = open_benchmark("spider-test", tmp_path)
     assert benchmark.database("pond") == tmp_path / "test_database/pond/pond.sqlite"
@@ -165,18 +195,26 @@ def test_a_damaged_schema_is_named(tmp_path, tiny, damage):
     tables = tiny.tables_json()
     damage(tables[1])
     (root / "tables.json").write_text(json.dumps(tables))
-    with pytest.raises(BadInputError, match=r"tables\.json, item 1: not a schema in Spider"):
+    with pytest.raises(
+        BadInputError, match=r"tables\.json, item 1: not a schema in Spider"
+    ):
         open_benchmark("spider", root)
     (root / "tables.json").write_text(json.dumps(tables[:1]))
-    with pytest.raises(BadInputError, match=r"tables\.json does not describe pond, shop"):
+    with pytest.raises(
+        BadInputError, match=r"tables\.json does not describe pond, shop"
+    ):
         open_benchmark("spider", root)
 
 
-def test_a_database_that_tables_json_describes_twice_is_refused_with_both_places(tmp_path, tiny):
+def test_a_database_that_tables_json_describes_twice_is_refused_with_both_places(
+    tmp_path, tiny
+):
     root = tiny.write_spider(tmp_path)
     tables = tiny.tables_json()
     (root / "tables.json").write_text(json.dumps([*tables, tables[1]]))
-    told = f"tables.json: items 1 and {len(tables)} both have db_id '{tables[1]['db_id']}'"
+    told = (
+        f"tables.json: items 1 and {len(tables)} both have db_id '{tables[1]['db_id']}'"
+    )
     with pytest.raises(BadInputError, match=told):
         open_benchmark("spider", root)
 
@@ -187,8 +225,12 @@ def test_a_file_of_ones_own_is_in_birds_or_in_spiders_form(tmp_path, tiny):
     path.write_text(json.dumps(tiny.bird_items(tiny.sparse)))
     own = open_benchmark(str(path), tmp_path / "data")
     assert (own.name, own.sense, own.questions[2].id) == ("mine", "bird", "20")
-    path.write_text(json.dumps([*tiny.spider_items(), tiny.spider_items()[0] | {"db_id": "moon"}]))
-    with pytest.warns(UserWarning, match="mine: 1 of 13 questions are left out.* no database moon"):
+    path.write_text(
+        json.dumps([*tiny.spider_items(), tiny.spider_items()[0] | {"db_id": "moon"}])
+    )
+    with pytest.warns(
+        UserWarning, match="mine: 1 of 13 questions are left out.* no database moon"
+    ):
         own = open_benchmark(str(path), tmp_path / "data" / "databases")
     assert (own.sense, len(own.questions), len(own.every)) == ("spider", 12, 13)
     with pytest.raises(BadInputError, match="give --root"):
@@ -206,18 +248,39 @@ def test_ids_that_a_file_gives_twice_get_a_suffix_and_are_told_once(tmp_path, ti
     assert len(told) == 1
     asked = {question.id: question.text for question in mini.questions}
     assert asked["3-2"] == "shop, question 3?"
-    assert list(mini.golds) == ["0", "1", "2", "3", "4", "5", "6", "3-2", "3-3", "9", "10", "11"]
+    assert list(mini.golds) == [
+        "0",
+        "1",
+        "2",
+        "3",
+        "4",
+        "5",
+        "6",
+        "3-2",
+        "3-3",
+        "9",
+        "10",
+        "11",
+    ]
 
 
-def test_a_file_of_ones_own_is_judged_by_exact_match_where_tables_json_is_beside_it(tmp_path, tiny):
+def test_a_file_of_ones_own_is_judged_by_exact_match_where_tables_json_is_beside_it(
+    tmp_path, tiny
+):
     root = tiny.write_spider(tmp_path / "spider")
     path = tmp_path / "dk.json"
     path.write_text(json.dumps(tiny.spider_items()))
     assert set(open_benchmark(str(path), root).schemas) == {"zoo", "shop", "pond"}
     (root / "tables.json").rename(tmp_path / "tables.json")
-    assert set(open_benchmark(str(path), root / "database").schemas) == {"zoo", "shop", "pond"}
+    assert set(open_benchmark(str(path), root / "database").schemas) == {
+        "zoo",
+        "shop",
+        "pond",
+    }
     (tmp_path / "tables.json").write_text(json.dumps(tiny.tables_json()[:1]))
-    with pytest.warns(UserWarning, match="does not describe pond, shop: no exact match for dk"):
+    with pytest.warns(
+        UserWarning, match="does not describe pond, shop: no exact match for dk"
+    ):
         assert open_benchmark(str(path), root / "database").schemas == {}
 
 
@@ -246,7 +309,9 @@ def test_a_db_id_that_is_no_plain_name_never_becomes_a_path(benchmark, db_id):
 
 
 @pytest.mark.parametrize("link", ["folder", "file"])
-def test_a_link_out_of_the_folder_of_databases_is_not_followed(benchmark, tmp_path, tiny, link):
+def test_a_link_out_of_the_folder_of_databases_is_not_followed(
+    benchmark, tmp_path, tiny, link
+):
     tiny.write_databases(tmp_path / "elsewhere")
     inside, outside = benchmark.databases / "out", tmp_path / "elsewhere/zoo"
     if link == "folder":
@@ -257,7 +322,9 @@ def test_a_link_out_of_the_folder_of_databases_is_not_followed(benchmark, tmp_pa
         (inside / "out.sqlite").symlink_to(outside / "zoo.sqlite")
     with pytest.raises(BadInputError, match="no link out of it"):
         benchmark.database("out")
-    with pytest.raises(BadInputError, match=r"no database 'farm': expected farm/farm\.sqlite in"):
+    with pytest.raises(
+        BadInputError, match=r"no database 'farm': expected farm/farm\.sqlite in"
+    ):
         benchmark.database("farm")
 
 
@@ -267,7 +334,9 @@ def test_a_link_out_of_the_folder_of_databases_is_not_followed(benchmark, tmp_pa
 def test_a_tenth_of_each_database_of_bird_dev_is_as_large_as_chess_s_sample():
     drawn = some(QUESTIONS, 0.1)
     assert len(drawn) == 147
-    assert Counter(q.db_id for q in drawn) == {db: n // 10 for db, n in BIRD_DEV.items()}
+    assert Counter(q.db_id for q in drawn) == {
+        db: n // 10 for db, n in BIRD_DEV.items()
+    }
     assert drawn == sorted(drawn, key=QUESTIONS.index) == some(QUESTIONS, 0.1)
 
 
@@ -275,7 +344,12 @@ def test_the_draw_is_the_same_everywhere():
     assert [QUESTIONS.index(q) for q in some(QUESTIONS, 5)] == [0, 306, 613, 920, 1227]
     questions = open_benchmark("bundled").questions
     assert {q.db_id for q in some(questions, 0.001)} == {q.db_id for q in questions}
-    assert [size(1534, limit) for limit in (None, 20, 5000, 0.1)] == [1534, 20, 1534, 153]
+    assert [size(1534, limit) for limit in (None, 20, 5000, 0.1)] == [
+        1534,
+        20,
+        1534,
+        153,
+    ]
 
 
 def test_what_a_folder_lacks_of_a_benchmark_is_named(tmp_path, tiny):

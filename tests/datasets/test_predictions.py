@@ -7,7 +7,11 @@ import pandas as pd
 import pytest
 
 from workbench.benchmarks.benchmark import open_benchmark
-from workbench.benchmarks.predictions import COLUMNS, read_predictions, write_predictions
+from workbench.benchmarks.predictions import (
+    COLUMNS,
+    read_predictions,
+    write_predictions,
+)
 from workbench.errors import BadInputError
 
 
@@ -50,7 +54,9 @@ def golds(benchmark):
 
 
 def bird_form(benchmark, keys=None, mark="\t----- bird -----\t"):
-    asked = zip(keys or [q.id for q in benchmark.questions], benchmark.questions, strict=True)
+    asked = zip(
+        keys or [q.id for q in benchmark.questions], benchmark.questions, strict=True
+    )
     return {str(key): f"{benchmark.golds[q.id].sql}{mark}{q.db_id}" for key, q in asked}
 
 
@@ -72,15 +78,21 @@ def test_birds_json_pairs_by_key_in_whatever_order_it_was_written(bird, mini, re
 def test_keys_that_are_positions_pair_by_position_if_all_are(mini, read):
     assert by_id(read(mini, bird_form(mini, range(12)))) == golds(mini)
     some = dict(list(bird_form(mini, range(12)).items())[:11])
-    with pytest.raises(BadInputError, match="entry 1: bird-mini-dev has no question '0'"):
+    with pytest.raises(
+        BadInputError, match="entry 1: bird-mini-dev has no question '0'"
+    ):
         read(mini, some)
 
 
 def test_an_answer_for_another_question_or_database_is_named(bird, read):
     form = bird_form(bird)
     wrong = {"database 'pond'": form | {"3": form["3"].replace("zoo", "pond")}}
-    wrong |= {f"no question '{key}'": form | {key: "SELECT 1"} for key in ("12", "-1", "x")}
-    wrong[r"'another\?'"] = [{"question_id": 3, "question": "another?", "sql": "SELECT 1"}]
+    wrong |= {
+        f"no question '{key}'": form | {key: "SELECT 1"} for key in ("12", "-1", "x")
+    }
+    wrong[r"'another\?'"] = [
+        {"question_id": 3, "question": "another?", "sql": "SELECT 1"}
+    ]
     for said, content in wrong.items():
         with pytest.raises(BadInputError, match=rf"entry \d+: .*{said}"):
             read(bird, content)
@@ -108,13 +120,18 @@ def test_an_answer_under_an_id_of_two_questions_is_refused_with_both(doubled, re
 
 def test_the_csv_of_din_sql_is_read(spider, read):
     lines = ["NLQ,PREDICTED SQL,GOLD SQL,DATABASE"]
-    lines += [f'"{q.text}","SELECT {q.id}","gold",{q.db_id}' for q in spider.questions[::-1]]
+    lines += [
+        f'"{q.text}","SELECT {q.id}","gold",{q.db_id}' for q in spider.questions[::-1]
+    ]
     found = read(spider, "\n".join(lines), "din.csv")
     assert by_id(found) == {q.id: f"SELECT {q.id}" for q in spider.questions}
 
 
 def test_a_list_without_ids_is_paired_by_database_and_text(spider, read):
-    entries = [{"db_id": q.db_id, "question": q.text, "sql": q.id} for q in spider.questions[5:8]]
+    entries = [
+        {"db_id": q.db_id, "question": q.text, "sql": q.id}
+        for q in spider.questions[5:8]
+    ]
     assert by_id(read(spider, entries)) == {"5": "5", "6": "6", "7": "7"}
     entries[1]["question"] = "another?"
     with pytest.raises(
@@ -140,7 +157,9 @@ def test_a_dropped_line_is_refused_where_it_first_shows(spider, read, db_ids):
     lines = spider_form(spider, db_ids=db_ids)
     for position in range(12):
         given = lines[:position] + lines[position + 1 :]
-        first = position // 4 * 4 + 4  # from here on a line answers the next database's question
+        first = (
+            position // 4 * 4 + 4
+        )  # from here on a line answers the next database's question
         said = f"entry {first}: " if first < 12 else "11 entries for the 12 questions"
         with pytest.raises(BadInputError, match=said):
             read(spider, "\n".join(given), "theirs.sql")
@@ -156,13 +175,20 @@ def test_a_wrong_table_that_is_no_neighbours_is_the_models_mistake(spider, read)
 
 def records(benchmark):
     return [
-        {"question_id": q.id, "sql": benchmark.golds[q.id].sql, "sample": n, "generator": "g"}
+        {
+            "question_id": q.id,
+            "sql": benchmark.golds[q.id].sql,
+            "sample": n,
+            "generator": "g",
+        }
         for q in benchmark.questions
         for n in (0, 1)
     ]
 
 
-@pytest.mark.parametrize("form", ["list", "lines", "csv", "semicolons", "tabs and UTF-16"])
+@pytest.mark.parametrize(
+    "form", ["list", "lines", "csv", "semicolons", "tabs and UTF-16"]
+)
 def test_records_are_read_with_their_generators_and_samples(bird, read, form):
     given = pd.DataFrame(records(bird))
     content = {
@@ -180,7 +206,9 @@ def test_records_are_read_with_their_generators_and_samples(bird, read, form):
 
 
 def test_a_file_that_carries_gold_as_well_is_not_judged_by_its_gold(bird, read):
-    given = [{"question_id": 0, "sql": "gold", "predicted_sql": "SELECT 1", "extra": [1]}]
+    given = [
+        {"question_id": 0, "sql": "gold", "predicted_sql": "SELECT 1", "extra": [1]}
+    ]
     assert by_id(read(bird, given)) == {"0": "SELECT 1"}
 
 
@@ -196,7 +224,9 @@ def test_what_is_written_is_read_again(bird, tmp_path, sql, end):
     if end in {".json", ".sql"}:  # one line for each answer
         frame["sql"] = sql.replace("\n", " ")
     if end == ".csv":
-        assert not any(line.startswith("=") for line in (tmp_path / "g.csv").read_text().split(","))
+        assert not any(
+            line.startswith("=") for line in (tmp_path / "g.csv").read_text().split(",")
+        )
     pd.testing.assert_frame_equal(found, frame[COLUMNS], check_dtype=False)
     if end in {".json", ".sql"}:
         for wrong in (pd.concat([frame, frame]), frame[COLUMNS]):
@@ -233,7 +263,10 @@ def test_a_folder_stands_for_its_files_and_names_are_told_apart(bird, tmp_path):
     one = read_predictions(bird, tmp_path / "a")
     assert one["generator"].tolist() == ["g"]
     both = read_predictions(bird, tmp_path / "a", tmp_path / "b")
-    assert [name.endswith("mine.answers.jsonl: g") for name in both["generator"]] == [True, True]
+    assert [name.endswith("mine.answers.jsonl: g") for name in both["generator"]] == [
+        True,
+        True,
+    ]
     assert both["generator"].is_unique
     for paths in (["a", "a"], ["nowhere"], ["bird/dev_databases"]):
         with pytest.raises(BadInputError):
@@ -252,8 +285,13 @@ def test_the_real_files_load_with_and_without_their_db_ids(real_spider, tmp_path
         bare = tmp_path / path.name
         bare.write_text("\n".join(line.rpartition("\t")[0] for line in lines[:471]))
         again = read_predictions(benchmark, bare)
-        assert again["sql"].tolist() == found.loc[found["generator"] == path.stem, "sql"].tolist()
-        bare.write_text("\n".join(line.rpartition("\t")[0] for line in ["", *lines[:470]]))
+        assert (
+            again["sql"].tolist()
+            == found.loc[found["generator"] == path.stem, "sql"].tolist()
+        )
+        bare.write_text(
+            "\n".join(line.rpartition("\t")[0] for line in ["", *lines[:470]])
+        )
         with pytest.raises(BadInputError, match=r", entry \d+: names no table of"):
             read_predictions(benchmark, bare)
         bare.write_text("\n".join(lines[:100] + lines[101:471]))

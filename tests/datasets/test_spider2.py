@@ -26,14 +26,24 @@ def root(tmp_path, tiny):
     """Two questions on SQLite and one on another system, in the folders of the repository."""
     ids = {"local001": None, "local002": "legs.md", "bq003": None}
     items = [
-        {"instance_id": key, "db": "zoo", "question": f"{key}?", "external_knowledge": document}
+        {
+            "instance_id": key,
+            "db": "zoo",
+            "question": f"{key}?",
+            "external_knowledge": document,
+        }
         for key, document in ids.items()
     ]
     lines(tmp_path / "spider2-lite.jsonl", *items)
     gold = tmp_path / "evaluation_suite/gold"
     lines(
         gold / "spider2lite_eval.jsonl",
-        {"instance_id": "local001", "condition_cols": [1], "ignore_order": True, "toks": "9"},
+        {
+            "instance_id": "local001",
+            "condition_cols": [1],
+            "ignore_order": True,
+            "toks": "9",
+        },
         {"instance_id": "local002", "condition_cols": [[0], []], "ignore_order": True},
     )
     for name, text in {
@@ -122,11 +132,18 @@ def test_each_published_result_meets_itself_and_nothing_less(published):
         itself = as_execution(result)
         rows, names = itself.rows, itself.columns
         assert meets(itself, result)
-        assert meets(changed(itself, columns=[f"c{n}" for n in range(len(names))]), result)
-        assert meets(changed(itself, columns=names[::-1], rows=[row[::-1] for row in rows]), result)
+        assert meets(
+            changed(itself, columns=[f"c{n}" for n in range(len(names))]), result
+        )
+        assert meets(
+            changed(itself, columns=names[::-1], rows=[row[::-1] for row in rows]),
+            result,
+        )
         assert meets(
             changed(
-                itself, columns=["more", *names], rows=[(n, *row) for n, row in enumerate(rows)]
+                itself,
+                columns=["more", *names],
+                rows=[(n, *row) for n, row in enumerate(rows)],
             ),
             result,
         )
@@ -136,7 +153,10 @@ def test_each_published_result_meets_itself_and_nothing_less(published):
         counted = result.columns[0] if result.columns else 0
         column = [row[counted] for row in rows]
         others = [[row[n] for row in rows] for n in range(len(names)) if n != counted]
-        if not all(isinstance(cell, int | float | None) for cell in column) or column in others:
+        if (
+            not all(isinstance(cell, int | float | None) for cell in column)
+            or column in others
+        ):
             continue  # a text, or a column that stands twice
         # Of values close to each other another one could take its place, but not that of the last in the order of texts.
         last = max(range(len(rows)), key=lambda n: str(float(column[n] or 0)))
@@ -160,4 +180,8 @@ def test_a_question_on_chinook_is_judged_end_to_end(published, sandbox):
         ("local198", "SELECT 249.55"),
         ("local198", "SELECT 249.535, 'x'"),
     ]
-    assert ex_verdicts(benchmark, pairs, Executor(sandbox=sandbox)) == [True, False, True]
+    assert ex_verdicts(benchmark, pairs, Executor(sandbox=sandbox)) == [
+        True,
+        False,
+        True,
+    ]

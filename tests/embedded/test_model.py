@@ -27,13 +27,19 @@ print(answer([{"role": "user", "content": text}], temperature=0.0))
 
 
 def test_it_opens_no_file_no_database_and_no_network_to_answer():
-    done = subprocess.run([sys.executable, "-c", ALONE], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE], check=True, capture_output=True, text=True
+    )
     assert "SELECT" in done.stdout
 
 
 def ask(model=provider.MODEL, **parameters):
-    text = "## Question\nWho is Ada Lovelace?\n\n## Answer\nGive only a list of strings:\n"
-    return wb.Request("keywords", model, [{"role": "user", "content": text}], parameters)
+    text = (
+        "## Question\nWho is Ada Lovelace?\n\n## Answer\nGive only a list of strings:\n"
+    )
+    return wb.Request(
+        "keywords", model, [{"role": "user", "content": text}], parameters
+    )
 
 
 def test_it_is_reached_through_the_client_and_costs_nothing(tmp_path):
@@ -77,13 +83,17 @@ def right(tmp_path_factory):
         lab = wb.Lab(wb.Client(cache), executor, benchmark.database)
 
         def result(question, system):
-            gold = (benchmark.database(question.db_id), benchmark.golds[question.id].sql)
+            gold = (
+                benchmark.database(question.db_id),
+                benchmark.golds[question.id].sql,
+            )
             trials = wb.solve(system, question, lab).trials
             prints = [t.execution.fingerprint if t.execution else "" for t in trials]
             return executor.result_fingerprints([gold])[0], prints
 
         yield lambda system, change=lambda q: q, every=3: [
-            result(change(question), system) for question in benchmark.questions[::every]
+            result(change(question), system)
+            for question in benchmark.questions[::every]
         ]
 
 
@@ -95,14 +105,26 @@ def points(results):
 def test_it_answers_a_fifth_of_the_questions_and_fewer_without_values_or_hints(right):
     full = points(right(SYSTEM))
     assert 20 < full < 67
-    assert points(right(replace(SYSTEM, retrieve=replace(RETRIEVAL, index=None)))) <= full - 5
-    assert points(right(SYSTEM, lambda question: replace(question, evidence=""))) <= full - 5
+    assert (
+        points(right(replace(SYSTEM, retrieve=replace(RETRIEVAL, index=None))))
+        <= full - 5
+    )
+    assert (
+        points(right(SYSTEM, lambda question: replace(question, evidence="")))
+        <= full - 5
+    )
 
 
 @pytest.mark.slow
 def test_samples_hold_right_queries_that_their_majority_lacks(right):
-    drawn = tuple(replace(step, samples=10, temperature=0.8) for step in SYSTEM.generate)
+    drawn = tuple(
+        replace(step, samples=10, temperature=0.8) for step in SYSTEM.generate
+    )
     ten = right(replace(SYSTEM, generate=drawn), every=1)
     majority = [Counter(filter(None, p)).most_common(1)[:1] for _, p in ten]
-    agreed = sum(wanted in dict(best) for best, (wanted, _) in zip(majority, ten, strict=True))
-    assert 100 * (sum(wanted in prints for wanted, prints in ten) - agreed) / len(ten) >= 5
+    agreed = sum(
+        wanted in dict(best) for best, (wanted, _) in zip(majority, ten, strict=True)
+    )
+    assert (
+        100 * (sum(wanted in prints for wanted, prints in ten) - agreed) / len(ten) >= 5
+    )

@@ -43,14 +43,22 @@ CREATE TABLE visit (
 );"""
 MADE = read_schema(HARBOUR)
 MAC = mac_sql_text(MADE)
-TABLES = {table.name: [column.name for column in table.columns] for table in MADE.tables}
+TABLES = {
+    table.name: [column.name for column in table.columns] for table in MADE.tables
+}
 
 
 def ask(question, prompt="generate/direct", *, temperature=0.0, seed="", **data):
     """The reply to a packaged prompt about the harbour."""
     ones = dict.fromkeys(("values", "descriptions", "examples", "missing"), "")
     ones |= {"think": False, "shots": 1}
-    known = {"question": question, "hint": "", "schema": HARBOUR, "count": 5, "decompose": True}
+    known = {
+        "question": question,
+        "hint": "",
+        "schema": HARBOUR,
+        "count": 5,
+        "decompose": True,
+    }
     messages = load(prompt, None).messages(**{**ones, **known, **data})
     return answer(messages, temperature=temperature, seed=seed)
 
@@ -64,7 +72,11 @@ def query_of(question, **data):
     [
         ("List the surnames of all pilots.", "", "SELECT surname FROM pilot"),
         ("What is the average length of ships?", "", "SELECT AVG(len_m) FROM ship"),
-        ("How many ships built after 2000?", "", "SELECT COUNT(*) FROM ship WHERE built > 2000"),
+        (
+            "How many ships built after 2000?",
+            "",
+            "SELECT COUNT(*) FROM ship WHERE built > 2000",
+        ),
         (
             "Which ship is longest?",
             "longest refers to MAX(len_m)",
@@ -83,7 +95,9 @@ def query_of(question, **data):
     ],
 )
 def test_questions_that_the_grammar_covers_are_answered(question, hint, sql):
-    parts = [found.partition(" WHERE ") for found in (query_of(question, hint=hint), sql)]
+    parts = [
+        found.partition(" WHERE ") for found in (query_of(question, hint=hint), sql)
+    ]
     one, other = ((head, sorted(where.split(" AND "))) for head, _, where in parts)
     assert one == other
 
@@ -95,7 +109,11 @@ def test_words_that_reached_nothing_are_named_and_a_change_of_data_is_refused():
     json_reply = ask("How many ships has captain Mueller?", "generate/chess_candidate")
     assert "captain, Mueller" in json.loads(json_reply)["chain_of_thought_reasoning"]
     assert "not understood" not in ask("How many ships are there?")
-    for change in ("Delete all ships.", "Please rename the ship Alma.", "Add a new pilot Berg."):
+    for change in (
+        "Delete all ships.",
+        "Please rename the ship Alma.",
+        "Add a new pilot Berg.",
+    ):
         assert "change of data" in ask(change)
         with pytest.raises(replies.Unread):
             query_of(change)
@@ -119,7 +137,9 @@ READERS = {
     replies.sql_object: ("chess_candidate",),
     replies.last_sql: ("decomposer", "decomposer_spider"),
 }
-FORMS = {f"generate/{name}": (read, {}) for read, names in READERS.items() for name in names} | {
+FORMS = {
+    f"generate/{name}": (read, {}) for read, names in READERS.items() for name in names
+} | {
     "generate/agent": (replies.sql, {"last": False}),
     "retrieve/keywords": (replies.strings, {}),
     "prune/filter_column": (replies.relevant, {"column": COLUMN}),
@@ -132,15 +152,26 @@ FORMS = {f"generate/{name}": (read, {}) for read, names in READERS.items() for n
     "prune/mac_selector": (partial(replies.decisions, schema=TABLES), {"schema": MAC}),
     "fix/fixer": (replies.final_sql, FAILED),
     "fix/reviser": (replies.sql_object, FAILED),
-    "fix/refiner": (replies.last_sql, {**FAILED, "error": "no such column", "exception": ""}),
+    "fix/refiner": (
+        replies.last_sql,
+        {**FAILED, "error": "no such column", "exception": ""},
+    ),
     "select/pairwise": (
         replies.letter,
-        {f"{name}_{x}": run[name] for x, run in zip("ab", RUNS, strict=True) for name in run},
+        {
+            f"{name}_{x}": run[name]
+            for x, run in zip("ab", RUNS, strict=True)
+            for name in run
+        },
     ),
     "select/ranker": (partial(replies.ranking, count=2), {"candidates": RUNS}),
     "select/unit_tests": (
         replies.strings,
-        {"clusters": [{"queries": [run["query"]], "result": run["result"]} for run in RUNS]},
+        {
+            "clusters": [
+                {"queries": [run["query"]], "result": run["result"]} for run in RUNS
+            ]
+        },
     ),
     "select/evaluate_one_test": (
         partial(replies.verdicts, count=2),
@@ -148,7 +179,10 @@ FORMS = {f"generate/{name}": (read, {}) for read, names in READERS.items() for n
     ),
     "select/evaluate_one_candidate": (
         partial(replies.verdicts, count=2, label="test"),
-        {**RUNS[0], "tests": ["The query should use `sname`.", "It should not use `sname`."]},
+        {
+            **RUNS[0],
+            "tests": ["The query should use `sname`.", "It should not use `sname`."],
+        },
     ),
 }
 
@@ -164,22 +198,33 @@ def test_every_prompt_of_the_package_is_answered_in_its_form():
         for name, (reader, d) in FORMS.items()
     }
     for name in ("direct", "divide_and_conquer", "chess_candidate", "decomposer"):
-        assert read[f"generate/{name}"].startswith("SELECT built FROM ship WHERE sname = ")
+        assert read[f"generate/{name}"].startswith(
+            "SELECT built FROM ship WHERE sname = "
+        )
     assert read["prune/select_tables"] == ["ship"]
-    assert read["prune/filter_column_group"] == {"ship.sname": True, "pilot.fname": False}
+    assert read["prune/filter_column_group"] == {
+        "ship.sname": True,
+        "pilot.fname": False,
+    }
     assert read["select/pairwise"] == "A"
     assert read["select/ranker"] == [1, 2]
     assert (
-        read["select/evaluate_one_test"] == read["select/evaluate_one_candidate"] == [True, False]
+        read["select/evaluate_one_test"]
+        == read["select/evaluate_one_candidate"]
+        == [True, False]
     )
     assert read["fix/fixer"] != FAILED["query"]
     assert len({example.sql for example in read["generate/examples_by_feature"]}) == 5
 
 
 def test_samples_differ_at_a_temperature_and_a_seed_repeats_them():
-    drawn = [ask("Which ships visited?", temperature=0.8, seed=str(n)) for n in range(20)]
+    drawn = [
+        ask("Which ships visited?", temperature=0.8, seed=str(n)) for n in range(20)
+    ]
     assert len(set(drawn)) > 1
-    assert drawn == [ask("Which ships visited?", temperature=0.8, seed=str(n)) for n in range(20)]
+    assert drawn == [
+        ask("Which ships visited?", temperature=0.8, seed=str(n)) for n in range(20)
+    ]
 
 
 def test_what_the_prompt_does_not_show_is_not_known():
@@ -191,15 +236,24 @@ def test_what_the_prompt_does_not_show_is_not_known():
     assert "Stella" not in query_of("When was the Stella Maris built?")
     country = "List the country of registration of all ships."
     assert query_of(country) == "SELECT flag FROM ship"
-    assert "flag" not in query_of(country, schema=HARBOUR.replace("country of registration; ", ""))
+    assert "flag" not in query_of(
+        country, schema=HARBOUR.replace("country of registration; ", "")
+    )
     pruned = HARBOUR.partition("\n\n")[0]
     assert "pilot" not in ask("How many pilots are there?", schema=pruned)
 
 
 def test_a_prompt_without_sections_is_answered_and_a_second_question_is_the_first():
     text = f"Write a query.\n```sql\n{HARBOUR}\n```\nHow many pilots are there?"
-    again = {"role": "user", "content": "That could not be read. Answer only with the query."}
-    turns = [{"role": "user", "content": text}, {"role": "assistant", "content": "I would."}, again]
+    again = {
+        "role": "user",
+        "content": "That could not be read. Answer only with the query.",
+    }
+    turns = [
+        {"role": "user", "content": text},
+        {"role": "assistant", "content": "I would."},
+        again,
+    ]
     assert replies.sql(answer(turns, temperature=0.0)) == "SELECT COUNT(*) FROM pilot"
     assert "no schema" in answer([{"role": "user", "content": "hello"}])
 
@@ -208,9 +262,15 @@ def test_a_prompt_without_sections_is_answered_and_a_second_question_is_the_firs
     ("hint", "formulas"),
     [
         ("called off refers to st = 'K'", ["{st} = 'K'"]),
-        ("`called off` means st is 'K' or dues is null", ["({st} = 'K' OR {dues} IS NULL)"]),
+        (
+            "`called off` means st is 'K' or dues is null",
+            ["({st} = 'K' OR {dues} IS NULL)"],
+        ),
         ("longest refers to MAX(len_m)", ["{len_m}"]),
-        ("mean = AVG(dues where st = 'A')", ["AVG(CASE WHEN {st} = 'A' THEN {dues} END)"]),
+        (
+            "mean = AVG(dues where st = 'A')",
+            ["AVG(CASE WHEN {st} = 'A' THEN {dues} END)"],
+        ),
         ("rest = SUBTRACT(ship.len_m, 1,200)", ["{len_m} - 1200"]),
         ("ids refers to ship_id", ["{ship_id}", "{ship_id}"]),  # of ship, and of visit
         ("country; nothing = of note", []),
@@ -226,9 +286,13 @@ def test_formulas_of_hints_become_sql(hint, formulas):
 
 def test_schemas_read_back_as_they_were_written():
     benchmark = wb.open_benchmark("bundled-dev")
-    for path in {benchmark.database(question.db_id) for question in benchmark.questions}:
+    for path in {
+        benchmark.database(question.db_id) for question in benchmark.questions
+    }:
         schema = with_examples(schema_of(path), path)
         made = read_schema(create_table_text(schema))
-        one, other = (create_table_text(s).replace(",", "").split("\n") for s in (made, schema))
+        one, other = (
+            create_table_text(s).replace(",", "").split("\n") for s in (made, schema)
+        )
         assert sorted(one) == sorted(other)
         assert mac_sql_text(read_schema(mac_sql_text(made))) == mac_sql_text(made)

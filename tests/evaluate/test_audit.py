@@ -36,26 +36,60 @@ def findings(tmp_path_factory, sandbox):
     ("sql", "finding", "evidence"),
     [
         ("SELECT name FROM car ORDER BY year LIMIT 1", "tie", "2 rows at 1970: a | b"),
-        ("SELECT name, year AS y FROM car ORDER BY y LIMIT 1", "tie", "2 rows at 1970: a, 1970 |"),
-        ("SELECT maker, count(*) FROM car GROUP BY 1 ORDER BY 2 LIMIT 1", "tie", "2 rows at 2: "),
-        ("SELECT name FROM car ORDER BY maker LIMIT 2 OFFSET 1", "tie", "2 rows at x: a | b"),
-        ("WITH new AS (SELECT * FROM car) SELECT name FROM new ORDER BY maker LIMIT 1", "tie", "2"),
+        (
+            "SELECT name, year AS y FROM car ORDER BY y LIMIT 1",
+            "tie",
+            "2 rows at 1970: a, 1970 |",
+        ),
+        (
+            "SELECT maker, count(*) FROM car GROUP BY 1 ORDER BY 2 LIMIT 1",
+            "tie",
+            "2 rows at 2: ",
+        ),
+        (
+            "SELECT name FROM car ORDER BY maker LIMIT 2 OFFSET 1",
+            "tie",
+            "2 rows at x: a | b",
+        ),
+        (
+            "WITH new AS (SELECT * FROM car) SELECT name FROM new ORDER BY maker LIMIT 1",
+            "tie",
+            "2",
+        ),
         (
             "SELECT 1 WHERE 'a' = (SELECT name FROM car ORDER BY maker LIMIT 1)",
             "tie",
             "2 rows at x",
         ),
-        ("SELECT name FROM car ORDER BY price LIMIT 1", "null first", "c, None | a, 10.0 |"),
-        ("SELECT name FROM car ORDER BY power DESC LIMIT 1", "sorted as text", "97 | 90 | 150 | ."),
-        ("SELECT max(power) FROM car", "compared as text", "max is '97', and 150 is a number"),
+        (
+            "SELECT name FROM car ORDER BY price LIMIT 1",
+            "null first",
+            "c, None | a, 10.0 |",
+        ),
+        (
+            "SELECT name FROM car ORDER BY power DESC LIMIT 1",
+            "sorted as text",
+            "97 | 90 | 150 | .",
+        ),
+        (
+            "SELECT max(power) FROM car",
+            "compared as text",
+            "max is '97', and 150 is a number",
+        ),
         ("SELECT name FROM car WHERE power > 100", "compared as text", "'97' >= '100'"),
-        ("SELECT name FROM car WHERE power BETWEEN 8 AND 95", "compared as text", "'150' < '8'"),
+        (
+            "SELECT name FROM car WHERE power BETWEEN 8 AND 95",
+            "compared as text",
+            "'150' < '8'",
+        ),
         ("SELECT unknown FROM car", "fails", "no such column: unknown"),
         ("SELECT name FROM car WHERE year = 1", "empty", ""),
         ("SELECT max(price) FROM car WHERE name = 'c'", "only nulls", "None"),
     ],
 )
-def test_what_the_data_does_not_decide_is_found_with_its_evidence(findings, sql, finding, evidence):
+def test_what_the_data_does_not_decide_is_found_with_its_evidence(
+    findings, sql, finding, evidence
+):
     found = findings(sql)
     assert found[finding].startswith(evidence)
     assert set(found) <= set(FINDINGS)
@@ -81,7 +115,9 @@ def test_what_the_data_decides_is_no_finding(findings, sql):
 
 @pytest.mark.spider
 def test_on_half_of_spiders_dev_27_limits_cut_a_tie(real_spider, sandbox):
-    frame = undetermined(open_benchmark("spider", real_spider), Executor(sandbox=sandbox))
+    frame = undetermined(
+        open_benchmark("spider", real_spider), Executor(sandbox=sandbox)
+    )
     counts = frame["finding"].value_counts()
     assert counts["tie"] == 27
     assert counts["sorted as text"] == 2

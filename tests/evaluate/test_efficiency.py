@@ -28,10 +28,14 @@ def benchmark(tmp_path_factory):
     (folder / "numbers").mkdir()
     with closing(sqlite3.connect(folder / "numbers" / "numbers.sqlite")) as connection:
         connection.execute("CREATE TABLE numbers (n INTEGER)")
-        connection.executemany("INSERT INTO numbers VALUES (?)", [(n,) for n in range(200)])
+        connection.executemany(
+            "INSERT INTO numbers VALUES (?)", [(n,) for n in range(200)]
+        )
         connection.commit()
     questions = tuple(Question(key, "numbers", "") for key in "abc")
-    return Benchmark("b", "bird", folder, questions, {key: Gold(key, GOLD) for key in "abc"})
+    return Benchmark(
+        "b", "bird", folder, questions, {key: Gold(key, GOLD) for key in "abc"}
+    )
 
 
 def answers(*rows):
@@ -41,7 +45,9 @@ def answers(*rows):
 def test_the_time_ratio_is_the_mean_of_the_ratios_without_outliers():
     assert time_ratio([2.0, 4.0], [1.0, 1.0]) == 3
     assert time_ratio([1.0] * 99 + [1000.0], [1.0] * 100) == 1
-    assert time_ratio([0.3] * 10, [0.1] * 10) == pytest.approx(3)  # no spread is no reason to drop
+    assert time_ratio([0.3] * 10, [0.1] * 10) == pytest.approx(
+        3
+    )  # no spread is no reason to drop
     assert time_ratio([1.0], [2.0]) == 0.5
 
 
@@ -54,9 +60,16 @@ def test_r_ves_rewards_in_steps(ratio, rewarded):
     assert reward(ratio) == rewarded
 
 
-def test_opcodes_are_the_same_each_time_and_fewer_than_ten_count_as_ten(executor, benchmark):
+def test_opcodes_are_the_same_each_time_and_fewer_than_ten_count_as_ten(
+    executor, benchmark
+):
     brief = replace(benchmark, golds=benchmark.golds | {"a": Gold("a", "SELECT 200")})
-    assert efficiency(brief, answers(("a", "SELECT 1", True)), executor, "opcodes")["ratio"][0] == 1
+    assert (
+        efficiency(brief, answers(("a", "SELECT 1", True)), executor, "opcodes")[
+            "ratio"
+        ][0]
+        == 1
+    )
     given = answers(("a", GOLD, True), ("b", SLOW, True), ("c", GOLD, False))
     found = efficiency(benchmark, given, executor, "opcodes")
     assert found.equals(efficiency(benchmark, given, executor, "opcodes"))
@@ -67,7 +80,9 @@ def test_opcodes_are_the_same_each_time_and_fewer_than_ten_count_as_ten(executor
 
 def test_a_needless_join_takes_longer(executor, benchmark):
     # Among 25 runs one that other programs slow down is an outlier, and left out.
-    found = efficiency(benchmark, answers(("a", SLOW, True)), executor, runs=25, repeats=1)
+    found = efficiency(
+        benchmark, answers(("a", SLOW, True)), executor, runs=25, repeats=1
+    )
     assert 0 < found["ratio"][0] < 1
     assert found["ves"][0] == pytest.approx(found["ratio"][0] ** 0.5)
 

@@ -43,7 +43,9 @@ def bird(tmp_path_factory, tiny):
 
 @pytest.fixture(scope="module")
 def spider(tmp_path_factory, tiny):
-    return open_benchmark("spider", tiny.write_spider(tmp_path_factory.mktemp("spider")))
+    return open_benchmark(
+        "spider", tiny.write_spider(tmp_path_factory.mktemp("spider"))
+    )
 
 
 def predictions(answers, generator="g"):
@@ -57,15 +59,21 @@ def predictions(answers, generator="g"):
 
 
 def golds(benchmark):
-    return {key: candidate.sql for key, (candidate,) in gold_candidates(benchmark).items()}
+    return {
+        key: candidate.sql for key, (candidate,) in gold_candidates(benchmark).items()
+    }
 
 
 def only(benchmark, *keys):
-    return replace(benchmark, questions=tuple(q for q in benchmark.questions if q.id in keys))
+    return replace(
+        benchmark, questions=tuple(q for q in benchmark.questions if q.id in keys)
+    )
 
 
 def verdict(benchmark, key, sql, executor):
-    (found,) = judge(only(benchmark, key), predictions({key: sql}), executor).to_dict("records")
+    (found,) = judge(only(benchmark, key), predictions({key: sql}), executor).to_dict(
+        "records"
+    )
     return found
 
 
@@ -85,27 +93,60 @@ def test_gold_judged_against_itself_is_right_throughout(family, executor, reques
     [
         ("SELECT DISTINCT kind FROM fish", "SELECT  kind FROM fish"),
         ("SELECT count(distinct kind) FROM fish", "SELECT count( kind) FROM fish"),
-        ("SELECT 'distinct', \"distinct\" FROM fish", "SELECT 'distinct', \"distinct\" FROM fish"),
+        (
+            "SELECT 'distinct', \"distinct\" FROM fish",
+            "SELECT 'distinct', \"distinct\" FROM fish",
+        ),
         ("SELECT distinct_kind FROM fish", "SELECT distinct_kind FROM fish"),
-        ("SELECT kind FROM fish WHERE age > = 2", "SELECT kind FROM fish WHERE age >= 2"),
+        (
+            "SELECT kind FROM fish WHERE age > = 2",
+            "SELECT kind FROM fish WHERE age >= 2",
+        ),
         ("SELECT kind FROM fish; SELECT 2", "SELECT kind FROM fish"),
         ("SELECT ';' FROM fish -- a; b\n; broken", "SELECT ';' FROM fish -- a; b\n"),
     ],
 )
-def test_spider_executes_a_query_without_distinct_and_with_whole_operators(sql, executed):
+def test_spider_executes_a_query_without_distinct_and_with_whole_operators(
+    sql, executed
+):
     assert spider_text(sql) == executed
 
 
 @pytest.mark.parametrize(
     ("key", "sql", "in_bird", "in_spider"),
     [
-        ("6", "SELECT price FROM item GROUP BY 1", 1, 0),  # a duplicate counts for Spider
-        ("7", "SELECT price, label FROM item", 0, 1),  # the order of columns counts for BIRD
-        ("1", "SELECT name FROM animal ORDER BY name DESC", 1, 0),  # that of rows, under ORDER BY
-        ("2", "SELECT name FROM animal WHERE legs > = 4 AND legs < 6", 0, 1),  # a split operator
+        (
+            "6",
+            "SELECT price FROM item GROUP BY 1",
+            1,
+            0,
+        ),  # a duplicate counts for Spider
+        (
+            "7",
+            "SELECT price, label FROM item",
+            0,
+            1,
+        ),  # the order of columns counts for BIRD
+        (
+            "1",
+            "SELECT name FROM animal ORDER BY name DESC",
+            1,
+            0,
+        ),  # that of rows, under ORDER BY
+        (
+            "2",
+            "SELECT name FROM animal WHERE legs > = 4 AND legs < 6",
+            0,
+            1,
+        ),  # a split operator
         ("11", "SELECT id, kind FROM fish WHERE 0", 1, 1),  # no rows equal no rows
         ("0", "SELECT count(*) FROM animal WHERE 1", 1, 1),
-        ("0", "SELECT count(*) FROM animal; an explanation", 0, 1),  # the first statement counts
+        (
+            "0",
+            "SELECT count(*) FROM animal; an explanation",
+            0,
+            1,
+        ),  # the first statement counts
         ("0", "SELECT 5", 0, 0),
     ],
 )
@@ -115,25 +156,34 @@ def test_the_two_senses_of_ex_part_where_they_should(
     found = verdict(spider, key, sql, executor)
     assert (found["ex_bird"], found["ex_spider"]) == (in_bird, in_spider)
     assert ex_verdicts(spider, [(key, sql)], executor) == [in_spider]
-    assert ex_verdicts(replace(spider, sense="bird"), [(key, sql)], executor) == [in_bird]
+    assert ex_verdicts(replace(spider, sense="bird"), [(key, sql)], executor) == [
+        in_bird
+    ]
 
 
 def test_the_test_suite_asks_for_the_gold_result_on_each_of_its_databases(
     spider, tiny, tmp_path, executor
 ):
     tiny.write_databases(tmp_path)
-    other = shutil.copy(tmp_path / "zoo" / "zoo.sqlite", tmp_path / "zoo" / "zoo_2.sqlite")
+    other = shutil.copy(
+        tmp_path / "zoo" / "zoo.sqlite", tmp_path / "zoo" / "zoo_2.sqlite"
+    )
     with closing(sqlite3.connect(other)) as connection:
         connection.executescript("DELETE FROM animal WHERE legs = 4")
     lucky = ("0", "SELECT 4")
     assert ex_verdicts(spider, [lucky], executor) == [True]
     gold = [(key, sql) for key, sql in golds(spider).items() if int(key) < 4]
-    assert suite_verdicts(spider, [lucky, *gold], tmp_path, executor) == [False, *[True] * 4]
+    assert suite_verdicts(spider, [lucky, *gold], tmp_path, executor) == [
+        False,
+        *[True] * 4,
+    ]
     with pytest.raises(BadInputError, match="no zoo"):
         suite_verdicts(spider, [lucky], tmp_path / "shop", executor)
 
 
-def test_a_question_that_a_generator_left_out_is_missing_and_wrong(bird, spider, executor):
+def test_a_question_that_a_generator_left_out_is_missing_and_wrong(
+    bird, spider, executor
+):
     part = {key: sql for key, sql in golds(bird).items() if key not in {"3", "4"}}
     both = pd.concat([predictions(part, "part"), predictions(golds(bird), "whole")])
     frame = judge(bird, both, executor)
@@ -160,21 +210,33 @@ def test_a_failing_gold_query_is_counted_apart_and_equals_nothing(bird, executor
 
 
 def test_an_answer_is_right_if_it_meets_one_of_several_queries(spider, executor):
-    several = Gold("7", "SELECT broken", "hard", ("SELECT label FROM item", "SELECT id FROM item"))
+    several = Gold(
+        "7", "SELECT broken", "hard", ("SELECT label FROM item", "SELECT id FROM item")
+    )
     own = replace(spider, golds=spider.golds | {"7": several})
-    for sql, right in (("SELECT id FROM item", 1), ("SELECT label FROM item", 1), ("SELECT 1", 0)):
+    for sql, right in (
+        ("SELECT id FROM item", 1),
+        ("SELECT label FROM item", 1),
+        ("SELECT 1", 0),
+    ):
         found = verdict(own, "7", sql, executor)
         assert (found["ex_bird"], found["ex_spider"], found["em"]) == (right,) * 3
         assert (found["gold_status"], found["soft_f1"] == 1) == ("ok", right == 1)
         for sense in ("bird", "spider"):
-            assert ex_verdicts(replace(own, sense=sense), [("7", sql)], executor) == [right]
+            assert ex_verdicts(replace(own, sense=sense), [("7", sql)], executor) == [
+                right
+            ]
 
 
 def test_questions_on_a_damaged_database_are_left_out_by_name(tmp_path, tiny, executor):
     root = tiny.write_bird(tmp_path)
     file = root / "dev_databases/shop/shop.sqlite"
     whole = file.read_bytes()
-    for damaged in (b"x" * 4096, whole[:5000], whole[:4096] + b"\xff" * (len(whole) - 4096)):
+    for damaged in (
+        b"x" * 4096,
+        whole[:5000],
+        whole[:4096] + b"\xff" * (len(whole) - 4096),
+    ):
         file.write_bytes(damaged)
         benchmark = open_benchmark("bird", root)
         with pytest.warns(
@@ -196,11 +258,17 @@ def rows_apart(gold, predicted):
 def test_a_metric_of_ones_own_is_a_column_with_an_interval_in_the_table(bird, executor):
     answers = predictions({"2": "SELECT name FROM animal", "5": "SELECT broken"}, "g")
     frame = judge(only(bird, "2", "5", "6"), answers, executor, [rows_apart])
-    assert frame["rows_apart"].tolist() == [2, 3, 3]  # a failed and a missing answer have no rows
+    assert frame["rows_apart"].tolist() == [
+        2,
+        3,
+        3,
+    ]  # a failed and a missing answer have no rows
     row = summarise(frame, metrics=["rows_apart"]).iloc[0]
     assert row["rows_apart"] == pytest.approx(8 / 3)
     assert row["rows_apart_low"] < row["rows_apart"] < row["rows_apart_high"]
-    named = judge(only(bird, "2"), answers, executor, {"right": lambda gold, ours: ours == gold})
+    named = judge(
+        only(bird, "2"), answers, executor, {"right": lambda gold, ours: ours == gold}
+    )
     share = summarise(named, metrics=["right"]).iloc[0]
     assert 0 == share["right"] == share["right_low"] < share["right_high"] < 1
 
@@ -209,7 +277,9 @@ def test_a_metric_has_a_free_name_and_gives_a_number(bird, executor):
     answers = predictions({"0": "SELECT 1"})
     with pytest.raises(BadInputError, match="'em', which is taken"):
         judge(bird, answers, executor, {"em": rows_apart})
-    with pytest.raises(BadInputError, match="odd gives 'x' for question 0: give a number"):
+    with pytest.raises(
+        BadInputError, match="odd gives 'x' for question 0: give a number"
+    ):
         judge(only(bird, "0"), answers, executor, {"odd": lambda *_: "x"})
 
 
@@ -221,7 +291,9 @@ def test_a_truncated_result_equals_no_result(bird, executor):
         assert ex_verdicts(own, right, executor, Limits(rows=2)) == [False]
 
 
-def test_each_distinct_query_runs_once_and_samples_are_rows_of_their_own(bird, executor):
+def test_each_distinct_query_runs_once_and_samples_are_rows_of_their_own(
+    bird, executor
+):
     executor.jobs.clear()
     same = [bird.golds["0"].sql, "SELECT 4", "SELECT 4", bird.golds["0"].sql]
     given = predictions({"0": same, "1": ["SELECT 4"], "999": "SELECT 4"})
@@ -314,9 +386,16 @@ def test_slices_are_by_a_column_or_by_the_features_of_the_gold_query():
         "3": "SELEC (",
     }
     questions = tuple(Question(key, "even", "?") for key in sql)
-    benchmark = Benchmark("b", "bird", None, questions, {k: Gold(k, s) for k, s in sql.items()})
+    benchmark = Benchmark(
+        "b", "bird", None, questions, {k: Gold(k, s) for k, s in sql.items()}
+    )
     sliced = by_feature(verdicts(*ABLE[:3]), benchmark)
-    assert sliced["feature"].tolist() == ["JOIN", "aggregation", "none of these", "unreadable"]
+    assert sliced["feature"].tolist() == [
+        "JOIN",
+        "aggregation",
+        "none of these",
+        "unreadable",
+    ]
     assert "".join(sliced["question_id"]) == "1123"
 
 

@@ -7,7 +7,12 @@ import pytest
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.errors import BadInputError
-from workbench.evaluate.linking import AroundGold, Linking, gold_literals, linking_by_stage
+from workbench.evaluate.linking import (
+    AroundGold,
+    Linking,
+    gold_literals,
+    linking_by_stage,
+)
 from workbench.types import (
     Column,
     Context,
@@ -37,7 +42,12 @@ POND = Schema(
     "pond",
     (
         table("Animal", "id", "kind", key=("id",)),
-        table("catch", "animal_id", "day", links=[ForeignKey(("animal_id",), "Animal", ("id",))]),
+        table(
+            "catch",
+            "animal_id",
+            "day",
+            links=[ForeignKey(("animal_id",), "Animal", ("id",))],
+        ),
     ),
 )
 GOLD = Gold("q1", "SELECT name FROM animal WHERE legs = 4")
@@ -79,7 +89,9 @@ def test_foreign_keys_refer_only_to_columns_of_the_schema():
             assert set(one.primary_key) <= there
             for key in one.foreign_keys:
                 assert set(key.columns) <= there
-                assert all(large.column(key.ref_table, name) for name in key.ref_columns)
+                assert all(
+                    large.column(key.ref_table, name) for name in key.ref_columns
+                )
 
 
 def test_a_copied_key_points_at_its_copy():
@@ -123,8 +135,12 @@ IN_NAME, IN_LAND = ("city", "name", "Bonn"), ("city", "land", "Bonn")
 
 def found(sql, *values, text="Which shops are in Bonn?", hint=""):
     question = Question("1", "shop", text, hint)
-    matches = tuple(ValueMatch(table, column, value, "", 1, 1) for table, column, value in values)
-    benchmark = Benchmark("b", "bird", Path(), (question,), {"1": Gold("1", sql, "simple")})
+    matches = tuple(
+        ValueMatch(table, column, value, "", 1, 1) for table, column, value in values
+    )
+    benchmark = Benchmark(
+        "b", "bird", Path(), (question,), {"1": Gold("1", sql, "simple")}
+    )
     context = Context(question, SCHEMA, matches)
     return gold_literals(benchmark, {"1": context}, lambda _: SCHEMA)
 
@@ -152,6 +168,8 @@ def test_every_value_of_a_list_counts_once():
     assert rows["value"].tolist() == ["Bonn", "Ulm"]
 
 
-@pytest.mark.parametrize("condition", ["name LIKE 'B%'", "id = 3", "substr(name, 1, 1) = 'B'", "("])
+@pytest.mark.parametrize(
+    "condition", ["name LIKE 'B%'", "id = 3", "substr(name, 1, 1) = 'B'", "("]
+)
 def test_numbers_and_patterns_are_not_literals(condition):
     assert found(f"SELECT 1 FROM city WHERE {condition}").empty

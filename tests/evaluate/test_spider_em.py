@@ -117,13 +117,17 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("predicted", "gold", "expected", "why"), CASES, ids=[c[3] for c in CASES])
+@pytest.mark.parametrize(
+    ("predicted", "gold", "expected", "why"), CASES, ids=[c[3] for c in CASES]
+)
 def test_a_pair_matches_as_spider_says(predicted, gold, expected, why):
     assert exact_match(predicted, gold, SHOP) is expected
 
 
 def test_a_column_in_two_foreign_keys_links_all_three():
-    likes = table("likes", "who whom", ("who", "person", "id"), ("whom", "person", "id"))
+    likes = table(
+        "likes", "who whom", ("who", "person", "id"), ("whom", "person", "id")
+    )
     schema = Schema("likes", (table("person", "id name"), likes))
     joined = "FROM person JOIN likes ON person.id = likes.who"
     assert exact_match(f"SELECT whom {joined}", f"SELECT who {joined}", schema)
@@ -142,14 +146,23 @@ def test_a_column_in_two_foreign_keys_links_all_three():
         ("SELECT name FROM author WHERE born > 1 OR id = 2", "medium"),
         ("SELECT name FROM author WHERE born > 1 ORDER BY id LIMIT 1", "hard"),
         (f"SELECT T1.name {JOINED} GROUP BY T1.id ORDER BY T1.born", "hard"),
-        ("SELECT max(born), min(id) FROM author WHERE id > 1 AND born > 2 ORDER BY id", "hard"),
+        (
+            "SELECT max(born), min(id) FROM author WHERE id > 1 AND born > 2 ORDER BY id",
+            "hard",
+        ),
         (f"{SUB} (SELECT author_id FROM book)", "hard"),
         ("SELECT name FROM author UNION SELECT title FROM book", "hard"),
         (f"SELECT T1.name {JOINED} GROUP BY T1.id ORDER BY T1.born LIMIT 1", "extra"),
         ("SELECT name, born FROM author WHERE id IN (SELECT id FROM book)", "extra"),
         ("SELECT id FROM (SELECT id FROM book WHERE id > 1 AND year > 1)", ""),
-        ("SELECT count(*) FROM (SELECT id FROM book WHERE id > 1 AND year > 1)", "easy"),
-        ("SELECT name FROM author WHERE name NOT LIKE 'a' AND name NOT LIKE 'b'", "hard"),
+        (
+            "SELECT count(*) FROM (SELECT id FROM book WHERE id > 1 AND year > 1)",
+            "easy",
+        ),
+        (
+            "SELECT name FROM author WHERE name NOT LIKE 'a' AND name NOT LIKE 'b'",
+            "hard",
+        ),
         ("SELECT name FROM author WHERE born IS NULL", ""),
     ],
 )
@@ -203,7 +216,10 @@ def test_a_monstrous_text_is_answered_soon(text):
 def gold(real_spider):
     """Each question's gold query and schema."""
     benchmark = open_benchmark("spider", real_spider)
-    return [(benchmark.golds[q.id].sql, benchmark.schemas[q.db_id]) for q in benchmark.questions]
+    return [
+        (benchmark.golds[q.id].sql, benchmark.schemas[q.db_id])
+        for q in benchmark.questions
+    ]
 
 
 def test_every_gold_query_is_read_and_matches_itself(gold):

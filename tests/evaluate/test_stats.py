@@ -21,12 +21,16 @@ from workbench.evaluate.stats import (
 )
 
 DATABASES = st.sampled_from("abcd")
-ANSWERS = st.lists(st.tuples(st.booleans(), st.booleans(), DATABASES), min_size=1, max_size=40)
+ANSWERS = st.lists(
+    st.tuples(st.booleans(), st.booleans(), DATABASES), min_size=1, max_size=40
+)
 
 
 def systems(answers):
     """Two systems' verdicts and the databases, by question."""
-    return tuple({f"q{i}": given[part] for i, given in enumerate(answers)} for part in range(3))
+    return tuple(
+        {f"q{i}": given[part] for i, given in enumerate(answers)} for part in range(3)
+    )
 
 
 def test_three_databases_by_hand():
@@ -49,15 +53,20 @@ def coverage(accuracy, correlation, repetitions=300):
         else:
             rates = np.full(9, accuracy)
         names = np.repeat(list("abcdefghi"), sizes)
-        interval = mean_interval(random.random(len(names)) < np.repeat(rates, sizes), names)
+        interval = mean_interval(
+            random.random(len(names)) < np.repeat(rates, sizes), names
+        )
         covered += interval.low <= accuracy <= interval.high
     return covered / repetitions
 
 
 @pytest.mark.parametrize(
-    ("accuracy", "correlation"), [(0.6, 0.15), (0.6, 0.05), (0.9, 0.1), (0.6, 0.0), (0.9, 0.0)]
+    ("accuracy", "correlation"),
+    [(0.6, 0.15), (0.6, 0.05), (0.9, 0.1), (0.6, 0.0), (0.9, 0.0)],
 )
-def test_a_95_percent_interval_holds_the_truth_about_95_times_in_100(accuracy, correlation):
+def test_a_95_percent_interval_holds_the_truth_about_95_times_in_100(
+    accuracy, correlation
+):
     assert 0.90 <= coverage(accuracy, correlation) <= 0.99
 
 
@@ -107,7 +116,10 @@ def test_a_comparison_by_hand():
 @pytest.mark.parametrize(("won", "lost", "n"), [(12, 2, 50), (9, 1, 32), (74, 4, 278)])
 def test_the_interval_is_tangos(won, lost, n):
     result = compare(*paired(won, lost, n - won - lost))
-    for end in (result.low, result.high):  # where the score statistic is the normal quantile
+    for end in (
+        result.low,
+        result.high,
+    ):  # where the score statistic is the normal quantile
         b = (2 * n - won + lost) * end - won - lost
         share = (math.sqrt(b * b + 8 * n * lost * end * (1 - end)) - b) / (4 * n)
         score = (won - lost - n * end) / math.sqrt(n * (2 * share + end * (1 - end)))
@@ -135,10 +147,16 @@ def test_from_ten_databases_on_the_comparison_speaks_of_others():
     everywhere = compare(*paired(30, 0, 60, 10))
     low, high = everywhere.clustered
     assert low < everywhere.difference < high
-    assert everywhere.note == f"clustered by 10 databases {100 * low:+.2f} to {100 * high:+.2f}"
+    assert (
+        everywhere.note
+        == f"clustered by 10 databases {100 * low:+.2f} to {100 * high:+.2f}"
+    )
     questions = [f"q{i}" for i in range(100)]
     databases = {question: f"db{i // 10}" for i, question in enumerate(questions)}
-    a, b = dict.fromkeys(questions, 1), {q: int(i >= 10) for i, q in enumerate(questions)}
+    a, b = (
+        dict.fromkeys(questions, 1),
+        {q: int(i >= 10) for i, q in enumerate(questions)},
+    )
     one = compare(a, b, databases)  # all ten differences are on one database
     assert one.low > 0 > one.clustered[0]
 
@@ -176,7 +194,12 @@ def test_holm_adjusts_the_smallest_p_value_most_and_keeps_their_order():
 
 @pytest.mark.parametrize(
     ("low", "high", "decision"),
-    [(0.1, 2, "holds"), (-2, -0.1, "fails"), (-1.91, 4.09, "not decided"), (0, 2, "not decided")],
+    [
+        (0.1, 2, "holds"),
+        (-2, -0.1, "fails"),
+        (-1.91, 4.09, "not decided"),
+        (0, 2, "not decided"),
+    ],
 )
 def test_a_claim_about_a_difference_holds_fails_or_is_not_decided(low, high, decision):
     assert decide(low, high) == decision
@@ -206,13 +229,19 @@ def test_the_interval_of_numbers_is_that_of_students_t_over_databases():
     interval = number_interval([1, 1, 2, 2, 9, 9], ["a", "a", "b", "b", "c", "c"])
     # Means of the databases 1, 2, 9: standard error 2.517, t = 4.3027.
     assert interval.mean == 4
-    assert interval.high - 4 == 4 - interval.low == pytest.approx(4.3027 * 2.5166, abs=1e-3)
+    assert (
+        interval.high - 4
+        == 4 - interval.low
+        == pytest.approx(4.3027 * 2.5166, abs=1e-3)
+    )
 
 
 # Bounds of selection
 
 
-@given(st.lists(st.lists(st.booleans(), min_size=3, max_size=6), min_size=1, max_size=4))
+@given(
+    st.lists(st.lists(st.booleans(), min_size=3, max_size=6), min_size=1, max_size=4)
+)
 def test_the_bounds_agree_with_counting_every_choice(verdicts):
     found = bounds({str(n): given for n, given in enumerate(verdicts)}).set_index("k")
     for k in (1, 2, 3):

@@ -26,7 +26,11 @@ def ran(rows, *columns):
         ((("a", 1.009), *ROWS[1:]), ("name", "price"), True),
         ((("a", 1.02), *ROWS[1:]), ("name", "price"), False),
         ((("A", 1.0), *ROWS[1:]), ("name", "price"), False),
-        ((("a", "1"), ("b", "2.0"), ("c", None)), ("name", "price"), True),  # types of a CSV
+        (
+            (("a", "1"), ("b", "2.0"), ("c", None)),
+            ("name", "price"),
+            True,
+        ),  # types of a CSV
     ],
 )
 def test_a_result_meets_a_stored_one_by_its_columns(rows, columns, right):
@@ -34,8 +38,12 @@ def test_a_result_meets_a_stored_one_by_its_columns(rows, columns, right):
 
 
 def test_only_the_columns_that_count_are_compared():
-    assert meets(ran([(3.0,), (1.0,), (2.0,)], "n"), StoredResult("id,n\n7,1\n8,2\n9,3\n", (1,)))
-    assert not meets(ran([(7,), (8,), (9,)], "id"), StoredResult("id,n\n7,1\n8,2\n9,3\n", (1,)))
+    assert meets(
+        ran([(3.0,), (1.0,), (2.0,)], "n"), StoredResult("id,n\n7,1\n8,2\n9,3\n", (1,))
+    )
+    assert not meets(
+        ran([(7,), (8,), (9,)], "id"), StoredResult("id,n\n7,1\n8,2\n9,3\n", (1,))
+    )
 
 
 def test_order_and_tolerance_are_those_of_the_stored_result():

@@ -10,18 +10,30 @@ from workbench import replies
 def read(kind: str, reply: str, allowed: Any) -> Any:
     """What the reply says; "UNREAD" where it is refused, so that the model is asked once more."""
     match kind:
-        case "sql" if "sub question" in reply.casefold():  # the form that MAC-SQL's prompt asks for
+        case "sql" if (
+            "sub question" in reply.casefold()
+        ):  # the form that MAC-SQL's prompt asks for
             reader: Any = replies.last_sql
         case "sql":
-            reader = replies.sql_object if re.search(r'["\']sql["\']', reply) else replies.sql
+            reader = (
+                replies.sql_object
+                if re.search(r'["\']sql["\']', reply)
+                else replies.sql
+            )
         case "fixed_sql":
-            reader = replies.sql_object if re.search(r'["\']sql["\']', reply) else replies.final_sql
+            reader = (
+                replies.sql_object
+                if re.search(r'["\']sql["\']', reply)
+                else replies.final_sql
+            )
         case "ranking":
             reader = partial(replies.ranking, count=allowed)
         case "choice":
             reader = partial(replies.verdicts, **allowed)
         case "names":
-            reader = partial(getattr(replies, allowed["want"]), schema=allowed["schema"])
+            reader = partial(
+                getattr(replies, allowed["want"]), schema=allowed["schema"]
+            )
         case _:
             reader = {
                 "verdict": replies.letter,
@@ -34,5 +46,8 @@ def read(kind: str, reply: str, allowed: Any) -> Any:
     except replies.Unread:
         return "UNREAD"
     if kind == "examples":
-        return [{"question": one.question, "hint": one.hint, "sql": one.sql} for one in found]
+        return [
+            {"question": one.question, "hint": one.hint, "sql": one.sql}
+            for one in found
+        ]
     return found

@@ -8,7 +8,10 @@ import workbench as wb
 from workbench.llm.client import Client
 from workbench.llm.send import reply_with
 
-RIGHT, WRONG = "```sql\nSELECT count(*) FROM animal\n```", "```sql\nSELECT legs FROM animal\n```"
+RIGHT, WRONG = (
+    "```sql\nSELECT count(*) FROM animal\n```",
+    "```sql\nSELECT legs FROM animal\n```",
+)
 
 
 @pytest.fixture

@@ -19,18 +19,39 @@ def test_an_idea_in_a_cell_comes_to_a_paired_table_in_three_statements(zoo, caps
     assert (row["won"], row["lost"], row["p"], row["n"]) == (0, 1, 1.0, 12)
     assert row["change low"] < row["change"] < row["change high"]
     first = found.questions.frame.iloc[0]
-    assert (first["question_id"], first[zoo.system.name], first["brief"]) == ("0", "right", "wrong")
+    assert (first["question_id"], first[zoo.system.name], first["brief"]) == (
+        "0",
+        "right",
+        "wrong",
+    )
     assert list(found.questions.frame["flips"]) == [True, *[False] * 11]
-    assert "12 of 12 questions need new calls; the first 12 cost $" in capsys.readouterr().err
+    assert (
+        "12 of 12 questions need new calls; the first 12 cost $"
+        in capsys.readouterr().err
+    )
 
 
 def test_runs_prompts_folders_and_models_are_variants(zoo, tmp_path):
     (tmp_path / "mine/generate").mkdir(parents=True)
     (tmp_path / "mine/generate/direct.md").write_text(OWN.source)
     run = zoo.study.run(zoo.system)
-    found = wb.compare(run, zoo.system, OWN, tmp_path / "mine", "openai/gpt-4o", study=zoo.study)
-    assert list(found.runs) == [run.name, f"{run.name} 2", "own", "mine", "openai/gpt-4o"]
-    assert [one.questions["correct"].sum() for one in found.runs.values()] == [1, 1, 0, 0, 1]
+    found = wb.compare(
+        run, zoo.system, OWN, tmp_path / "mine", "openai/gpt-4o", study=zoo.study
+    )
+    assert list(found.runs) == [
+        run.name,
+        f"{run.name} 2",
+        "own",
+        "mine",
+        "openai/gpt-4o",
+    ]
+    assert [one.questions["correct"].sum() for one in found.runs.values()] == [
+        1,
+        1,
+        0,
+        0,
+        1,
+    ]
     assert {one.model for one in zoo.asked} == {"openai/gpt-4o-mini", "openai/gpt-4o"}
     few = wb.compare(zoo.study.sample(3).run(zoo.system), OWN, study=zoo.study)
     assert few.table.frame["n"].tolist() == [3, 3]  # the run's questions
@@ -40,6 +61,8 @@ def test_runs_prompts_folders_and_models_are_variants(zoo, tmp_path):
 
 @pytest.mark.parametrize("variants", [(), (3,), ("direct",), (Path("nowhere"),)])
 def test_what_is_no_variant_is_refused(zoo, variants):
-    with pytest.raises(BadInputError, match=str(variants[0]) if variants else "nothing"):
+    with pytest.raises(
+        BadInputError, match=str(variants[0]) if variants else "nothing"
+    ):
         wb.compare(*variants, study=zoo.study)
     assert zoo.asked == []

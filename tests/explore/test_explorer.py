@@ -23,21 +23,38 @@ def ask(explorer, do, **given):
     return answer
 
 
-def test_a_missing_call_and_an_edited_prompt_are_priced_and_run_when_asked(zoo, explorer):
+def test_a_missing_call_and_an_edited_prompt_are_priced_and_run_when_asked(
+    zoo, explorer
+):
     steps = {step["name"]: step for step in explorer.detail["steps"]}
     assert (steps["generate"]["missing"], steps["select"]["reached"]) == (1, False)
     assert steps["generate"]["price"].startswith("$0.0")
     assert zoo.asked == []
     ask(explorer, "choose", key="0", pay=True)
-    assert explorer.detail["answer"]["status"] == explorer.detail["call"]["status"] == "right"
+    assert (
+        explorer.detail["answer"]["status"]
+        == explorer.detail["call"]["status"]
+        == "right"
+    )
     (group,) = explorer.detail["pool"]
-    assert (group["chosen"], group["queries"]) == (True, ["SELECT count(*) FROM animal"])
+    assert (group["chosen"], group["queries"]) == (
+        True,
+        ["SELECT count(*) FROM animal"],
+    )
     edit = {"key": "0", "n": 0, "edit": BRIEF}
     found = ask(explorer, "render", **edit)["answer"]
     assert found["parts"] == [["User", "", "Be brief. zoo, question 0?", 2]]
-    assert (found["price"][:4], found["count"], found["many"][:3]) == ("$0.0", 12, "$0.")
+    assert (found["price"][:4], found["count"], found["many"][:3]) == (
+        "$0.0",
+        12,
+        "$0.",
+    )
     now = ask(explorer, "run", **edit)["answer"]
-    assert (now["was"], now["status"], now["sql"]) == ("right", "wrong", "SELECT legs FROM animal")
+    assert (now["was"], now["status"], now["sql"]) == (
+        "right",
+        "wrong",
+        "SELECT legs FROM animal",
+    )
     assert (now["paid"], now["result"]["total"]) == ("$0.0100", 4)
     assert ask(explorer, "render", **edit)["answer"]["price"] == "cached"
     assert "another question" in ask(explorer, "run", **edit | {"key": "7"})["error"]
@@ -47,7 +64,11 @@ def test_a_missing_call_and_an_edited_prompt_are_priced_and_run_when_asked(zoo, 
 def test_an_edit_of_a_call_that_was_never_made_is_judged(zoo, explorer):
     ask(explorer, "choose", key="3")
     now = ask(explorer, "run", key="3", n=0, edit=BRIEF)["answer"]
-    assert (now["was"], now["status"], now["sql"]) == ("none", "wrong", "SELECT legs FROM animal")
+    assert (now["was"], now["status"], now["sql"]) == (
+        "none",
+        "wrong",
+        "SELECT legs FROM animal",
+    )
 
 
 def test_a_variant_is_compared_and_saved_outside_the_notebooks(zoo, explorer):
@@ -66,7 +87,9 @@ def test_a_variant_is_compared_and_saved_outside_the_notebooks(zoo, explorer):
     assert "taken" in ask(explorer, "save", name="mine")["error"]
     calls = len(zoo.asked)
     with wb.open_study(str(folder / "v1.yaml"), limit=4) as study:
-        assert study.run(study.with_settings(zoo.system)).questions["correct"].sum() == 0
+        assert (
+            study.run(study.with_settings(zoo.system)).questions["correct"].sum() == 0
+        )
     assert len(zoo.asked) == calls
 
 
@@ -74,9 +97,13 @@ def test_a_variant_is_saved_alone_with_its_model_and_temperature(zoo, explorer):
     edit = {"model": "openai/gpt-4o", "temperature": 0.5}
     ask(explorer, "keep", edits={"generate/direct": edit})
     ask(explorer, "keep", edits={"generate/direct": BRIEF})
-    assert ask(explorer, "save", name="warm", variant="v1")["answer"].endswith("warm: v1")
+    assert ask(explorer, "save", name="warm", variant="v1")["answer"].endswith(
+        "warm: v1"
+    )
     folder = home() / "variants" / "warm"
-    assert [path.name for path in folder.iterdir()] == ["v1.yaml"]  # no prompt is edited
+    assert [path.name for path in folder.iterdir()] == [
+        "v1.yaml"
+    ]  # no prompt is edited
     with wb.open_study(str(folder / "v1.yaml"), limit=1) as study:
         study.run(study.direct())
     (request,) = zoo.asked
@@ -129,7 +156,9 @@ def test_the_temperature_of_a_step_is_kept_and_that_of_another_refused(zoo, expl
 def test_numbers_that_javascript_cannot_hold_reach_the_page_as_text():
     cells = (2**53, -(2**53), math.inf, 2**53 - 1, 0.5, None)
     sent = result(Execution("ok", tuple("abcdef"), (cells,), 1, "f"))["rows"]
-    assert sent == [["9007199254740992", "-9007199254740992", "inf", 2**53 - 1, 0.5, None]]
+    assert sent == [
+        ["9007199254740992", "-9007199254740992", "inf", 2**53 - 1, 0.5, None]
+    ]
 
 
 def test_outcomes_of_cached_runs_mark_the_questions_of_each_system(zoo):
@@ -153,21 +182,32 @@ def test_edits_and_variants_are_there_again_after_a_restart(zoo, explorer):
     names = [name for name, *_ in again.grid["kept"]]
     assert names == ["v1", "v2"]
     ask(again, "compare", count=2)
-    assert [head["name"] for head in again.grid["heads"]] == [zoo.system.name, "v1", "v2"]
-    assert [row["cells"][1][1] for row in again.grid["rows"]] == ["SELECT legs FROM animal"] * 2
+    assert [head["name"] for head in again.grid["heads"]] == [
+        zoo.system.name,
+        "v1",
+        "v2",
+    ]
+    assert [row["cells"][1][1] for row in again.grid["rows"]] == [
+        "SELECT legs FROM animal"
+    ] * 2
 
 
 def test_a_variant_is_renamed_reopened_and_removed(zoo, explorer):
     ask(explorer, "keep", edits={"generate/direct": BRIEF})
     ask(explorer, "compare", count=2)
     ask(explorer, "rename", name="v1", to="short words")
-    assert [head["name"] for head in explorer.grid["heads"]] == [zoo.system.name, "short words"]
+    assert [head["name"] for head in explorer.grid["heads"]] == [
+        zoo.system.name,
+        "short words",
+    ]
     for taken in ("short words", zoo.system.name, "a/b", ""):
         ask(explorer, "keep", edits={"generate/direct": BRIEF})
         assert ask(explorer, "rename", name="v1", to=taken)["error"]
         ask(explorer, "remove", name="v1")
     ask(explorer, "draft", edits={})
-    assert ask(explorer, "reopen", name="short words")["answer"] == {"generate/direct": BRIEF}
+    assert ask(explorer, "reopen", name="short words")["answer"] == {
+        "generate/direct": BRIEF
+    }
     again = wb.explore(zoo.study, zoo.system)
     assert again.setup["draft"] == {"generate/direct": BRIEF}
     ask(again, "compare", count=2)
@@ -186,7 +226,10 @@ def test_columns_say_what_they_change_and_what_they_cost(zoo, explorer):
     _, first, second, third = explorer.grid["heads"]
     assert first["note"] != second["note"]
     assert second["note"].endswith("T 0.5")
-    assert (third["models"], third["note"]) == ("openai/gpt-4o", "direct, openai/gpt-4o")
+    assert (third["models"], third["note"]) == (
+        "openai/gpt-4o",
+        "direct, openai/gpt-4o",
+    )
     assert first["cost"] == "1.0 calls, $0.010 a question"
     assert explorer.grid["rows"][0]["cells"][1][2] == "1 call, $0.010"
     (change,) = ask(explorer, "changes", name="v1")["answer"]
@@ -194,7 +237,11 @@ def test_columns_say_what_they_change_and_what_they_cost(zoo, explorer):
 
 
 def test_the_line_of_a_template_at_fault_is_told(explorer):
-    for line, text in ((2, "{{ question"), (3, "\n{{ qestion }}"), (2, "{% if hint %}")):
+    for line, text in (
+        (2, "{{ question"),
+        (3, "\n{{ qestion }}"),
+        (2, "{% if hint %}"),
+    ):
         edit = {"source": f"# User\n{text}"}
         found = ask(explorer, "render", key="0", n=0, edit=edit)["answer"]
         assert (found["line"], "generate/direct" in found["fault"]) == (line, True)
@@ -207,8 +254,14 @@ def ran(columns, *rows):
 
 def test_rows_that_both_results_have_are_in_neither_alone_however_many_there_are():
     rows = [(n, f"name {n}") for n in range(500)]
-    gold, other = ran(["id", "name"], *rows), ran(["id", "name"], *reversed(rows), (-1, "new"))
-    assert differing(gold, other)[0] == {"columns": [False, False], "rows": [False] * ROWS}
+    gold, other = (
+        ran(["id", "name"], *rows),
+        ran(["id", "name"], *reversed(rows), (-1, "new")),
+    )
+    assert differing(gold, other)[0] == {
+        "columns": [False, False],
+        "rows": [False] * ROWS,
+    }
     last = ran(["id", "name"], (-1, "new"), *rows)
     assert differing(last, gold)[0]["rows"] == [True] + [False] * (ROWS - 1)
 

@@ -29,7 +29,9 @@ def test_what_was_paid_for_is_recorded_as_it_was_sent_and_not_counted_again(zoo)
     hits = zoo.lab.client.ledger.total().hits
     found = record(zoo.system, zoo.questions[0], zoo.lab)
     assert found == paid
-    assert [call.request.messages for call in found.calls] == [one.messages for one in zoo.asked]
+    assert [call.request.messages for call in found.calls] == [
+        one.messages for one in zoo.asked
+    ]
     assert found.queries == {found.calls[0].reply.key: "SELECT count(*) FROM animal"}
     assert zoo.lab.client.ledger.total().hits == hits
     assert cost(zoo.lab.client, found.calls) == "cached"
@@ -49,13 +51,21 @@ def test_source_data_model_and_temperature_are_edited(zoo, change):
     assert change(source=page).parts == [("System", "", "Be kind."), ("User", "Question", "zoo, question 3?")]  # fmt: skip
     assert "legs are feet" in change(data={"hint": "legs are feet"}).text
     edit = change(model="m/y", temperature=0.7).request
-    assert (edit.model, edit.parameters) == ("m/y", {**call.request.parameters, "temperature": 0.7})
+    assert (edit.model, edit.parameters) == (
+        "m/y",
+        {**call.request.parameters, "temperature": 0.7},
+    )
 
 
 def test_the_turns_of_a_conversation_stay_when_its_template_is_edited(zoo, change):
     call = change()
-    turns = ({"role": "assistant", "content": "Look."}, {"role": "user", "content": "4 rows"})
-    asked = replace(call, request=replace(call.request, messages=(*call.request.messages, *turns)))
+    turns = (
+        {"role": "assistant", "content": "Look."},
+        {"role": "user", "content": "4 rows"},
+    )
+    asked = replace(
+        call, request=replace(call.request, messages=(*call.request.messages, *turns))
+    )
     prompt = template(zoo.system, call.request.prompt, zoo.lab)
     found = edited(asked, prompt, {"source": "# User\nBe brief."})
     assert [role for role, *_ in found.parts] == ["User", "Assistant", "User"]
@@ -76,9 +86,15 @@ def test_a_prompt_of_a_cell_is_found_in_its_system(zoo):
     assert template(system, OWN.name, zoo.lab) is OWN
 
 
-def test_a_reply_that_was_cut_off_is_shown_with_the_call_that_gave_it_more_room(zoo, tmp_path):
-    cut = {"choices": [{"message": {"content": "SELECT coun"}, "finish_reason": "length"}]}
+def test_a_reply_that_was_cut_off_is_shown_with_the_call_that_gave_it_more_room(
+    zoo, tmp_path
+):
+    cut = {
+        "choices": [{"message": {"content": "SELECT coun"}, "finish_reason": "length"}]
+    }
     with Cache(tmp_path / "short.sqlite") as store:
-        lab = replace(zoo.lab, client=Client(store, send=scripted([cut], otherwise=RIGHT)))
+        lab = replace(
+            zoo.lab, client=Client(store, send=scripted([cut], otherwise=RIGHT))
+        )
         (call,) = record(zoo.system, zoo.questions[0], lab, pay=True).calls
         assert call.reply.text == RIGHT

@@ -19,7 +19,14 @@ from workbench.systems.mac_sql import mac_sql
 
 FIGURES = Path(__file__).parents[2] / "figures" / "embedded"
 INDEX = read_index(FIGURES)
-SYSTEMS = [zero_shot(), direct(), mac_sql(), chess_ir_cg_ut(), chess_ir_ss_cg(), chase_sql()]
+SYSTEMS = [
+    zero_shot(),
+    direct(),
+    mac_sql(),
+    chess_ir_cg_ut(),
+    chess_ir_ss_cg(),
+    chase_sql(),
+]
 FAST = 3
 
 
@@ -27,26 +34,37 @@ FAST = 3
 def study(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_HOME", str(tmp_path_factory.mktemp("home")))
-        with open_study("embedded", figures=tmp_path_factory.mktemp("figures")) as opened:
+        with open_study(
+            "embedded", figures=tmp_path_factory.mktemp("figures")
+        ) as opened:
             yield opened
 
 
 def rows_of(run):
     """Every committed row that has the accuracy of what a run chose: its table and the row."""
     for path in sorted(FIGURES.glob("*.csv")):
-        frame = pd.read_csv(path, dtype={"run": str, "question_ids": str}, keep_default_na=False)
-        if path.stem == "chase_table_4" or not {"run", "EX", "low"} <= set(frame.columns):
+        frame = pd.read_csv(
+            path, dtype={"run": str, "question_ids": str}, keep_default_na=False
+        )
+        if path.stem == "chase_table_4" or not {"run", "EX", "low"} <= set(
+            frame.columns
+        ):
             continue  # table 4 has the accuracy before fixing
         for row in frame.to_dict("records"):
             named = INDEX[path.stem]["runs"].get(row["run"]), str(row["n"])
-            if named == (run.name, str(len(run.questions))) and row.get("counted") != "all":
+            if (
+                named == (run.name, str(len(run.questions)))
+                and row.get("counted") != "all"
+            ):
                 yield path.stem, row
 
 
 @pytest.mark.parametrize(
     "system",
     [
-        pytest.param(system, id=system.name, marks=[pytest.mark.slow] if number >= FAST else [])
+        pytest.param(
+            system, id=system.name, marks=[pytest.mark.slow] if number >= FAST else []
+        )
         for number, system in enumerate(SYSTEMS)
     ],
 )
@@ -61,7 +79,10 @@ def test_every_accuracy_of_a_system_is_that_of_a_run_now(study, system):
         sense = "ex_spider" if "EX (Spider)" in INDEX[table]["stamp"] else "ex_bird"
         found = accuracy(mine.assign(correct=mine[sense]))
         for name in ("EX", "low", "high"):
-            assert found[name] == pytest.approx(float(row[name]), abs=1e-3), (table, row)
+            assert found[name] == pytest.approx(float(row[name]), abs=1e-3), (
+                table,
+                row,
+            )
         checked.add(table)
     assert {"beyond_systems", "chase_table_2"} <= checked
 

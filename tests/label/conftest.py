@@ -37,7 +37,9 @@ def case(
     number="7", gold_ran=TWO, ran=ULVA,
 ):  # fmt: skip
     question = Question(number, "harbour", text, hint)
-    return Case(question, "simple", gold, predicted, direct(), "direct", gold_ran, ran, HARBOUR)
+    return Case(
+        question, "simple", gold, predicted, direct(), "direct", gold_ran, ran, HARBOUR
+    )
 
 
 @pytest.fixture
@@ -59,9 +61,17 @@ ANSWERS = {  # by question: candidates as (query, result group, right); the last
 @pytest.fixture(scope="session")
 def opened(tmp_path_factory, tiny):
     """A study of the tiny benchmark, and a run: 1 was lost in selection, 2, 3 and 4 had no right candidate."""
-    benchmark = open_benchmark("bird-dev", tiny.write_bird(tmp_path_factory.mktemp("bird")))
+    benchmark = open_benchmark(
+        "bird-dev", tiny.write_bird(tmp_path_factory.mktemp("bird"))
+    )
     trials = [
-        {"question_id": key, "sql": sql, "group": group, "correct": right, "generator": "direct"}
+        {
+            "question_id": key,
+            "sql": sql,
+            "group": group,
+            "correct": right,
+            "generator": "direct",
+        }
         | {"chosen": n + 1 == len(own), "difficulty": "simple"}
         for key, own in ANSWERS.items()
         for n, (sql, group, right) in enumerate(own)

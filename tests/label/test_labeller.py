@@ -19,27 +19,44 @@ def widget(opened, store):
 
 def save(widget, at, *names, **more):
     key = widget.rows[at]["key"]
-    return widget.answer({"do": "save", "ref": "x", "key": key, "categories": [*names], **more})
+    return widget.answer(
+        {"do": "save", "ref": "x", "key": key, "categories": [*names], **more}
+    )
 
 
 def test_all_that_is_sent_is_json_and_the_next_five_cases_go_ahead(widget):
-    state = {name: getattr(widget, name) for name in ("rows", "detail", "taxonomy", "summary")}
+    state = {
+        name: getattr(widget, name)
+        for name in ("rows", "detail", "taxonomy", "summary")
+    }
     assert json.loads(json.dumps(state)) == state
     assert [row["key"] for row in widget.rows] == [*widget.detail]
     first = widget.detail[widget.rows[0]["key"]]
     assert first["result"]["columns"] == ["legs"]
-    assert first["why"].startswith("0 of 4 rows are shared: gold returns animal.name, the")
+    assert first["why"].startswith(
+        "0 of 4 rows are shared: gold returns animal.name, the"
+    )
     assert [row["same"] for row in first["sql"]] == [False, True, False]
 
 
 def test_a_label_is_kept_before_the_answer(widget, store):
     assert save(widget, 0, SCHEMA, WRONG, note="both") == {"ref": "x", "answer": None}
     (kept,) = LabelStore(store.path).labels()
-    assert (kept.annotator, kept.categories, kept.note) == ("ann", (SCHEMA, WRONG), "both")
-    assert widget.mine[widget.rows[0]["key"]] == {"is": [SCHEMA, WRONG], "note": "both", "gold": ""}
+    assert (kept.annotator, kept.categories, kept.note) == (
+        "ann",
+        (SCHEMA, WRONG),
+        "both",
+    )
+    assert widget.mine[widget.rows[0]["key"]] == {
+        "is": [SCHEMA, WRONG],
+        "note": "both",
+        "gold": "",
+    }
 
 
-def test_a_label_that_another_window_gave_is_named_when_it_is_replaced(widget, opened, store):
+def test_a_label_that_another_window_gave_is_named_when_it_is_replaced(
+    widget, opened, store
+):
     elsewhere = label(*opened, "MAC-SQL", "ann")
     assert save(elsewhere, 0, SCHEMA, was=[])["answer"] is None
     assert save(widget, 0, WRONG, was=[])["answer"] == [SCHEMA]
@@ -61,18 +78,25 @@ REFUSED = [
 
 @pytest.mark.parametrize("message", REFUSED)
 def test_what_cannot_be_done_is_an_answer_and_writes_nothing(widget, store, message):
-    key = {"key": widget.rows[0]["key"]} if message.get("do") in {"save", "gold"} else {}
+    key = (
+        {"key": widget.rows[0]["key"]} if message.get("do") in {"save", "gold"} else {}
+    )
     assert widget.answer(key | message)["error"]
     assert store.labels() == ()
 
 
-def test_a_dispute_with_another_program_is_settled_and_comes_back_with_undo(widget, opened):
+def test_a_dispute_with_another_program_is_settled_and_comes_back_with_undo(
+    widget, opened
+):
     save(label(*opened, "MAC-SQL", "ben"), 0, WRONG)
     save(widget, 0, SCHEMA)
     dispute = {"key": widget.rows[0]["key"], "said": {"ann": [SCHEMA], "ben": [WRONG]}}
     assert widget.summary["disputes"] == [dispute]
     save(widget, 0, WRONG, settle=True)
-    assert (widget.summary["disputes"], widget.summary["annotators"]) == ([], ["ann", "ben"])
+    assert (widget.summary["disputes"], widget.summary["annotators"]) == (
+        [],
+        ["ann", "ben"],
+    )
     widget.answer({"do": "undo", "settle": True})
     assert widget.summary["disputes"] == [dispute]
 
@@ -101,7 +125,9 @@ def test_parts_are_made_when_they_are_opened(widget):
 def test_the_cases_of_several_runs_are_labelled_together(opened, store):
     study, run = opened
     other = SimpleNamespace(**vars(run))
-    other.trials = run.trials.replace({"SELECT legs FROM animal": "SELECT id FROM animal"})
+    other.trials = run.trials.replace(
+        {"SELECT legs FROM animal": "SELECT id FROM animal"}
+    )
     both = label(study, {"one": run, "other": other}, "MAC-SQL", "ann")
     alone = label(study, run, "MAC-SQL", "ann")
     assert len(both.rows) == len(alone.rows) + 1

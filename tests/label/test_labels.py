@@ -28,7 +28,9 @@ HOSTILE = "=1+1\t'\"\r\n<b>\x00\u202e, \ud800"
 
 
 def said(annotator, *names, key="q", note=""):
-    return Label(annotator, "mine", names, note, "harbour", key, f"question {key}", "SELECT 1")
+    return Label(
+        annotator, "mine", names, note, "harbour", key, f"question {key}", "SELECT 1"
+    )
 
 
 def all_of(*columns):
@@ -43,7 +45,12 @@ def all_of(*columns):
 
 def counted(table):
     """Two annotators, from the table of how often they gave which."""
-    pairs = [(r, c) for r, row in enumerate(table) for c, n in enumerate(row) for _ in range(n)]
+    pairs = [
+        (r, c)
+        for r, row in enumerate(table)
+        for c, n in enumerate(row)
+        for _ in range(n)
+    ]
     return all_of("".join(str(r) for r, _ in pairs), "".join(str(c) for _, c in pairs))
 
 
@@ -61,7 +68,9 @@ def test_the_last_label_counts_and_undo_brings_back_the_one_before(store):
     for names in (("A",), ("B",), ("A", "C")):
         store.add([said("ann", *names)])
     store.add([said("ben", "B")])
-    assert [one.categories for one in store.labels() if one.annotator == "ann"] == [("A", "C")]
+    assert [one.categories for one in store.labels() if one.annotator == "ann"] == [
+        ("A", "C")
+    ]
     assert store.undo("ann", "mine").categories == ("A", "C")
     assert [one.categories for one in store.labels()] == [("B",), ("B",)]
     assert store.undo("ann", "other taxonomy") is None
@@ -69,7 +78,10 @@ def test_the_last_label_counts_and_undo_brings_back_the_one_before(store):
     store.undo("ann", "mine")
     assert (store.undo("ann", "mine"), len(store.labels())) == (None, 1)
     counts = "SELECT (SELECT count(*) FROM labels), count(*) FROM retractions"
-    with closing(sqlite3.connect(store.path)) as database, database:  # rows are only ever added
+    with (
+        closing(sqlite3.connect(store.path)) as database,
+        database,
+    ):  # rows are only ever added
         assert [*database.execute(counts)] == [(4, 3)]
 
 
@@ -83,7 +95,9 @@ def test_labels_go_to_a_csv_and_come_back_once(store, tmp_path):
     assert other.labels() == store.labels()
 
 
-@pytest.mark.parametrize("text", ["", "a,b\n1,2", "HEADER\n1,2", "HEADER\na,t,[1],,,,,,now,x"])
+@pytest.mark.parametrize(
+    "text", ["", "a,b\n1,2", "HEADER\n1,2", "HEADER\na,t,[1],,,,,,now,x"]
+)
 def test_a_csv_of_another_form_is_refused(store, tmp_path, text):
     store.write_csv(header := tmp_path / "header.csv")
     path = tmp_path / "labels.csv"
@@ -102,23 +116,37 @@ def test_a_name_of_labels_stays_in_its_folder(name):
 def test_the_papers_taxonomies_are_there_and_each_cause_leads_to_one_label():
     known = [open_taxonomy(name) for name in sorted(PUBLISHED)]
     sizes = [[len(category.parts) for category in one.categories] for one in known]
-    assert sizes == [[0] * 6, [0] * 4, [9, 1, 6], [0] * 8]  # CHASE-SQL twice, CHESS, MAC-SQL
+    assert sizes == [
+        [0] * 6,
+        [0] * 4,
+        [9, 1, 6],
+        [0] * 8,
+    ]  # CHASE-SQL twice, CHESS, MAC-SQL
     chase = open_taxonomy("CHASE-SQL")
     assert (chase.cases, chase.share) == ("no correct candidate", Fraction(1, 3))
     assert [one.name for one in chase.categories if one.apart] == ["Wrong Golden Query"]
     for one in known:
-        given = [cause for part in one.choices().values() for cause in part.suggested_by]
+        given = [
+            cause for part in one.choices().values() for cause in part.suggested_by
+        ]
         assert len(given) == len({*given})
 
 
 def test_a_taxonomy_of_ones_own_can_be_a_list_of_names(tmp_path):
     path = tmp_path / "mine.yaml"
-    path.write_text("name: mine\nseveral: true\ncategories: [a, {name: b, parts: [nearly]}]")
+    path.write_text(
+        "name: mine\nseveral: true\ncategories: [a, {name: b, parts: [nearly]}]"
+    )
     found = open_taxonomy(str(path))
     assert [*found.choices()] == ["a", "b", "b / nearly"]
     found.check(("a", "b / nearly"))
     one = found.model_copy(update={"several": False})
-    for kinds, names in ((found, ()), (found, ("nearly",)), (found, ("a", "x")), (one, ("a", "b"))):
+    for kinds, names in (
+        (found, ()),
+        (found, ("nearly",)),
+        (found, ("a", "x")),
+        (one, ("a", "b")),
+    ):
         with pytest.raises(BadInputError):
             kinds.check(names)
 
@@ -149,7 +177,10 @@ def test_an_error_names_the_field(tmp_path, text, field):
 @pytest.mark.parametrize(
     ("labels", "value"),
     [
-        (counted([[88, 10, 2], [14, 40, 6], [18, 10, 12]]), 0.492),  # Cohen (1960), table 1
+        (
+            counted([[88, 10, 2], [14, 40, 6], [18, 10, 12]]),
+            0.492,
+        ),  # Cohen (1960), table 1
         (counted([[20, 5], [10, 15]]), 0.4),
         # "Computing Krippendorff's alpha-reliability" (2011), section C
         (all_of("123321412---", "1233224125-3", "-3332342251-", "12332441251-"), 0.743),
@@ -207,7 +238,11 @@ def test_people_say_what_figures_draw_and_else_the_rules(opened, store):
         store.add([Label.of(one, "MAC-SQL", *names, annotator=who)])
     found = errors(study, {"it": run}, "MAC-SQL")
     rows = found[["question_id", "error", "automatic"]].values.tolist()
-    assert rows[:3] == [["1", "Other", False], ["1", "Gold Error", False], ["2", "disputed", False]]
+    assert rows[:3] == [
+        ["1", "Other", False],
+        ["1", "Gold Error", False],
+        ["2", "disputed", False],
+    ]
     assert rows[3] == ["3", "Schema Linking Error", True]
     assert by_rule(found[:4]) == "1 of 4 labels are automatic"
     assert not found["apart"].any()

@@ -33,18 +33,29 @@ def test_a_cause_comes_first_where_only_it_fits(cause, gold, predicted, hint):
 def test_results_speak_for_a_cause_and_differ_in_words():
     broken = case(gold_ran=result(error="no such column: x"))
     assert "no such column: x" in dict(suggest(broken))["wrong gold"]
-    unknown = case("SELECT tonnes FROM vessel", ran=result(error="no such column: tonnes"))
+    unknown = case(
+        "SELECT tonnes FROM vessel", ran=result(error="no such column: tonnes")
+    )
     assert next(suggest(unknown))[0] == "other column"
     assert [*suggest(case("no query", "neither"))] == []
     assert difference(case(gold_ran=result((12,)), ran=result((3,)))).startswith(
         "3 in place of 12: "
     )
-    assert difference(case()).startswith("1 row in place of 2: gold returns vessel.imo, ")
+    assert difference(case()).startswith(
+        "1 row in place of 2: gold returns vessel.imo, "
+    )
 
 
 def test_a_suggestion_is_a_label_of_the_taxonomy_and_a_known_flaw_counts_first():
-    names = [suggested(case(), open_taxonomy(n))[0] for n in ("CHASE-SQL", "CHESS", "MAC-SQL")]
-    assert names == ["Schema Linking", "Incorrectly Predicted SQL / Column", "Schema Linking Error"]
+    names = [
+        suggested(case(), open_taxonomy(n))[0]
+        for n in ("CHASE-SQL", "CHESS", "MAC-SQL")
+    ]
+    assert names == [
+        "Schema Linking",
+        "Incorrectly Predicted SQL / Column",
+        "Schema Linking Error",
+    ]
     vague = Flaw("7", "vague question", "which name?")
     assert suggested(case(), open_taxonomy("CHESS"), vague)[0] == "Vague Question"
     assert suggested(case(), open_taxonomy("CHASE-SQL"), vague)[0] == "Schema Linking"

@@ -10,7 +10,9 @@ cache, url, threads, number, *budget = sys.argv[1:]
 limit = wb.Budget(calls=int(budget[0]), name="shared") if budget else None
 client = wb.Client(wb.Cache(cache), api_base=url, budget=limit, retries=0, at_once=16)
 requests = [
-    wb.Request("direct", "openai/gpt-4o-mini", [{"role": "user", "content": f"q {n}"}], {})
+    wb.Request(
+        "direct", "openai/gpt-4o-mini", [{"role": "user", "content": f"q {n}"}], {}
+    )
     for n in range(int(number))
 ]
 

@@ -44,7 +44,9 @@ class Files:
                 case "POST", ["batches"]:
                     return self._create(json.loads(raw))
                 case "GET", ["batches"]:
-                    shown = [b for b in self.batches.values() if time.time() >= b["shown_at"]]
+                    shown = [
+                        b for b in self.batches.values() if time.time() >= b["shown_at"]
+                    ]
                     listed = {"object": "list", "data": shown}
                     return 200, json.dumps(listed | {"has_more": False}).encode()
                 case "GET", ["batches", name] if name in self.batches:
@@ -57,8 +59,16 @@ class Files:
         part = next(part for part in raw.split(edge) if b'name="file"' in part)
         name = f"file-{len(self.files)}"
         self.files[name] = part.split(b"\r\n\r\n", 1)[1].removesuffix(b"\r\n")
-        made = {"id": name, "object": "file", "bytes": 1, "created_at": 1, "filename": name}
-        return 200, json.dumps(made | {"purpose": "batch", "status": "processed"}).encode()
+        made = {
+            "id": name,
+            "object": "file",
+            "bytes": 1,
+            "created_at": 1,
+            "filename": name,
+        }
+        return 200, json.dumps(
+            made | {"purpose": "batch", "status": "processed"}
+        ).encode()
 
     def _create(self, body: Mapping[str, Any]) -> tuple[int, bytes] | None:
         name = f"batch-{len(self.batches)}"
@@ -85,17 +95,26 @@ class Files:
             return
         fault = self.plan.popleft() if self.plan else ""
         if fault == "invalid":
-            batch |= {"status": "failed", "errors": {"data": [{"message": "a wrong parameter"}]}}
+            batch |= {
+                "status": "failed",
+                "errors": {"data": [{"message": "a wrong parameter"}]},
+            }
             return
         answered, failed = [], []
         for number, item in enumerate(self._items(name)):
             bad = fault in {"expired", "errors"} and number % 3 == 0
             line = {"id": "r", "custom_id": item["custom_id"]}
             if bad and fault == "expired":
-                line |= {"response": None, "error": {"code": "batch_expired", "message": "late"}}
+                line |= {
+                    "response": None,
+                    "error": {"code": "batch_expired", "message": "late"},
+                }
             elif bad:
                 error = {"message": "something broke", "code": "server_error"}
-                line |= {"response": {"status_code": 500, "body": {"error": error}}, "error": None}
+                line |= {
+                    "response": {"status_code": 500, "body": {"error": error}},
+                    "error": None,
+                }
             else:
                 self.paid[json.dumps(item["body"], sort_keys=True)] += 1
                 body = reply_to(item["body"])

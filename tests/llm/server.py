@@ -17,7 +17,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 def error(status, code, message, **headers):
     body = {"error": {"message": message, "type": code, "code": code}}
-    return status, body, {name.replace("_", "-"): value for name, value in headers.items()}
+    return (
+        status,
+        body,
+        {name.replace("_", "-"): value for name, value in headers.items()},
+    )
 
 
 FAULTS = {
@@ -41,7 +45,11 @@ FAULTS = {
 def reply_to(body, reason="stop", **usage):
     """A plain answer; it repeats the last message, so that a test can tell answers apart."""
     text = f"answer to: {str((body.get('messages') or [{'content': ''}])[-1]['content'])[-200:]}"
-    counts = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120} | usage
+    counts = {
+        "prompt_tokens": 100,
+        "completion_tokens": 20,
+        "total_tokens": 120,
+    } | usage
     message = {"role": "assistant", "content": text}
     choice = {"index": 0, "finish_reason": reason, "message": message}
     return {"id": "c", "object": "chat.completion", "created": 1, "model": body.get("model", ""),
@@ -64,7 +72,9 @@ class Server:
         self.url = f"{self.root}/v1"
 
     def __enter__(self):
-        threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
+        threading.Thread(
+            target=self._http.serve_forever, args=(0.01,), daemon=True
+        ).start()
         return self
 
     def __exit__(self, *_):
@@ -146,12 +156,18 @@ class _Handler(BaseHTTPRequestHandler):
 
     def reset(self):
         self.close_connection = True
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.setsockopt(
+            socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+        )
         os.close(self.connection.detach())
 
     def send(self, status, body, headers):
         body = body if isinstance(body, bytes) else json.dumps(body).encode()
-        given = {"Content-Type": "application/json", "Content-Length": str(len(body)), **headers}
+        given = {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(body)),
+            **headers,
+        }
         self.send_response(status)
         for name, value in given.items():
             self.send_header(name, value)

@@ -44,9 +44,13 @@ def quick(monkeypatch):
 
 def test_a_batch_is_half_the_price_and_its_rows_go(cache, server, ask):
     files = Files(server)
-    client = wb.Client(cache, api_base=server.url, batch=True, budget=wb.Budget(dollars=1))
+    client = wb.Client(
+        cache, api_base=server.url, batch=True, budget=wb.Budget(dollars=1)
+    )
     answers = client.complete_many(ask(20, temperature=0.5, max_tokens=100))
-    assert [answer.text for answer in answers] == [f"answer to: q {n}" for n in range(20)]
+    assert [answer.text for answer in answers] == [
+        f"answer to: q {n}" for n in range(20)
+    ]
     assert answers[0].cost == pytest.approx(2.7e-05 / 2)
     assert client.budget.spent == pytest.approx(20 * 2.7e-05 / 2)
     assert set(files.paid.values()) == {1}
@@ -105,9 +109,19 @@ def test_a_run_killed_at_any_step_pays_nothing_twice(tmp_path):
     for stop in range(100):
         with Server() as server:
             files = Files(server)
-            command = [sys.executable, "-c", PROGRAM, str(tmp_path / f"{stop}.sqlite"), server.url]
-            first = subprocess.run([*command, str(stop)], capture_output=True, check=False)
-            second = subprocess.run([*command, ""], capture_output=True, text=True, check=False)
+            command = [
+                sys.executable,
+                "-c",
+                PROGRAM,
+                str(tmp_path / f"{stop}.sqlite"),
+                server.url,
+            ]
+            first = subprocess.run(
+                [*command, str(stop)], capture_output=True, check=False
+            )
+            second = subprocess.run(
+                [*command, ""], capture_output=True, text=True, check=False
+            )
         assert second.stdout.count("answer to") == 6, second.stderr
         assert set(files.paid.values()) == {1}
         if first.returncode == 0:
@@ -118,7 +132,14 @@ def test_a_run_killed_at_any_step_pays_nothing_twice(tmp_path):
 def test_ctrl_c_leaves_a_batch_that_the_next_run_finds(tmp_path):
     with Server() as server:
         files = Files(server, looks=10**9)
-        command = [sys.executable, "-c", PROGRAM, str(tmp_path / "a.sqlite"), server.url, ""]
+        command = [
+            sys.executable,
+            "-c",
+            PROGRAM,
+            str(tmp_path / "a.sqlite"),
+            server.url,
+            "",
+        ]
         program = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         until(lambda: files.batches)
         program.send_signal(signal.SIGINT)

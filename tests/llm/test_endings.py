@@ -13,7 +13,9 @@ from workbench.llm import batch, calls, send, turns
 from workbench.llm.money import Budget
 
 
-def test_a_stop_before_the_first_call_is_sent_sends_nothing(cache, server, ask, monkeypatch):
+def test_a_stop_before_the_first_call_is_sent_sends_nothing(
+    cache, server, ask, monkeypatch
+):
     checking, checked = threading.Event(), threading.Event()
 
     def slow(model, url):
@@ -32,7 +34,9 @@ def test_a_stop_before_the_first_call_is_sent_sends_nothing(cache, server, ask, 
     assert server.calls == 0
 
 
-def test_a_thread_that_was_not_asking_yet_sends_nothing_after_a_stop(cache, ask, monkeypatch):
+def test_a_thread_that_was_not_asking_yet_sends_nothing_after_a_stop(
+    cache, ask, monkeypatch
+):
     looking, stopped = threading.Event(), threading.Event()
     look = wb.Cache.get_many
 
@@ -54,7 +58,9 @@ def test_a_thread_that_was_not_asking_yet_sends_nothing_after_a_stop(cache, ask,
     assert not provider.history
 
 
-def test_a_call_that_is_stopped_while_it_reserves_gives_its_room_back(cache, ask, monkeypatch):
+def test_a_call_that_is_stopped_while_it_reserves_gives_its_room_back(
+    cache, ask, monkeypatch
+):
     budget = wb.Budget(calls=1)
     client = wb.Client(cache, send=wb.scripted(otherwise="SELECT 1"), budget=budget)
     reserving, reserve = threading.Event(), Budget._reserve

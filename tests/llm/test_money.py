@@ -25,7 +25,10 @@ def test_no_model_of_litellms_table_is_free():
 
 
 def test_a_model_is_free_if_it_runs_here_or_a_person_says_so(monkeypatch):
-    local, named = wb.Request("p", "embedded/parser", []), wb.Request("p", "hosted_vllm/qwen", [])
+    local, named = (
+        wb.Request("p", "embedded/parser", []),
+        wb.Request("p", "hosted_vllm/qwen", []),
+    )
     assert (price(local, 9, 9), price(named, 9, 9)) == (0.0, None)
     monkeypatch.setenv("WORKBENCH_FREE", "ollama/llama3, hosted_vllm/*")
     assert price(named, 9, 9) == 0.0
@@ -82,11 +85,17 @@ def test_a_model_that_ignores_its_limit_is_known_under_every_prompt(cache):
     expensive = {"choices": [{"message": {"content": "a"}}], "cost": 0.6}
     requests = [
         wb.Request(
-            f"prompt {n}", "openai/gpt-4o", [{"role": "user", "content": "q"}], {"max_tokens": 5}, n
+            f"prompt {n}",
+            "openai/gpt-4o",
+            [{"role": "user", "content": "q"}],
+            {"max_tokens": 5},
+            n,
         )
         for n in range(64)
     ]
-    client = wb.Client(cache, send=wb.scripted([expensive] * 64), budget=wb.Budget(dollars=1))
+    client = wb.Client(
+        cache, send=wb.scripted([expensive] * 64), budget=wb.Budget(dollars=1)
+    )
     with pytest.raises(BudgetError):
         client.complete_many(requests)
     assert client.budget.spent <= 4 * 0.6

@@ -46,9 +46,13 @@ def test_the_program_of_the_manual(tmp_path, monkeypatch, capsys):
     assert cache.path == tmp_path / "home" / "lab.sqlite"
     assert cache.export(tmp_path / "run.jsonl") == 3
     assert cache.merge(tmp_path / "other.sqlite") == (0, 0)
-    scripted = wb.Client(wb.Cache(tmp_path / "third.sqlite"), send=wb.scripted(["SELECT 1"]))
+    scripted = wb.Client(
+        wb.Cache(tmp_path / "third.sqlite"), send=wb.scripted(["SELECT 1"])
+    )
     assert scripted.complete(requests[0]).text == "SELECT 1"
-    wb.register("echo", lambda _, seed: {"choices": [{"message": {"content": seed[:5]}}]}, "1")
+    wb.register(
+        "echo", lambda _, seed: {"choices": [{"message": {"content": seed[:5]}}]}, "1"
+    )
     here = wb.Client(cache).complete(wb.Request("p", "echo/any", ask))
     assert (here.text, here.cost, here.cached) == ("seed:", 0.0, False)
     assert capsys.readouterr().err == ""
@@ -63,9 +67,14 @@ def test_keys_stay_what_they_are(cache, case):
         "openai/proxied": "https://proxy.example/v1",
         "named/a": "http://h/1",
     }
-    request = wb.Request(**case["request"], question="left out", system="left out", again=True)
+    request = wb.Request(
+        **case["request"], question="left out", system="left out", again=True
+    )
     client = wb.Client(cache, api_base=base)
-    assert (client.key(request), client.endpoint(request.model)) == (case["key"], case["endpoint"])
+    assert (client.key(request), client.endpoint(request.model)) == (
+        case["key"],
+        case["endpoint"],
+    )
 
 
 def test_an_export_gives_an_equal_cache(cache, tmp_path, ask):
@@ -78,7 +87,11 @@ def test_an_export_gives_an_equal_cache(cache, tmp_path, ask):
         assert new.merge(tmp_path / "a.jsonl") == (0, len(texts))
         new.export(tmp_path / "b.jsonl")
         again = wb.Client(new, offline=True).complete_many(ask(len(texts)))
-        assert [answer.text for answer in again] == [answer.text for answer in answers] == texts
+        assert (
+            [answer.text for answer in again]
+            == [answer.text for answer in answers]
+            == texts
+        )
         third = wb.Cache(tmp_path / "third.sqlite")
         assert third.merge(tmp_path / "new.sqlite") == (len(texts), 0)
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
@@ -118,7 +131,9 @@ def test_a_refreshing_client_asks_every_request_once(cache, ask):
 
 
 def test_a_filtered_answer_is_a_fault_from_the_cache_too(cache, ask):
-    reply = {"choices": [{"message": {"content": ""}, "finish_reason": "content_filter"}]}
+    reply = {
+        "choices": [{"message": {"content": ""}, "finish_reason": "content_filter"}]
+    }
     client = wb.Client(cache, send=wb.scripted([reply]))
     first, second = client.complete(ask(1)[0]), client.complete(ask(1)[0])
     assert (first.fault, second.fault, second.cached) == ("filtered", "filtered", True)
@@ -146,16 +161,15 @@ def test_a_file_keeps_its_log_while_it_is_open(tmp_path):
     """A second use in this process leaves SQLite's locks alone, so another process does not take the log away."""
     path = tmp_path / "lab.sqlite"
     insert = "INSERT INTO databases (place, state, fingerprint) VALUES (?, 's', 'f')"
-    program = (
-        f"import workbench as wb\nwith wb.Store({str(path)!r}) as store, store.write() as db:\n    "
-    )
+    program = f"import workbench as wb\nwith wb.Store({str(path)!r}) as store, store.write() as db:\n    "
     with wb.Store(path) as store:
         with store.write() as db:
             db.execute(insert, ["here"])
         wb.Store(path).close()
         wb.Cache(tmp_path / "other.sqlite").merge(path)
         subprocess.run(
-            [sys.executable, "-c", f"{program}db.execute({insert!r}, ['there'])"], check=True
+            [sys.executable, "-c", f"{program}db.execute({insert!r}, ['there'])"],
+            check=True,
         )
         assert path.with_name("lab.sqlite-wal").exists()
         assert store.read("SELECT count(*) FROM databases") == [(2,)]
@@ -163,7 +177,9 @@ def test_a_file_keeps_its_log_while_it_is_open(tmp_path):
 
 def test_calls_of_an_older_cache_file_are_found(tmp_path, ask):
     """The file was made by version 0.1.0."""
-    path = shutil.copy(Path(__file__).with_name("made_by_0.1.0.sqlite"), tmp_path / "lab.sqlite")
+    path = shutil.copy(
+        Path(__file__).with_name("made_by_0.1.0.sqlite"), tmp_path / "lab.sqlite"
+    )
     client = wb.Client(wb.Cache(path), offline=True)
     assert [answer.text for answer in client.complete_many(ask(2))] == [
         "SELECT 1",
@@ -187,7 +203,10 @@ def test_calls_stay_when_the_form_of_tables_changes(tmp_path, ask):
         assert wb.Client(cache, offline=True).complete_many(ask(2))
         assert cache.read("SELECT count(*), count(name) FROM runs") == [(0, 0)]
         assert (
-            wb.Client(cache, send=wb.scripted(["new"])).complete(ask(1, first=2)[0]).text == "new"
+            wb.Client(cache, send=wb.scripted(["new"]))
+            .complete(ask(1, first=2)[0])
+            .text
+            == "new"
         )
 
 
@@ -211,7 +230,10 @@ def test_a_statement_that_is_refused_blocks_no_other(cache):
         await cache.put(("INSERT INTO budgets VALUES (?, 0, 0, 0, 0)", ("later",)))
 
     asyncio.run(put())
-    assert cache.read("SELECT name FROM budgets ORDER BY name") == [("later",), ("right",)]
+    assert cache.read("SELECT name FROM budgets ORDER BY name") == [
+        ("later",),
+        ("right",),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -219,10 +241,14 @@ def test_a_statement_that_is_refused_blocks_no_other(cache):
     [("input_tokens", "abc"), ("output_tokens", -1), ("cost", "1"), ("text", 5), ("sample", 1.0),
      ("cost", -1.0), ("created", None)],
 )  # fmt: skip
-def test_a_pack_with_a_field_of_a_wrong_type_is_refused(cache, tmp_path, ask, field, value):
+def test_a_pack_with_a_field_of_a_wrong_type_is_refused(
+    cache, tmp_path, ask, field, value
+):
     wb.Client(cache, send=wb.scripted(["SELECT 1"])).complete(ask(1)[0])
     cache.export(tmp_path / "a.jsonl")
-    line = json.loads((tmp_path / "a.jsonl").read_text().splitlines()[1]) | {field: value}
+    line = json.loads((tmp_path / "a.jsonl").read_text().splitlines()[1]) | {
+        field: value
+    }
     (tmp_path / "a.jsonl").write_text(json.dumps(line))
     with wb.Cache(tmp_path / "new.sqlite") as new:
         with pytest.raises(BadInputError, match=f"its {field} is"):
@@ -243,7 +269,10 @@ def test_keys_are_the_same_under_every_version_of_litellm(monkeypatch):
             "anthropic/claude-sonnet-4-5",
             "openai/new",
         )
-        return [calls.call_parameters(model, 0.0, 6144, {})["max_tokens"] for model in models]
+        return [
+            calls.call_parameters(model, 0.0, 6144, {})["max_tokens"]
+            for model in models
+        ]
 
     assert limits() == [4096, 14336, 14336, 6144]
     monkeypatch.setattr(calls, "_price_list", lambda: {"new": {"litellm_provider": "openai",
@@ -252,12 +281,18 @@ def test_keys_are_the_same_under_every_version_of_litellm(monkeypatch):
 
 
 REFUSED = {
-    "a database without tables": (database("PRAGMA user_version=1; VACUUM"), "another program"),
+    "a database without tables": (
+        database("PRAGMA user_version=1; VACUUM"),
+        "another program",
+    ),
     "a text": (lambda path: path.write_text("my notes"), "no cache file"),
     "a folder": (Path.mkdir, "a folder"),
     "a FIFO": (os.mkfifo, "a FIFO"),
     "another program's": (database("CREATE TABLE mine(a)"), "another program"),
-    "half a header": (lambda path: path.write_bytes(b"SQLite format 3\0" + b"x" * 90), "damaged"),
+    "half a header": (
+        lambda path: path.write_bytes(b"SQLite format 3\0" + b"x" * 90),
+        "damaged",
+    ),
 }
 
 
@@ -286,7 +321,9 @@ def test_a_damaged_page_is_one_error_with_the_command(cache, ask):
         wb.Cache(cache.path).read("SELECT * FROM calls")
 
 
-def test_a_file_that_cannot_be_written_answers_and_pays_nothing(cache, ask, monkeypatch):
+def test_a_file_that_cannot_be_written_answers_and_pays_nothing(
+    cache, ask, monkeypatch
+):
     wb.Client(cache, send=wb.scripted(otherwise="SELECT 1")).complete_many(ask(2))
     cache.close()
     monkeypatch.setattr(os, "access", lambda *_: False)

@@ -132,7 +132,9 @@ def full_disk():
     signal.signal(signal.SIGXFSZ, handler)
 
 
-def test_on_a_full_disk_replies_wait_in_memory_until_there_is_room(cache, ask, full_disk):
+def test_on_a_full_disk_replies_wait_in_memory_until_there_is_room(
+    cache, ask, full_disk
+):
     with Server(seconds=0.2) as server:
         client = wb.Client(cache, api_base=server.url)
         client.complete_many(ask(1))
@@ -149,14 +151,18 @@ def test_on_a_full_disk_replies_wait_in_memory_until_there_is_room(cache, ask, f
             wb.Client(wb.Cache(cache.path), api_base=server.url).complete_many(ask(265))
         assert server.calls == paid  # a full disk pays for nothing more
         full_disk(resource.RLIM_INFINITY)
-        answers = wb.Client(wb.Cache(cache.path), api_base=server.url).complete_many(ask(265))
+        answers = wb.Client(wb.Cache(cache.path), api_base=server.url).complete_many(
+            ask(265)
+        )
         assert all(answer.text for answer in answers)
         assert server.calls == 265
 
 
 def test_a_budget_is_kept_to_the_call_by_all_processes(tmp_path):
     with Server(seconds=0.02) as server:
-        programs = [start(tmp_path / "lab.sqlite", server, 4, 100, 25) for _ in range(3)]
+        programs = [
+            start(tmp_path / "lab.sqlite", server, 4, 100, 25) for _ in range(3)
+        ]
         errors = [program.communicate(timeout=60)[1] for program in programs]
     assert server.requests == 25
     assert all("the budget of 25 calls is used up" in error for error in errors)
@@ -165,9 +171,13 @@ def test_a_budget_is_kept_to_the_call_by_all_processes(tmp_path):
 @pytest.mark.parametrize(
     "fault", ["utf-8", "number", "nan", "nested", "html", "cut", "choices", "reset"]
 )
-def test_what_is_perhaps_paid_counts_and_what_has_status_200_is_not_repeated(cache, ask, fault):
+def test_what_is_perhaps_paid_counts_and_what_has_status_200_is_not_repeated(
+    cache, ask, fault
+):
     with Server([fault] * 500) as server:
-        client = wb.Client(cache, api_base=server.url, budget=wb.Budget(calls=20), retries=1)
+        client = wb.Client(
+            cache, api_base=server.url, budget=wb.Budget(calls=20), retries=1
+        )
         with pytest.raises(BudgetError):
             client.complete_many(ask(100))
         assert server.requests <= 20
@@ -181,7 +191,9 @@ def priced(tokens):
 
 
 def test_dollars_are_kept_where_a_provider_ignores_the_limit(cache, ask):
-    client = wb.Client(cache, send=wb.scripted([priced(90)] * 200), budget=wb.Budget(dollars=1))
+    client = wb.Client(
+        cache, send=wb.scripted([priced(90)] * 200), budget=wb.Budget(dollars=1)
+    )
     with pytest.raises(BudgetError, match=r"\$1\.0000 is reached"):
         client.complete_many(ask(200, max_tokens=5))
     assert 0.8 < client.budget.spent <= 1.0 + 0.09
@@ -205,7 +217,9 @@ def test_a_large_reserve_does_not_serialise_or_leave_half(cache, ask):
 
 
 def test_a_reached_budget_says_what_is_spent_and_cached(cache, ask):
-    client = wb.Client(cache, send=wb.scripted(otherwise="SELECT 1"), budget=wb.Budget(calls=7))
+    client = wb.Client(
+        cache, send=wb.scripted(otherwise="SELECT 1"), budget=wb.Budget(calls=7)
+    )
     client.complete_many(ask(5))
     with pytest.raises(BudgetError, match=r"7 calls.*7 answers of this run are cached"):
         client.complete_many(ask(5, first=5))
@@ -216,7 +230,9 @@ def test_an_unknown_price_is_refused_under_dollars_and_never_zero(cache, server,
     with pytest.raises(BudgetError, match="no price is known"):
         client.complete_many(ask(1, "openai/some-new-model"))
     assert not server.requests
-    answer = wb.Client(cache, api_base=server.url).complete(ask(1, "openai/some-new-model")[0])
+    answer = wb.Client(cache, api_base=server.url).complete(
+        ask(1, "openai/some-new-model")[0]
+    )
     assert answer.cost is None
     assert "unknown price" in str(client.preview(ask(2, "openai/some-new-model")))
 
@@ -227,7 +243,9 @@ def test_a_process_that_was_killed_leaves_its_reserve_as_spent(cache, ask):
         asyncio.run(budget.reserve(cache, ask(1)[0]))
     rest = wb.Budget(calls=3, name="of a run")
     with pytest.raises(BudgetError):
-        wb.Client(cache, send=wb.scripted(otherwise="a"), budget=rest).complete_many(ask(2))
+        wb.Client(cache, send=wb.scripted(otherwise="a"), budget=rest).complete_many(
+            ask(2)
+        )
     assert rest.made == 1
 
 

@@ -32,8 +32,14 @@ def anthropic(text, stop="end_turn"):
 
 
 def gemini(text, stop="STOP"):
-    content = {"content": {"role": "model", "parts": [{"text": text}]}} if text is not None else {}
-    candidates = [] if stop == "none" else [{**content, "finishReason": stop, "index": 0}]
+    content = (
+        {"content": {"role": "model", "parts": [{"text": text}]}}
+        if text is not None
+        else {}
+    )
+    candidates = (
+        [] if stop == "none" else [{**content, "finishReason": stop, "index": 0}]
+    )
     return {"candidates": candidates, "modelVersion": "m",
             "usageMetadata": {"promptTokenCount": 100, "candidatesTokenCount": 20, "totalTokenCount": 120}}  # fmt: skip
 
@@ -46,12 +52,23 @@ def openai(text, stop="stop"):
 
 def claude_error(status, kind, text, **headers):
     found = error(status, kind, text, **headers)
-    return (status, {"type": "error", "error": {"type": kind, "message": text}}, found[2])
+    return (
+        status,
+        {"type": "error", "error": {"type": kind, "message": text}},
+        found[2],
+    )
 
 
 def google_error(status, kind, text, delay="", **headers):
-    details = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}]
-    body = {"code": status, "status": kind, "message": text, "details": details if delay else []}
+    details = [
+        {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}
+    ]
+    body = {
+        "code": status,
+        "status": kind,
+        "message": text,
+        "details": details if delay else [],
+    }
     return (status, {"error": body}, error(status, kind, text, **headers)[2])
 
 
@@ -111,16 +128,27 @@ def test_a_provider(cache, ask, name, case):
         repeated = case in {"429", "429 and a time", "server"}
         assert server.requests == 1 + repeated
     if case == "text" or repeated:
-        assert (answer.text, answer.finish_reason, answer.fault) == ("SELECT 1", "stop", "")
+        assert (answer.text, answer.finish_reason, answer.fault) == (
+            "SELECT 1",
+            "stop",
+            "",
+        )
         assert (answer.input_tokens, answer.output_tokens) == (100, 20)
         assert (answer.cost is None) == (name == "vLLM")
     else:
-        faults = {"cut off": "", "filtered": "filtered", "no choices": "empty", "HTML": "malformed"}
+        faults = {
+            "cut off": "",
+            "filtered": "filtered",
+            "no choices": "empty",
+            "HTML": "malformed",
+        }
         assert answer.fault == faults.get(case, "rejected")
         assert (answer.finish_reason == "length") == (case == "cut off")
     if case == "429 and a time":
         assert server.times[1] - server.times[0] >= 0.3
-    assert len(cache.read("SELECT key FROM calls")) == (answer.fault in {"", "filtered"})
+    assert len(cache.read("SELECT key FROM calls")) == (
+        answer.fault in {"", "filtered"}
+    )
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -148,25 +176,32 @@ def test_an_error_object_in_a_200_keeps_its_reason_and_is_repeated(cache, ask, n
 
 
 @pytest.mark.parametrize(
-    "given", ["999999999", "inf", "1e400", "Wed, 21 Oct 2099 07:28:00 GMT", "nan", "-5", "x"]
+    "given",
+    ["999999999", "inf", "1e400", "Wed, 21 Oct 2099 07:28:00 GMT", "nan", "-5", "x"],
 )
 def test_an_absurd_wait_is_capped_and_said(cache, ask, given, monkeypatch, capsys):
     monkeypatch.setattr("workbench.llm.faults.LONGEST", 0.4)
     with Server([error(429, "rate_limit", "slow down", Retry_After=given)]) as server:
         assert wb.Client(cache, api_base=server.url).complete(ask(1)[0]).text
-    assert ("asks to wait" in capsys.readouterr().err) == (given not in {"nan", "-5", "x"})
+    assert ("asks to wait" in capsys.readouterr().err) == (
+        given not in {"nan", "-5", "x"}
+    )
 
 
 def test_a_reply_that_never_ends_times_out_and_is_not_sent_again(cache, ask):
     with Server(["trickle"] * 2) as server:
-        client = wb.Client(cache, api_base=server.url, timeout=1, budget=wb.Budget(calls=5))
+        client = wb.Client(
+            cache, api_base=server.url, timeout=1, budget=wb.Budget(calls=5)
+        )
         assert client.complete(ask(1)[0]).fault == "timeout"
         assert (server.requests, client.budget.made) == (1, 1)
 
 
 def test_a_server_that_is_not_there_is_asked_again_and_costs_nothing(cache, ask):
     budget = wb.Budget(calls=5)
-    client = wb.Client(cache, api_base="http://127.0.0.1:9/v1", retries=1, budget=budget)
+    client = wb.Client(
+        cache, api_base="http://127.0.0.1:9/v1", retries=1, budget=budget
+    )
     answer = client.complete(ask(1)[0])
     assert answer.fault in {"server", "connection"}
     assert client.budget.made == 0
@@ -180,14 +215,18 @@ def test_a_server_that_takes_eight_at_once_is_soon_asked_so_many(cache, ask):
         assert server.requests <= 350
 
 
-def test_a_parameter_that_a_model_does_not_take_is_left_out_and_said_once(cache, ask, capsys):
+def test_a_parameter_that_a_model_does_not_take_is_left_out_and_said_once(
+    cache, ask, capsys
+):
     with Server() as server:
         client = wb.Client(cache, api_base=server.url)
         answers = client.complete_many(ask(3, "openai/gpt-5", temperature=0.3, seed=1))
         assert [answer.error for answer in answers] == [""] * 3
         assert not any("temperature" in body for body in server.bodies)
     assert len(re.findall("does not take temperature", capsys.readouterr().err)) == 1
-    ((dropped, parameters),) = cache.read("SELECT DISTINCT dropped, parameters FROM calls")
+    ((dropped, parameters),) = cache.read(
+        "SELECT DISTINCT dropped, parameters FROM calls"
+    )
     assert (dropped, json.loads(parameters)["temperature"]) == ("temperature", 0.3)
 
 
@@ -196,30 +235,47 @@ def test_an_embedding_is_a_text_of_floats(cache, ask):
             "data": [{"object": "embedding", "index": 0, "embedding": [0.5, -1.0]}]}  # fmt: skip
     with Server(respond=lambda *_: (200, data, {})) as server:
         client = wb.Client(cache, api_base=server.url)
-        answer = client.complete(ask(1, "openai/text-embedding-3-small", embedding=True)[0])
+        answer = client.complete(
+            ask(1, "openai/text-embedding-3-small", embedding=True)[0]
+        )
     assert struct.unpack("<2f", base64.b64decode(answer.text)) == (0.5, -1.0)
     assert json.loads(json.dumps(answer.cost)) > 0
 
 
 @pytest.mark.parametrize(
-    "model", ["gemini/gemini-embedding-001", "mistral/mistral-embed", "groq/m", "cohere/command-r"]
+    "model",
+    [
+        "gemini/gemini-embedding-001",
+        "mistral/mistral-embed",
+        "groq/m",
+        "cohere/command-r",
+    ],
 )
 def test_redirects_are_refused_for_every_provider(cache, ask, model, monkeypatch):
     monkeypatch.setenv("COHERE_API_KEY", CANARY)
     monkeypatch.setenv("GROQ_API_KEY", CANARY)
     parameters = {"embedding": True} if "embed" in model else {}
-    with Server() as thief, Server([(307, {}, {"Location": f"{thief.root}/v1"})] * 9) as server:
+    with (
+        Server() as thief,
+        Server([(307, {}, {"Location": f"{thief.root}/v1"})] * 9) as server,
+    ):
         with pytest.raises(ProviderError, match="redirects"):
-            wb.Client(cache, api_base=server.url).complete(ask(1, model, **parameters)[0])
+            wb.Client(cache, api_base=server.url).complete(
+                ask(1, model, **parameters)[0]
+            )
         assert (server.requests, thief.requests) == (1, 0)
 
 
-def test_a_provider_that_is_reached_by_another_http_client_is_refused(cache, ask, monkeypatch):
+def test_a_provider_that_is_reached_by_another_http_client_is_refused(
+    cache, ask, monkeypatch
+):
     module = send.litellm()
 
     class Other(module.CustomLLM):
         async def acompletion(self, *_, **__):
-            return module.completion(model="openai/gpt-4o", messages=[], mock_response="SELECT 1")
+            return module.completion(
+                model="openai/gpt-4o", messages=[], mock_response="SELECT 1"
+            )
 
     handler = {"provider": "other", "custom_handler": Other()}
     monkeypatch.setattr(module, "custom_provider_map", [handler])
@@ -265,14 +321,23 @@ def test_a_process_ends_without_a_word(tmp_path, name):
     )
     with Server(respond=lambda *_: WORDS[name]["text"]) as server:
         base = server.root if name == "Anthropic" else server.url
-        command = [sys.executable, "-c", program, str(tmp_path / "a.sqlite"), base, MODELS[name]]
+        command = [
+            sys.executable,
+            "-c",
+            program,
+            str(tmp_path / "a.sqlite"),
+            base,
+            MODELS[name],
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_an_error_in_place_of_an_answer_is_not_cached(cache, ask):
     reply = {
-        "choices": [{"message": {"content": ""}, "error": {"code": 502, "message": "upstream"}}]
+        "choices": [
+            {"message": {"content": ""}, "error": {"code": 502, "message": "upstream"}}
+        ]
     }
     answer = wb.Client(cache, send=wb.scripted([reply]), retries=0).complete(ask(1)[0])
     assert (answer.fault, cache.read("SELECT key FROM calls")) == ("server", [])

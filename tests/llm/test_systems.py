@@ -31,7 +31,11 @@ _parsing = threading.Lock()
 
 def text(content):
     """The text of a message, which two protocols send in parts."""
-    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+    return (
+        content
+        if isinstance(content, str)
+        else "".join(part["text"] for part in content)
+    )
 
 
 def messages(path, body):
@@ -45,7 +49,9 @@ def messages(path, body):
     first = body.get("system_instruction") or body.get("systemInstruction")
     system = [("system", text(first["parts"]))] if first else []
     names = {"model": "assistant"}
-    return system + [(names.get(m["role"], m["role"]), text(m["parts"])) for m in body["contents"]]
+    return system + [
+        (names.get(m["role"], m["role"]), text(m["parts"])) for m in body["contents"]
+    ]
 
 
 def reply(path, said):

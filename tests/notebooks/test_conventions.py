@@ -13,13 +13,30 @@ from workbench.study.experiment import load_experiment
 
 CHECKOUT = Path(__file__).parents[2]
 FOLDER = CHECKOUT / "notebooks"
-PATHS = sorted(p for p in FOLDER.rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts)
+PATHS = sorted(
+    p for p in FOLDER.rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts
+)
 NAMES = [str(path.relative_to(FOLDER).with_suffix("")) for path in PATHS]
 BY_HAND = {"explore", "label_errors"}  # what somebody works in; these draw nothing
 NOT_EMBEDDED = {"three_systems"}  # what minidev.yaml runs
 LINES = 15  # of a cell, its imports aside
-NETWORK = {"aiohttp", "ftplib", "http", "httpx", "requests", "socket", "urllib", "urllib3"}
-SAVES = ("chase_", "chess_", "mac_", "pool_", "beyond_")  # what the gallery sorts figures by
+NETWORK = {
+    "aiohttp",
+    "ftplib",
+    "http",
+    "httpx",
+    "requests",
+    "socket",
+    "urllib",
+    "urllib3",
+}
+SAVES = (
+    "chase_",
+    "chess_",
+    "mac_",
+    "pool_",
+    "beyond_",
+)  # what the gallery sorts figures by
 
 
 @pytest.fixture(params=PATHS, ids=NAMES)
@@ -35,11 +52,18 @@ def drawing(request):
 
 def code(notebook):
     """The code cells, each read as Python; a magic command is a syntax error."""
-    return [ast.parse(cell.source) for cell in notebook.cells if cell.cell_type == "code"]
+    return [
+        ast.parse(cell.source) for cell in notebook.cells if cell.cell_type == "code"
+    ]
 
 
 def nodes(notebook, *kinds):
-    return [node for tree in code(notebook) for node in ast.walk(tree) if isinstance(node, kinds)]
+    return [
+        node
+        for tree in code(notebook)
+        for node in ast.walk(tree)
+        if isinstance(node, kinds)
+    ]
 
 
 def texts(notebook):
@@ -84,7 +108,9 @@ def test_it_defines_neither_functions_nor_classes(notebook):
 
 def test_it_holds_no_sql_and_no_prompt(notebook):
     for text in texts(notebook):
-        assert not re.search(r"\bselect\b.*\bfrom\b", text, re.IGNORECASE | re.DOTALL), text
+        assert not re.search(
+            r"\bselect\b.*\bfrom\b", text, re.IGNORECASE | re.DOTALL
+        ), text
         assert "\n" not in text
         assert len(text) < 200, text
 
@@ -93,7 +119,9 @@ def test_its_cells_are_short(notebook):
     for cell, tree in zip([c for c in notebook.cells if c.cell_type == "code"], code(notebook), strict=True):  # fmt: skip
         imports = [n for n in tree.body if isinstance(n, (ast.Import, ast.ImportFrom))]
         lines = sum(bool(line.strip()) for line in cell.source.splitlines())
-        assert lines - sum(n.end_lineno - n.lineno + 1 for n in imports) <= LINES, cell.source
+        assert lines - sum(n.end_lineno - n.lineno + 1 for n in imports) <= LINES, (
+            cell.source
+        )
         assert max(map(len, cell.source.splitlines())) <= 125, cell.source
 
 
@@ -108,7 +136,9 @@ def test_one_cell_holds_its_parameters_as_plain_values(notebook):
 
 
 def test_every_parameter_is_used(notebook):
-    used = Counter(node.id for node in nodes(notebook, ast.Name) if isinstance(node.ctx, ast.Load))
+    used = Counter(
+        node.id for node in nodes(notebook, ast.Name) if isinstance(node.ctx, ast.Load)
+    )
     given = [n.targets[0].id for n in ast.parse(tagged(notebook)[0].source).body]
     assert [name for name in given if not used[name]] == []
 
@@ -150,7 +180,15 @@ def test_a_cell_shows_one_object_at_its_end(drawing):
 
 def test_it_leaves_surgery_on_frames_to_the_package(drawing):
     names = {node.attr for node in nodes(drawing, ast.Attribute)}
-    assert not names & {"merge", "pivot", "pivot_table", "melt", "apply", "iterrows", "itertuples"}
+    assert not names & {
+        "merge",
+        "pivot",
+        "pivot_table",
+        "melt",
+        "apply",
+        "iterrows",
+        "itertuples",
+    }
 
 
 def test_it_does_not_ask_which_benchmark_it_is_on(drawing):
@@ -165,7 +203,9 @@ def test_imports_stand_first(notebook):
     assert not [n for tree in others for n in ast.walk(tree) if isinstance(n, kinds)]
 
 
-def test_it_opens_with_at_most_three_import_lines_and_takes_ours_from_the_front_door(notebook):
+def test_it_opens_with_at_most_three_import_lines_and_takes_ours_from_the_front_door(
+    notebook,
+):
     lines = [
         line
         for cell in notebook.cells
@@ -181,7 +221,10 @@ def test_every_name_that_it_takes_from_the_front_door_is_there(notebook):
     for node in nodes(notebook, ast.Attribute):
         if isinstance(node.value, ast.Name) and node.value.id == "wb":
             assert hasattr(wb, node.attr), node.attr
-        elif isinstance(node.value, ast.Attribute) and ast.unparse(node.value.value) == "wb":
+        elif (
+            isinstance(node.value, ast.Attribute)
+            and ast.unparse(node.value.value) == "wb"
+        ):
             assert hasattr(getattr(wb, node.value.attr), node.attr), ast.unparse(node)
 
 
@@ -191,7 +234,9 @@ def test_it_names_no_place_of_one_machine_and_nothing_on_a_network(notebook):
         assert not re.search(r"https?://", text), text
     for node in nodes(notebook, ast.Import, ast.ImportFrom):
         modules = (
-            [node.module] if isinstance(node, ast.ImportFrom) else [n.name for n in node.names]
+            [node.module]
+            if isinstance(node, ast.ImportFrom)
+            else [n.name for n in node.names]
         )
         assert not {module.partition(".")[0] for module in modules} & NETWORK
 
@@ -204,7 +249,9 @@ def test_it_saves_what_it_draws_and_says_which_claims_hold(drawing):
 def test_a_stamp_is_handed_on_as_it_is(drawing):
     """As text it could no longer say which models the runs behind a table or a figure asked."""
     for cell in drawing.cells:
-        assert not re.search(r"str\((replace\()?\w+\.stamp|\{\w+\.stamp[}!:]", cell.source)
+        assert not re.search(
+            r"str\((replace\()?\w+\.stamp|\{\w+\.stamp[}!:]", cell.source
+        )
 
 
 def test_no_two_figures_have_the_same_name():

@@ -10,7 +10,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def notebooks_of(experiment):
-    return yaml.safe_load((ROOT / f"experiments/{experiment}.yaml").read_text())["notebooks"]
+    return yaml.safe_load((ROOT / f"experiments/{experiment}.yaml").read_text())[
+        "notebooks"
+    ]
 
 
 def test_chess_figure_4_is_of_all_questions_and_figure_3_of_at_least_147():
@@ -23,7 +25,9 @@ def test_chess_figure_4_is_of_all_questions_and_figure_3_of_at_least_147():
 @pytest.mark.parametrize("name", ["selection", "regret"])
 def test_the_selector_of_chase_is_algorithm_3_unless_an_experiment_says_otherwise(name):
     notebook = json.loads((ROOT / f"notebooks/chase_sql/{name}.ipynb").read_text())
-    code = "".join("".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code")
+    code = "".join(
+        "".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"
+    )
     assert 'by = "candidate"' in code
     assert "by=by" in code
     assert 'by="result"' not in code

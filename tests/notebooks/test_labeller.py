@@ -28,7 +28,9 @@ def systems(monkeypatch, tmp_path):
 
     def of(name, **parameters):
         monkeypatch.setattr(wb.Study, "run", run)
-        experiment = Experiment("small", model="openai/m", models=MODELS, folder=tmp_path)
+        experiment = Experiment(
+            "small", model="openai/m", models=MODELS, folder=tmp_path
+        )
         cells = nbformat.read(FOLDER / f"{name}.ipynb", nbformat.NO_CONVERT).cells
         first, *others = [cell.source for cell in cells if cell.cell_type == "code"]
         names = {}

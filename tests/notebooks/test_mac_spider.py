@@ -16,11 +16,19 @@ EXPERIMENTS = CHECKOUT / "experiments"
 
 
 def test_rows_of_other_models_are_named_as_the_papers():
-    source = (CHECKOUT / "notebooks/mac_sql/end_to_end.ipynb").read_text(encoding="utf-8")
+    source = (CHECKOUT / "notebooks/mac_sql/end_to_end.ipynb").read_text(
+        encoding="utf-8"
+    )
     forms = re.findall(r'f\\"(.*?\{label\}.*?)\\"', source)
-    ours = {form.replace("{label}", label) for form in forms for label in ("GPT-3.5", "SQL-Llama")}
+    ours = {
+        form.replace("{label}", label)
+        for form in forms
+        for label in ("GPT-3.5", "SQL-Llama")
+    }
     paper = set(published("MAC-SQL", "table 1").frame()["label"])
-    assert {label for label in paper if "GPT-3.5" in label or "MAC-SQL, SQL" in label} <= ours
+    assert {
+        label for label in paper if "GPT-3.5" in label or "MAC-SQL, SQL" in label
+    } <= ours
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +46,9 @@ def figures(tmp_path_factory, tiny):
         patch.setenv("WORKBENCH_HOME", str(folder / "home"))
         jobs = plan(load_experiment(str(folder / "experiments" / "mac_spider.yaml")))
         run(jobs, at_once=2)
-    assert {job.name: job.error for job in jobs} == dict.fromkeys((job.name for job in jobs), "")
+    assert {job.name: job.error for job in jobs} == dict.fromkeys(
+        (job.name for job in jobs), ""
+    )
     return folder / "figures" / "mac_spider"
 
 

@@ -38,8 +38,12 @@ def jobs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("small")
     notebooks = {}
     for name, parameters in EMBEDDED.notebooks.items():
-        known = papermill.inspect_notebook(str(CHECKOUT / "notebooks" / f"{name}.ipynb"))
-        notebooks[name] = parameters | {key: value for key, value in SMALL.items() if key in known}
+        known = papermill.inspect_notebook(
+            str(CHECKOUT / "notebooks" / f"{name}.ipynb")
+        )
+        notebooks[name] = parameters | {
+            key: value for key, value in SMALL.items() if key in known
+        }
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_HOME", str(folder / "home"))
         small = Session(replace(EMBEDDED, notebooks=notebooks), folder / "figures")
@@ -64,7 +68,12 @@ def test_a_notebook_runs_and_leaves_what_it_saved(name, jobs):
 
 @pytest.mark.parametrize(
     ("name", "cells"),
-    [("chase_table_4", 8), ("chase_table_6", 30), ("chase_table_9", 4), ("mac_table_1", 10)],
+    [
+        ("chase_table_4", 8),
+        ("chase_table_6", 30),
+        ("chase_table_9", 4),
+        ("mac_table_1", 10),
+    ],
 )
 def test_each_accuracy_and_efficiency_of_ours_has_its_interval(name, cells, jobs):
     body = read_index(jobs[1])[name]["table"]
@@ -72,7 +81,9 @@ def test_each_accuracy_and_efficiency_of_ours_has_its_interval(name, cells, jobs
 
 
 def test_both_figures_of_a_pools_bounds_agree_at_every_k(jobs):
-    figures = [pd.read_csv(jobs[1] / f"pool_bounds{by}.csv") for by in ("", "_by_difficulty")]
+    figures = [
+        pd.read_csv(jobs[1] / f"pool_bounds{by}.csv") for by in ("", "_by_difficulty")
+    ]
     whole = figures[1][figures[1]["difficulty"] == "all together"]
     for bound in ("k", "lower", "upper"):
         assert figures[0][bound].tolist() == pytest.approx(whole[bound].tolist())
@@ -82,7 +93,9 @@ def test_every_row_of_ours_leads_to_the_questions_that_it_counts(jobs):
     figures = jobs[1]
     with Store(figures.parent / "home" / "lab.sqlite") as store:
         for path in sorted(figures.glob("*.csv")):
-            rows = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+            rows = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict(
+                "records"
+            )
             for number, row in enumerate(rows):
                 if row.get("run"):
                     _, found = trace(path, number, store)

@@ -15,10 +15,13 @@ from hypothesis import strategies as st
 from workbench import replies
 from workbench.types import Example
 
-TABLE = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text(encoding="utf-8"))
+TABLE = yaml.safe_load(
+    Path(__file__).with_name("cases.yaml").read_text(encoding="utf-8")
+)
 UNITS = TABLE.pop("units")
 READERS = {
-    name: partial(getattr(replies, name), **part.get("data", {})) for name, part in TABLE.items()
+    name: partial(getattr(replies, name), **part.get("data", {}))
+    for name, part in TABLE.items()
 }
 ASKED = [(name, case) for name, part in TABLE.items() for case in part["asked"]]
 OTHER = [(name, case) for name, part in TABLE.items() for case in part["other"]]
@@ -93,7 +96,9 @@ def test_a_reply_that_ends_in_its_thought_says_nothing(name, thought):
     assert said(name, thought.replace("{}", TABLE[name]["asked"][0]["reply"])) is None
 
 
-TEXTS = st.text(max_size=80) | st.lists(st.sampled_from(UNITS), max_size=40).map("".join)
+TEXTS = st.text(max_size=80) | st.lists(st.sampled_from(UNITS), max_size=40).map(
+    "".join
+)
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -121,13 +126,20 @@ def processor_time(name, lead, unit, length):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
-def test_the_processor_time_of_a_reply_grows_with_its_length_and_not_with_its_square(name, no_gc):
+def test_the_processor_time_of_a_reply_grows_with_its_length_and_not_with_its_square(
+    name, no_gc
+):
     for lead, unit in product(LEADS, UNITS):
         short = processor_time(name, lead, unit, 10_000)
         long = processor_time(name, lead, unit, 100_000)
-        assert long < 30 * short + 0.2, (lead, unit)  # by the square, it would be 100 times
+        assert long < 30 * short + 0.2, (
+            lead,
+            unit,
+        )  # by the square, it would be 100 times
 
 
 def test_examples_are_records():
     line = '{"input": "How many? (Hints: all)", "output": "SELECT COUNT(*) FROM t"}'
-    assert replies.examples(line) == [Example("How many?", "SELECT COUNT(*) FROM t", "all")]
+    assert replies.examples(line) == [
+        Example("How many?", "SELECT COUNT(*) FROM t", "all")
+    ]

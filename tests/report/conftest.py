@@ -43,7 +43,9 @@ def make_questions(systems=("chase_sql", "MAC-SQL"), databases=DATABASES, each=1
                 feature = ["JOIN", "ORDER BY"] if number % 2 else ["GROUP BY"]
                 named = (f"run{index}", system, *about(db_id, number))
                 rows.append((*named, feature, correct, oracle))
-    return pd.DataFrame(rows, columns=["run", "system", *ABOUT, "feature", "correct", "oracle"])
+    return pd.DataFrame(
+        rows, columns=["run", "system", *ABOUT, "feature", "correct", "oracle"]
+    )
 
 
 def texts(figure):
@@ -62,7 +64,9 @@ def texts(figure):
             for axis in (axes.xaxis, axes.yaxis):
                 found.append(axis.label)
                 found += [
-                    one for tick in axis._update_ticks() for one in (tick.label1, tick.label2)
+                    one
+                    for tick in axis._update_ticks()
+                    for one in (tick.label1, tick.label2)
                 ]
     found = [text for text in found if text.get_visible() and text.get_text().strip()]
     return [(text, text.get_window_extent(renderer)) for text in found]
@@ -75,15 +79,24 @@ def faults_of(figure):
     faults = [
         f"{text.get_text()!r} leaves the canvas"
         for text, box in shown
-        if box.x0 < -0.5 or box.y0 < -0.5 or box.x1 > canvas.x1 + 0.5 or box.y1 > canvas.y1 + 0.5
+        if box.x0 < -0.5
+        or box.y0 < -0.5
+        or box.x1 > canvas.x1 + 0.5
+        or box.y1 > canvas.y1 + 0.5
     ]
-    faults += [f"{text.get_text()!r} is small" for text, _ in shown if text.get_fontsize() < 6.5]
+    faults += [
+        f"{text.get_text()!r} is small"
+        for text, _ in shown
+        if text.get_fontsize() < 6.5
+    ]
     level = [(text, box) for text, box in shown if text.get_rotation() in {0.0, 90.0}]
     for index, (one, box) in enumerate(level):
         for other, there in level[index + 1 :]:
             wide = min(box.x1, there.x1) - max(box.x0, there.x0)
             high = min(box.y1, there.y1) - max(box.y0, there.y0)
-            if wide > 1 and high > 3:  # pixels; a box is a little higher than its letters
+            if (
+                wide > 1 and high > 3
+            ):  # pixels; a box is a little higher than its letters
                 faults.append(f"{one.get_text()!r} lies on {other.get_text()!r}")
     return faults
 

@@ -39,7 +39,9 @@ def test_parts_that_differ_are_bold_and_equal_ones_are_not(study, run):
     right = answers.index[answers["correct"]][0]
     wrong = answers.index[~answers["correct"] & (answers["status"] == "ok")][0]
     assert "<b>" in shown(run, [wrong])
-    gold = study.run(wb.replayed("gold", wb.gold_candidates(study.benchmark), wb.Majority()))
+    gold = study.run(
+        wb.replayed("gold", wb.gold_candidates(study.benchmark), wb.Majority())
+    )
     assert "<b>" not in shown(gold, [right])
 
 
@@ -56,7 +58,11 @@ def test_the_plan_is_that_of_sqlite(run):
 
 
 def test_a_label_says_who_gave_it_and_other_runs_cases_are_left_out(run):
-    about = {"question_id": run.questions["question_id"].iloc[0], "error": "Joins", "note": "why"}
+    about = {
+        "question_id": run.questions["question_id"].iloc[0],
+        "error": "Joins",
+        "note": "why",
+    }
     label = about | {"detail": "Column", "automatic": True, "run": run.id}
     labels = pd.DataFrame([label, label | {"run": "another"}])
     assert len(run.cases(labels).cases) == 1

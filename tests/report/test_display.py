@@ -23,7 +23,12 @@ from workbench.types import (
     ValueMatch,
 )
 
-HOSTILE = "<script>x</script>", '"><img onerror=x>', "</pre></td></table><h1>", "$x$ {0} %s \u202e"
+HOSTILE = (
+    "<script>x</script>",
+    '"><img onerror=x>',
+    "</pre></td></table><h1>",
+    "$x$ {0} %s \u202e",
+)
 
 
 def records(text="zoo"):
@@ -34,13 +39,20 @@ def records(text="zoo"):
         text,
         (
             Table(text, (Column(text, text, text, text, examples=(text, 2)),), (text,)),
-            Table("cage", (Column("of", "INT"),), (), (ForeignKey(("of",), text, (text,)),)),
+            Table(
+                "cage",
+                (Column("of", "INT"),),
+                (),
+                (ForeignKey(("of",), text, (text,)),),
+            ),
         ),
         (text,),
     )
     before = Trial(Candidate(text, text, 0, text), failed, None)
     trials = (
-        Trial(Candidate(text, text, 0, text), replace(rows, fingerprint="second"), None),
+        Trial(
+            Candidate(text, text, 0, text), replace(rows, fingerprint="second"), None
+        ),
         Trial(Candidate(text, text, 1, text), rows, before),
         Trial(Candidate(text, "direct", 0, text), rows, None),
         Trial(Candidate(text, "direct", 1, text), failed, None),
@@ -90,13 +102,20 @@ def test_records_show_what_they_hold():
     assert "PRIMARY KEY" in schema
     assert "REFERENCES zoo (zoo)" in schema
     assert "Not read: zoo" in schema
-    assert trial.index("As proposed") < trial.index("After fix 1") < trial.index("reply")
+    assert (
+        trial.index("As proposed") < trial.index("After fix 1") < trial.index("reply")
+    )
     failed = DISPLAYS[Execution](Execution("error", error="no such table: zoo"))
     assert "no such table: zoo" in failed
     assert "zoo.zoo: &#39;zoo&#39;" in context
     assert "SQL: zoo" in context
     assert "Candidates: 4; results: 2." in selection
-    results = "Result 1. 1: zoo 1", "Result 1. 2: direct 0", "Result 2. 0: zoo 0", "No complete"
+    results = (
+        "Result 1. 1: zoo 1",
+        "Result 1. 2: direct 0",
+        "Result 2. 0: zoo 0",
+        "No complete",
+    )
     assert sorted(results, key=selection.index) == list(results)
     assert "2: direct 0, score 3 ★ chosen" in selection
     zoo, direct = "<td>0: zoo 0, score 1</td>", "<td>2: direct 0, score 3</td>"
@@ -105,7 +124,12 @@ def test_records_show_what_they_hold():
 
 
 def test_a_wide_or_long_result_says_what_is_left_out():
-    wide = Execution("ok", tuple("abcdefghijklmnop"), ((0,) * 16,) * 50, 50, "x", truncated=True)
+    wide = Execution(
+        "ok", tuple("abcdefghijklmnop"), ((0,) * 16,) * 50, 50, "x", truncated=True
+    )
     page = DISPLAYS[Execution](wide)
-    assert "rows: 50, 20 shown; 8 more columns are not shown; cut short at the limit" in page
+    assert (
+        "rows: 50, 20 shown; 8 more columns are not shown; cut short at the limit"
+        in page
+    )
     assert page.count("<tr>") == 21

@@ -48,7 +48,10 @@ def models_of(value: object) -> set[str]:
     if isinstance(value, list):
         return set().union(*map(models_of, value))
     is_model = (
-        isinstance(value, str) and "/" in value and " " not in value and value[0] not in "$./"
+        isinstance(value, str)
+        and "/" in value
+        and " " not in value
+        and value[0] not in "$./"
     )
     return {value} if is_model else set()
 
@@ -57,7 +60,10 @@ def named() -> set[str]:
     models = set()
     for path in EXPERIMENTS.glob("*.yaml"):
         experiment = yaml.safe_load(path.read_text())
-        shown = {key: experiment.get(key) for key in ("model", "models", "judges", "retrieval")}
+        shown = {
+            key: experiment.get(key)
+            for key in ("model", "models", "judges", "retrieval")
+        }
         models |= models_of(shown)
     return models
 
@@ -74,8 +80,14 @@ def printed() -> set[str]:
 @pytest.mark.parametrize("model", sorted(named() | ENGINES.keys()))
 def test_a_model_is_the_engines_that_it_is_listed_with_and_no_other(model):
     expected = (ENGINES | ENGINES_OF_EXPERIMENTS).get(model, set())
-    assert {engine for engine in printed() if same_engine(engine, model)} == expected & printed()
+    assert {
+        engine for engine in printed() if same_engine(engine, model)
+    } == expected & printed()
 
 
 def test_the_experiments_name_models():
-    assert {"gemini/gemini-2.5-pro", "anthropic/claude-sonnet-4-5", "embedded/parser"} <= named()
+    assert {
+        "gemini/gemini-2.5-pro",
+        "anthropic/claude-sonnet-4-5",
+        "embedded/parser",
+    } <= named()

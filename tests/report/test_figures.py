@@ -11,9 +11,7 @@ from workbench.report import figures, style
 from workbench.report.published import published
 from workbench.types import Column, ForeignKey, Schema, Table
 
-STAMP = (
-    "embedded/parser, a statistical parser and no language model; bundled-dev, N = 36, EX (BIRD)"
-)
+STAMP = "embedded/parser, a statistical parser and no language model; bundled-dev, N = 36, EX (BIRD)"
 USUAL = ("divide_and_conquer", "query_plan", "synthetic_examples")
 HOSTILE = (
     "$x_1$ costs 100 % \N{FOX FACE}",
@@ -30,7 +28,11 @@ def stages_of(name):
             f"{name} table_{t}",
             tuple(Column(f"{name} column_{c}") for c in range(9)),
             (f"{name} column_0",),
-            (ForeignKey((f"{name} column_1",), f"{name} table_0", (f"{name} column_0",)),),
+            (
+                ForeignKey(
+                    (f"{name} column_1",), f"{name} table_0", (f"{name} column_0",)
+                ),
+            ),
         )
         for t in range(6)
     )
@@ -41,8 +43,13 @@ def stages_of(name):
 
 
 def costs(names):
-    rows = [(name, 40 + 5 * n, 35 + 5 * n, 48 + 5 * n, 900 * 7**n) for n, name in enumerate(names)]
-    return pd.DataFrame(rows, columns=["system", "EX", "low", "high", "tokens"]).assign(dollars=0.0)
+    rows = [
+        (name, 40 + 5 * n, 35 + 5 * n, 48 + 5 * n, 900 * 7**n)
+        for n, name in enumerate(names)
+    ]
+    return pd.DataFrame(rows, columns=["system", "EX", "low", "high", "tokens"]).assign(
+        dollars=0.0
+    )
 
 
 def labels(names):
@@ -57,37 +64,70 @@ def labels(names):
 
 
 def points(names):
-    rows = [(n, n // 12, 70 - n / 90, 60 - n / 90, 75, m) for n in (12, 300, 4337) for m in names]
-    return pd.DataFrame(rows, columns=["columns", "tests", "EX", "low", "high", "metric"])
+    rows = [
+        (n, n // 12, 70 - n / 90, 60 - n / 90, 75, m)
+        for n in (12, 300, 4337)
+        for m in names
+    ]
+    return pd.DataFrame(
+        rows, columns=["columns", "tests", "EX", "low", "high", "metric"]
+    )
 
 
 def queries(names):
-    sql = ("SELECT a FROM t JOIN u ON t.x = u.x ORDER BY b LIMIT 1", "SELECT count(*) FROM t")
-    return pd.DataFrame([(name, one) for name in names for one in sql], columns=["source", "sql"])
+    sql = (
+        "SELECT a FROM t JOIN u ON t.x = u.x ORDER BY b LIMIT 1",
+        "SELECT count(*) FROM t",
+    )
+    return pd.DataFrame(
+        [(name, one) for name in names for one in sql], columns=["source", "sql"]
+    )
 
 
 def left(databases):
-    pairs = [(k, d, n, s) for k, d in enumerate(databases) for n, s in enumerate(STAGES)]
+    pairs = [
+        (k, d, n, s) for k, d in enumerate(databases) for n, s in enumerate(STAGES)
+    ]
     rows = [(d, s, 90 // 2**n + 5 * k) for k, d, n, s in pairs]
     return pd.DataFrame(rows, columns=["db_id", "stage", "columns"])
 
 
 FIGURES = {
     "bounds_by_generator": lambda n, _, t, __: figures.bounds_by_generator(
-        t, pd.DataFrame({"generator": n[0], "k": [1, 3], "EX": [40.0, 50.0]}), stamp=STAMP
+        t,
+        pd.DataFrame({"generator": n[0], "k": [1, 3], "EX": [40.0, 50.0]}),
+        stamp=STAMP,
     ),
-    "bounds_by_difficulty": lambda _, __, t, ___: figures.bounds_by_difficulty(t, stamp=STAMP),
-    "venn": lambda n, _, t, __: figures.venn(t[t["generator"].isin(n[:3])], stamp=STAMP),
+    "bounds_by_difficulty": lambda _, __, t, ___: figures.bounds_by_difficulty(
+        t, stamp=STAMP
+    ),
+    "venn": lambda n, _, t, __: figures.venn(
+        t[t["generator"].isin(n[:3])], stamp=STAMP
+    ),
     "unique_solves": lambda _, __, t, ___: figures.unique_solves(t, stamp=STAMP),
     "agreement": lambda _, __, t, ___: figures.agreement(t, stamp=STAMP),
-    "row alone": lambda _, __, t, ___: figures.agreement(t, measure="row alone", stamp=STAMP),
-    "outcome_bar": lambda _, d, __, q: figures.outcome_bar(q, [f"{d[0]}/0"], stamp=STAMP),
-    "exists_and_chosen": lambda _, __, ___, q: figures.exists_and_chosen(q, stamp=STAMP),
+    "row alone": lambda _, __, t, ___: figures.agreement(
+        t, measure="row alone", stamp=STAMP
+    ),
+    "outcome_bar": lambda _, d, __, q: figures.outcome_bar(
+        q, [f"{d[0]}/0"], stamp=STAMP
+    ),
+    "exists_and_chosen": lambda _, __, ___, q: figures.exists_and_chosen(
+        q, stamp=STAMP
+    ),
     "regret": lambda _, __, ___, q: figures.regret(q, stamp=STAMP),
-    "accuracy_by": lambda _, __, ___, q: figures.accuracy_by(q, "feature", "system", stamp=STAMP),
-    "paired_differences": lambda _, __, ___, q: figures.paired_differences(q, stamp=STAMP),
-    "error_bars": lambda n, *_: figures.error_bars(labels(n[:2]), "system", stamp=STAMP),
-    "feature_distribution": lambda n, *_: figures.feature_distribution(queries(n), stamp=STAMP),
+    "accuracy_by": lambda _, __, ___, q: figures.accuracy_by(
+        q, "feature", "system", stamp=STAMP
+    ),
+    "paired_differences": lambda _, __, ___, q: figures.paired_differences(
+        q, stamp=STAMP
+    ),
+    "error_bars": lambda n, *_: figures.error_bars(
+        labels(n[:2]), "system", stamp=STAMP
+    ),
+    "feature_distribution": lambda n, *_: figures.feature_distribution(
+        queries(n), stamp=STAMP
+    ),
     "pareto": lambda n, *_: figures.pareto(costs(n), per="question", stamp=STAMP),
     "pareto, all free": lambda n, *_: figures.pareto(costs(n), "dollars", stamp=STAMP),
     "accuracy_against": lambda n, *_: figures.accuracy_against(
@@ -99,7 +139,8 @@ FIGURES = {
     "columns_left": lambda _, d, *__: figures.columns_left(left(d), stamp=STAMP),
     "funnel": lambda n, *_: figures.funnel(figures.sizes(stages_of(n[0])), stamp=STAMP),
     "pruned_schema": lambda n, *_: figures.pruned_schema(
-        figures.survival(stages_of(n[0]), [(f"{n[0]} table_0", f"{n[0]} column_0")]), stamp=STAMP
+        figures.survival(stages_of(n[0]), [(f"{n[0]} table_0", f"{n[0]} column_0")]),
+        stamp=STAMP,
     ),
 }
 every = pytest.mark.parametrize("name", FIGURES)
@@ -124,9 +165,17 @@ def test_a_figure_is_legible_and_whole(name, draw, faults, shown_text):
     assert "no language model" in " ".join(shown_text(figure).split())
     assert figure.get_figwidth() in {style.ONE, style.TWO}
     boxes = [axes.get_window_extent() for axes in figure.axes]
-    assert not [1 for one in figure.legends for b in boxes if one.get_window_extent().overlaps(b)]
+    assert not [
+        1
+        for one in figure.legends
+        for b in boxes
+        if one.get_window_extent().overlaps(b)
+    ]
     for axes in figure.axes:  # none cuts off what is drawn
-        for side, low, high in (("y", *axes.dataLim.intervaly), ("x", *axes.dataLim.intervalx)):
+        for side, low, high in (
+            ("y", *axes.dataLim.intervaly),
+            ("x", *axes.dataLim.intervalx),
+        ):
             ends = sorted(getattr(axes, f"get_{side}lim")())
             assert not axes.lines or (ends[0] <= low and high <= ends[1]), side
 
@@ -143,7 +192,9 @@ def test_a_figure_of_hostile_names_of_one_and_of_many_is_legible(name, draw, fau
 @every
 def test_an_empty_table_and_one_without_its_columns_are_one_clear_error(name):
     of_stages = {"funnel", "pruned_schema"}
-    function = getattr(figures, {"row alone": "agreement"}.get(name, name.split(",")[0]))
+    function = getattr(
+        figures, {"row alone": "agreement"}.get(name, name.split(",")[0])
+    )
     more = {
         figures.accuracy_against: {"x": "tests"},
         figures.accuracy_by: {"by": "db_id", "label": "system"},
@@ -153,14 +204,21 @@ def test_an_empty_table_and_one_without_its_columns_are_one_clear_error(name):
         function(pd.DataFrame({"x": [1]}), stamp=STAMP)
     if name not in of_stages:
         columns = "question_id db_id difficulty generator sample system feature correct oracle"
-        columns += " error detail automatic EX tokens columns tests metric stage source sql"
+        columns += (
+            " error detail automatic EX tokens columns tests metric stage source sql"
+        )
         with pytest.raises(BadInputError, match=r"no rows|two or more"):
             function(pd.DataFrame(columns=columns.split()), stamp=STAMP)
 
 
 def test_the_data_of_every_figure_are_the_golden_ones(draw):
-    csv = {name: draw(name).data.to_csv(index=False, float_format="%.6g") for name in FIGURES}
-    assert "\n".join(f"{name}\n{text}" for name, text in csv.items()) == GOLDEN.read_text()
+    csv = {
+        name: draw(name).data.to_csv(index=False, float_format="%.6g")
+        for name in FIGURES
+    }
+    assert (
+        "\n".join(f"{name}\n{text}" for name, text in csv.items()) == GOLDEN.read_text()
+    )
 
 
 def test_a_choice_among_the_first_candidates_lies_within_their_bounds(trials):
@@ -168,7 +226,9 @@ def test_a_choice_among_the_first_candidates_lies_within_their_bounds(trials):
     first = frame[(frame["generator"] == USUAL[0]) & (frame["sample"] == 0)]
     once = 100 * first["correct"].mean()
     chosen = pd.DataFrame({"generator": [USUAL[0]], "k": [1], "EX": [once]})
-    data = figures.bounds_by_generator(frame, chosen, stamp="s").data.dropna(subset="selected")
+    data = figures.bounds_by_generator(frame, chosen, stamp="s").data.dropna(
+        subset="selected"
+    )
     assert data[["lower", "selected", "upper"]].to_numpy() == pytest.approx(once)
     last = figures.bounds(frame).groupby("generator").last()
     same = figures.bounds(frame, first=True).groupby("generator").last()
@@ -178,7 +238,16 @@ def test_a_choice_among_the_first_candidates_lies_within_their_bounds(trials):
 
 def test_the_papers_own_venn_diagram_is_counted_as_it_prints_it(shown_text):
     a, b, c = "query_plan", "synthetic_examples", "divide_and_conquer"
-    regions = ((a,), (b,), (a, b), (c,), (a, c), (b, c), (a, b, c), ())  # as figure 3a has them
+    regions = (
+        (a,),
+        (b,),
+        (a, b),
+        (c,),
+        (a, c),
+        (b, c),
+        (a, b, c),
+        (),
+    )  # as figure 3a has them
     printed = published("CHASE-SQL", "figure 3a").frame()["questions"]
     rows = [
         (f"{solvers}{n}", name, name in solvers, "simple", 0)
@@ -219,7 +288,9 @@ def test_the_frontier_has_the_systems_that_no_cheaper_system_beats():
         assert data["best"].tolist() == [row in {(50, 10), (60, 30)} for row in zip(rows["EX"], rows["tokens"], strict=True)]  # fmt: skip
 
 
-def test_an_unknown_cost_is_an_error_and_an_unknown_price_leaves_its_system_out(shown_text):
+def test_an_unknown_cost_is_an_error_and_an_unknown_price_leaves_its_system_out(
+    shown_text,
+):
     with pytest.raises(BadInputError, match="cost"):
         figures.pareto(costs("ab"), "euros", stamp="s")
     with pytest.raises(BadInputError, match="price"):
@@ -229,7 +300,9 @@ def test_an_unknown_cost_is_an_error_and_an_unknown_price_leaves_its_system_out(
 
 
 def test_peoples_labels_have_bars_apart_from_those_of_rules(shown_text):
-    frame = pd.DataFrame({"error": ["join", "logic", "not labelled"], "automatic": [0, 1, 0]})
+    frame = pd.DataFrame(
+        {"error": ["join", "logic", "not labelled"], "automatic": [0, 1, 0]}
+    )
     frame["detail"] = ""
     text = shown_text(figures.error_bars(frame, stamp="s"))
     assert "by people" in text
@@ -239,10 +312,14 @@ def test_peoples_labels_have_bars_apart_from_those_of_rules(shown_text):
 
 def test_each_column_has_the_last_stage_that_kept_it():
     stages = stages_of("x")
-    data = figures.survival(stages, [("X TABLE_0", "x column_0")]).set_index(["table", "column"])
+    data = figures.survival(stages, [("X TABLE_0", "x column_0")]).set_index(
+        ["table", "column"]
+    )
     kept = [set(schema.columns()) for schema in stages.values()]
     for column, place in data["place"].items():
-        assert [column in names for names in kept[place:]] == [True] + [False] * (3 - place)
+        assert [column in names for names in kept[place:]] == [True] + [False] * (
+            3 - place
+        )
     assert data.index[data["used"]].tolist() == [("x table_0", "x column_0")]
     with pytest.raises(BadInputError, match="no stages"):
         figures.survival({})
@@ -299,9 +376,13 @@ def with_paper(source, trials):
         case ("CHASE-SQL", "figure 6"):
             return figures.outcome_bar(answers(["a"]), **with_stamp)
         case ("CHASE-SQL", "figure 7"):
-            return figures.exists_and_chosen(answers(theirs.frame()["label"]), **with_stamp)
+            return figures.exists_and_chosen(
+                answers(theirs.frame()["label"]), **with_stamp
+            )
         case ("CHESS", "figure 3"):
-            return figures.accuracy_against(points(["pass@1"]), "columns", "metric", **with_stamp)
+            return figures.accuracy_against(
+                points(["pass@1"]), "columns", "metric", **with_stamp
+            )
         case ("CHESS", "figure 4"):
             return figures.accuracy_against(points(["EX"]), "tests", **with_stamp)
         case ("CHESS", "figure 5"):
@@ -339,14 +420,22 @@ def test_the_papers_values_by_database_stand_at_their_places(trials):
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        (("CHASE-SQL", "figure 3a"), ["(35)", "(1,045)", "(paper, Gemini 1.5 Pro: 258 of 1,534)"]),
-        (("CHASE-SQL", "figure 6"), ["72.9", "10.4", "6.7", "10.0", "paper, Gemini 1.5 Pro"]),
+        (
+            ("CHASE-SQL", "figure 3a"),
+            ["(35)", "(1,045)", "(paper, Gemini 1.5 Pro: 258 of 1,534)"],
+        ),
+        (
+            ("CHASE-SQL", "figure 6"),
+            ["72.9", "10.4", "6.7", "10.0", "paper, Gemini 1.5 Pro"],
+        ),
         (("CHASE-SQL", "figure 8"), ["Wrong Picking (1)", "vague question (3)"]),
         (("CHASE-SQL", "figure 13"), ["Wrong Logic (2)", "ignoring evidence (5)"]),
         (("CHESS", "figure 16"), ["(paper 13, 96)", "(paper 2, 5)"]),
     ],
 )
-def test_the_papers_values_that_have_no_mark_are_written(trials, shown_text, source, said):
+def test_the_papers_values_that_have_no_mark_are_written(
+    trials, shown_text, source, said
+):
     text = shown_text(with_paper(source, trials))
     assert [one for one in said if one not in text] == []
 
@@ -364,12 +453,18 @@ def test_the_marks_of_costs_and_sizes_stand_at_their_values(shown_text):
     rows = costs(["a", "b"]).assign(tokens=[1.0, 1.0])
     figure = figures.pareto(rows, stamp="s")
     marks = [
-        line.get_xdata() for line in figure.axes[0].lines if line.get_marker() in style.MARKERS
+        line.get_xdata()
+        for line in figure.axes[0].lines
+        if line.get_marker() in style.MARKERS
     ]
     assert {float(x) for data in marks for x in data} == {1.0}
     of_sizes = points(["pass@1", "pass@5"]).replace({"columns": {4337: 765}})
     figure = figures.accuracy_against(of_sizes, "columns", "metric", stamp="s")
-    assert {float(x) for line in figure.axes[0].lines for x in line.get_xdata()} == {12, 300, 765}
+    assert {float(x) for line in figure.axes[0].lines for x in line.get_xdata()} == {
+        12,
+        300,
+        765,
+    }
     assert "765" in shown_text(figure).splitlines()
 
 
@@ -377,9 +472,13 @@ def test_where_nothing_differs_a_table_says_so(questions, trials):
     flat = figures.accuracy_against(points(["a"]).assign(EX=32.0), "tests", stamp="s")
     assert flat.title == "EX is 32.0% whatever the number of tests"
     once = questions(systems=("a",))
-    every_row = figures.accuracy_by(once.assign(correct=True), "difficulty", "system", stamp="s")
+    every_row = figures.accuracy_by(
+        once.assign(correct=True), "difficulty", "system", stamp="s"
+    )
     assert every_row.title == "EX is 100% in every row"
-    same = figures.paired_differences(pd.concat([once, once.assign(system="b")]), stamp="s")
+    same = figures.paired_differences(
+        pd.concat([once, once.assign(system="b")]), stamp="s"
+    )
     assert same.title == "No verdict differs from those of a"
     alike = trials(("a",))
     both = pd.concat([alike, alike.assign(generator="b")])
@@ -394,7 +493,9 @@ def test_a_system_whose_verdicts_are_the_same_has_no_interval(questions, shown_t
     assert len(figure.axes[0].collections) == 1
 
 
-def test_a_row_of_few_questions_is_left_out_and_the_figure_says_so(questions, shown_text):
+def test_a_row_of_few_questions_is_left_out_and_the_figure_says_so(
+    questions, shown_text
+):
     frame = questions()
     frame["feature"] = [["window"] if n < 3 else ["JOIN"] for n in range(len(frame))]
     text = shown_text(figures.accuracy_by(frame, "feature", "system", stamp="s"))
@@ -443,20 +544,34 @@ PRINTED = {
     ("CHASE-SQL", "figure 7"): lambda t, q, **o: figures.exists_and_chosen(
         q.replace("clinic", "financial"), **o
     ),
-    ("CHASE-SQL", "figure 8"): lambda t, q, **o: figures.error_bars(labels(["wrong picking"]), **o),
-    ("CHASE-SQL", "figure 13"): lambda t, q, **o: figures.error_bars(labels(["joins"]), **o),
+    ("CHASE-SQL", "figure 8"): lambda t, q, **o: figures.error_bars(
+        labels(["wrong picking"]), **o
+    ),
+    ("CHASE-SQL", "figure 13"): lambda t, q, **o: figures.error_bars(
+        labels(["joins"]), **o
+    ),
     ("CHESS", "figure 3"): lambda t, q, **o: figures.accuracy_against(
         points(USUAL), "columns", "metric", **o
     ),
-    ("CHESS", "figure 4"): lambda t, q, **o: figures.accuracy_against(points(USUAL), "tests", **o),
-    ("CHESS", "figure 5"): lambda t, q, **o: figures.columns_left(left(["clinic"]), **o),
-    ("CHESS", "figure 16"): lambda t, q, **o: figures.funnel(figures.sizes(stages_of("a")), **o),
+    ("CHESS", "figure 4"): lambda t, q, **o: figures.accuracy_against(
+        points(USUAL), "tests", **o
+    ),
+    ("CHESS", "figure 5"): lambda t, q, **o: figures.columns_left(
+        left(["clinic"]), **o
+    ),
+    ("CHESS", "figure 16"): lambda t, q, **o: figures.funnel(
+        figures.sizes(stages_of("a")), **o
+    ),
     ("CHESS", "figure 18"): lambda t, q, **o: figures.error_bars(
-        labels(["CHESS (IR, SS, CG)"]).replace("gold is wrong", "Incorrectly Predicted SQL"),
+        labels(["CHESS (IR, SS, CG)"]).replace(
+            "gold is wrong", "Incorrectly Predicted SQL"
+        ),
         "system",
         **o,
     ),
-    ("MAC-SQL", "figure 6"): lambda t, q, **o: figures.error_bars(labels(["gold error"]), **o),
+    ("MAC-SQL", "figure 6"): lambda t, q, **o: figures.error_bars(
+        labels(["gold error"]), **o
+    ),
 }
 
 
@@ -479,7 +594,9 @@ def bars_with_paper(ours, theirs):
     """One bar of ours with the mark of a paper, and the boxes of its number and of the mark."""
     paper = published("CHESS", "figure 18")
     frames = [pd.DataFrame({"a": [value]}, index=["cause"]) for value in (ours, theirs)]
-    figure, axes = style.bars(frames[0], style.looks(["a"]), style.ONE, "{:.1f}", frames[1], paper)
+    figure, axes = style.bars(
+        frames[0], style.looks(["a"]), style.ONE, "{:.1f}", frames[1], paper
+    )
     figure = style.finish(figure, frames[0], STAMP, "title")
     (number,) = axes.texts
     (mark,) = axes.lines
@@ -493,8 +610,8 @@ def test_a_papers_mark_touches_no_number(theirs):
 
 
 def test_the_stamp_of_a_narrow_figure_takes_two_lines(trials):
-    stamp = (
-        "embedded/parser (a small statistical parser, no language model) on bundled-dev, N = 278"
+    stamp = "embedded/parser (a small statistical parser, no language model) on bundled-dev, N = 278"
+    figure = figures.unique_solves(
+        trials(), stamp=f"{stamp}, EX (BIRD), similarity by letters"
     )
-    figure = figures.unique_solves(trials(), stamp=f"{stamp}, EX (BIRD), similarity by letters")
     assert figure._supxlabel.get_text().count("\n") == 1

@@ -10,7 +10,9 @@ from workbench.label.cases import open_taxonomy
 from workbench.report.published import all_published, published, read_paper
 
 ALL = all_published()
-SNAPSHOT = Path(__file__).with_name("published_numbers.jsonl")  # as checked against the PDFs
+SNAPSHOT = Path(__file__).with_name(
+    "published_numbers.jsonl"
+)  # as checked against the PDFs
 
 
 def test_the_numbers_are_those_that_were_checked_against_the_papers():
@@ -19,7 +21,10 @@ def test_the_numbers_are_those_that_were_checked_against_the_papers():
         columns, rows = expected.pop("columns"), expected.pop("rows")
         frame = published_.frame()
         assert list(frame.columns) == ["label", "printed", *columns]
-        ours = [[published_.ours.get(name, name), *cells] for name, *cells in published_.rows]
+        ours = [
+            [published_.ours.get(name, name), *cells]
+            for name, *cells in published_.rows
+        ]
         assert json.dumps(ours) == json.dumps(rows)  # 35 is a count, 35.0 a measure
         assert {name: getattr(published_, name) for name in expected} == expected
 
@@ -36,7 +41,9 @@ def test_the_numbers_are_those_that_were_checked_against_the_papers():
 def test_printed_changes_are_differences_to_the_first_row(paper, source, change):
     frame = published(paper, source).frame()
     differences = (frame["EX"] - frame["EX"][0])[1:]
-    assert (differences - frame[change][1:]).abs().max() < 0.011  # table 1 of CHASE-SQL is one off
+    assert (
+        differences - frame[change][1:]
+    ).abs().max() < 0.011  # table 1 of CHASE-SQL is one off
 
 
 @pytest.mark.parametrize(
@@ -49,10 +56,14 @@ def test_printed_changes_are_differences_to_the_first_row(paper, source, change)
 )
 def test_causes_of_errors_are_called_as_their_categories_are(paper, source, taxonomy):
     categories = {one.name.casefold() for one in open_taxonomy(taxonomy).categories}
-    assert {label.casefold() for label in published(paper, source).frame()["label"]} <= categories
+    assert {
+        label.casefold() for label in published(paper, source).frame()["label"]
+    } <= categories
 
 
-@pytest.mark.parametrize(("paper", "source"), [("DIN-SQL", "table 1"), ("MAC-SQL", "table 9")])
+@pytest.mark.parametrize(
+    ("paper", "source"), [("DIN-SQL", "table 1"), ("MAC-SQL", "table 9")]
+)
 def test_an_unknown_paper_or_table_is_an_error_that_lists_the_known_ones(paper, source):
     with pytest.raises(BadInputError, match=r"CHESS.*MAC-SQL|table 3.*figure 6"):
         published(paper, source)
@@ -77,11 +88,15 @@ tables:
         ("tables:", "table:", "tables"),
     ],
 )
-def test_a_mistake_in_a_file_is_one_line_that_names_it(tmp_path, written, instead, named):
+def test_a_mistake_in_a_file_is_one_line_that_names_it(
+    tmp_path, written, instead, named
+):
     path = tmp_path / "ours.yaml"
     path.write_text(TABLE)
     (table,) = read_paper(path)
-    assert table.frame().to_dict("records") == [{"label": "a", "printed": "a", "EX": 1.5}]
+    assert table.frame().to_dict("records") == [
+        {"label": "a", "printed": "a", "EX": 1.5}
+    ]
     path.write_text(TABLE.replace(written, instead))
     with pytest.raises(BadInputError, match=named) as caught:
         read_paper(path)

@@ -25,7 +25,11 @@ HOSTILE += [
     "\ud800 alone",
     "\u6f22\u5b57 \u05d0\u05d1 \N{RIGHT-TO-LEFT OVERRIDE}",
 ]
-HOSTILE += ["\N{FAMILY}\N{ZERO WIDTH JOINER}\N{VARIATION SELECTOR-16}", "long " * 300, "x" * 5000]
+HOSTILE += [
+    "\N{FAMILY}\N{ZERO WIDTH JOINER}\N{VARIATION SELECTOR-16}",
+    "long " * 300,
+    "x" * 5000,
+]
 
 
 @style.settings
@@ -55,7 +59,10 @@ def test_files_have_the_same_bytes_each_time_and_vectors_go_into_a_folder_of_the
 ):
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
     before, found = dict(mpl.rcParams), []
-    for theme in ({}, {"font.size": 20, "svg.fonttype": "path"}):  # whatever a notebook has set
+    for theme in (
+        {},
+        {"font.size": 20, "svg.fonttype": "path"},
+    ):  # whatever a notebook has set
         with mpl.rc_context(theme):
             style.save(drawn("same"), tmp_path / "figure")
         files = sorted(path for path in tmp_path.rglob("*") if path.is_file())
@@ -63,7 +70,9 @@ def test_files_have_the_same_bytes_each_time_and_vectors_go_into_a_folder_of_the
     assert dict(mpl.rcParams) == before
     assert found[0] == found[1]
     assert set(found[0]) == {"figure.svg", "figure.pdf", "figure.png"}
-    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["figure.png"]
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [
+        "figure.png"
+    ]
     assert Image.open(BytesIO(found[0]["figure.png"])).mode == "P"  # a palette
 
 
@@ -97,7 +106,13 @@ def test_a_name_has_one_look_however_it_is_spelled_and_a_variant_its_colour():
 
 
 def test_the_generators_of_a_figure_differ_in_colour_and_in_marker_and_no_two_of_64_are_alike():
-    names = ["divide_and_conquer", "query_plan", "synthetic_examples", "direct", "decomposer"]
+    names = [
+        "divide_and_conquer",
+        "query_plan",
+        "synthetic_examples",
+        "direct",
+        "decomposer",
+    ]
     looks = style.looks(names).values()
     for sign in ("colour", "marker"):
         assert len({getattr(look, sign) for look in looks}) == len(names)

@@ -27,7 +27,13 @@ EVIL = '<script>alert("x")</script> $a$ | _b_ \u202e'
 
 
 def row(generator, **more):
-    return {"generator": generator, "EX": 36.345, "low": 27.81, "high": 45.87, "run": "abc"} | more
+    return {
+        "generator": generator,
+        "EX": 36.345,
+        "low": 27.81,
+        "high": 45.87,
+        "run": "abc",
+    } | more
 
 
 def ours(*generators):
@@ -37,8 +43,12 @@ def ours(*generators):
 def cells(html, part="tbody"):
     """The rows of a part of a table, without markup."""
     body = html.partition(f"<{part}>")[2].partition(f"</{part}>")[0]
-    lines = [re.findall(r"<t[hd].*?</t[hd]>", line) for line in body.split("</tr>")[:-1]]
-    return [[unescape(re.sub("<[^>]*>", "", one)).strip() for one in line] for line in lines]
+    lines = [
+        re.findall(r"<t[hd].*?</t[hd]>", line) for line in body.split("</tr>")[:-1]
+    ]
+    return [
+        [unescape(re.sub("<[^>]*>", "", one)).strip() for one in line] for line in lines
+    ]
 
 
 def test_rows_are_joined_where_their_labels_say_the_same_and_none_is_dropped():
@@ -51,7 +61,9 @@ def test_rows_are_joined_where_their_labels_say_the_same_and_none_is_dropped():
         "decomposer,36.345,27.81,45.87,,abc",
         "query plan,,,,63.62,",
     ]
-    assert cells(table.to_html(), "thead") == [["generator", "EX", "CHASE-SQL, Gemini 1.5 Pro: EX"]]
+    assert cells(table.to_html(), "thead") == [
+        ["generator", "EX", "CHASE-SQL, Gemini 1.5 Pro: EX"]
+    ]
     assert cells(table.to_html())[2:] == [
         ["decomposer", "36.3 (27.8 to 45.9)", ""],
         ["query plan", "", "63.62"],
@@ -80,37 +92,59 @@ def test_a_run_stands_beside_the_papers_row_of_its_own_model(model, printed):
     )
 
 
-@pytest.mark.parametrize("model", ["anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-pro", PARSER])
+@pytest.mark.parametrize(
+    "model", ["anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-pro", PARSER]
+)
 def test_a_run_of_another_model_stands_alone_and_the_paper_names_its_engines(model):
     table = table_2_of(model)
-    assert table["CHASE-SQL: EX dev"].isna().tolist() == [True] + [False] * (len(table) - 1)
+    assert table["CHASE-SQL: EX dev"].isna().tolist() == [True] + [False] * (
+        len(table) - 1
+    )
     theirs = table.set_index("system").loc["CHASE-SQL + Gemini 1.5 (Ours)"]
-    assert theirs[["CHASE-SQL: EX dev", "CHASE-SQL: model"]].tolist() == [73.01, "Gemini 1.5 Pro"]
+    assert theirs[["CHASE-SQL: EX dev", "CHASE-SQL: model"]].tolist() == [
+        73.01,
+        "Gemini 1.5 Pro",
+    ]
 
 
 def table_2_of(model):
     stamp = Stamp("openai/o9", "bird", 9, models_by_run={"r": (model, "openai/o1")})
     frame = pd.DataFrame([{"system": "CHASE-SQL", "EX": 50.0, "run": "r"}])
-    return beside(frame, published("CHASE-SQL", "table 2"), stamp, columns={"EX": "EX dev"}).frame
+    return beside(
+        frame, published("CHASE-SQL", "table 2"), stamp, columns={"EX": "EX dev"}
+    ).frame
 
 
 def test_a_tuned_models_row_meets_the_papers_row_of_that_model_alone():
     models = {"r": ("hosted_vllm/SQL-Llama-7B",), "s": ("openai/gpt-4",)}
     stamp = Stamp("openai/gpt-4", "bird", 9, models_by_run=models)
-    rows = [("zero-shot, chain of thought, SQL-Llama", "r"), ("MAC-SQL, SQL-Llama", "s")]
-    frame = pd.DataFrame([{"system": name, "EX": 50.0, "run": run} for name, run in rows])
-    table = beside(frame, published("MAC-SQL", "table 1"), stamp, columns={"EX": "EX dev"}).frame
+    rows = [
+        ("zero-shot, chain of thought, SQL-Llama", "r"),
+        ("MAC-SQL, SQL-Llama", "s"),
+    ]
+    frame = pd.DataFrame(
+        [{"system": name, "EX": 50.0, "run": run} for name, run in rows]
+    )
+    table = beside(
+        frame, published("MAC-SQL", "table 1"), stamp, columns={"EX": "EX dev"}
+    ).frame
     assert table["MAC-SQL: EX dev"][0] == 32.87
     assert pd.isna(table["MAC-SQL: EX dev"][1])
 
 
 def test_the_papers_columns_stand_right_beside_ours():
     frame = pd.DataFrame([row("query plan", calls=2, mended=50.0)])
-    table = beside(frame, PAPER, STAMP, label="generator", columns={"EX": ("EX", "fixed")})
+    table = beside(
+        frame, PAPER, STAMP, label="generator", columns={"EX": ("EX", "fixed")}
+    )
     engine = "CHASE-SQL, Gemini 1.5 Pro"
     heads = ["generator", "EX", f"{engine}: EX", f"{engine}: fixed", "calls", "mended"]
     assert cells(table.to_html(), "thead") == [heads]
-    assert [line[-2] for line in cells(table.to_html())] == ["2", "", ""]  # a count stays whole
+    assert [line[-2] for line in cells(table.to_html())] == [
+        "2",
+        "",
+        "",
+    ]  # a count stays whole
 
 
 CAPTIONS = (
@@ -122,7 +156,9 @@ CAPTIONS = (
 
 
 @pytest.mark.parametrize(("columns", "paired", "clustered"), CAPTIONS)
-def test_a_caption_tells_paired_intervals_from_clustered_ones(columns, paired, clustered):
+def test_a_caption_tells_paired_intervals_from_clustered_ones(
+    columns, paired, clustered
+):
     frame = pd.DataFrame({"system": ["a"]})
     for name in columns.split():
         frame = frame.assign(**{name: 1.5})
@@ -139,20 +175,40 @@ def test_a_table_of_the_parsers_names_the_parts_that_change_no_verdict():
         "change low": [-6.0, -12.0, -15.0],
         "change high": [6.0, 12.0, 4.0],
     }
-    frame = pd.DataFrame({"system": ["w/o fixer", "w/o plan", "w/o values"], "n": 60, **paired})
+    frame = pd.DataFrame(
+        {"system": ["w/o fixer", "w/o plan", "w/o values"], "n": 60, **paired}
+    )
     (caption,) = alone(frame, STAMP, "t").caption
-    assert caption.endswith("No effect with the parser (no verdict differs): w/o fixer.")
-    assert "No effect" not in alone(frame, Stamp("openai/gpt-4o", "bundled", 60), "t").caption[0]
+    assert caption.endswith(
+        "No effect with the parser (no verdict differs): w/o fixer."
+    )
+    assert (
+        "No effect"
+        not in alone(frame, Stamp("openai/gpt-4o", "bundled", 60), "t").caption[0]
+    )
 
 
 def test_numbers_are_rounded_for_the_reader_and_kept_for_the_file():
     columns = {"step": ["a", "b"], "calls": [1200, 3], "tokens": [12345.678, 7.1]}
-    columns |= {"share": [0.98765, 1.0], "printed": [63.62, 73.0], "dollars": [0.00123, 0.0]}
+    columns |= {
+        "share": [0.98765, 1.0],
+        "printed": [63.62, 73.0],
+        "dollars": [0.00123, 0.0],
+    }
     columns |= {"p": [0.30001, 0.0004], "F1": [50.0, 1.0]}
     columns |= {"F1 low": [40.25, None], "F1 high": [60.0, None]}
     table = alone(pd.DataFrame(columns), STAMP, "t")
     assert cells(table.to_html()) == [
-        ["a", "1,200", "12,345.7", "0.99", "63.62", "0.0012", "0.30", "50.0 (40.2 to 60.0)"],
+        [
+            "a",
+            "1,200",
+            "12,345.7",
+            "0.99",
+            "63.62",
+            "0.0012",
+            "0.30",
+            "50.0 (40.2 to 60.0)",
+        ],
         ["b", "3", "7.1", "1.00", "73.00", "0.0000", "<0.01", "1.0 ( to )"],
     ]
 
@@ -169,7 +225,10 @@ def test_html_shows_hostile_text_as_it_is_everywhere():
 
 def test_markdown_shows_hostile_text_as_it_is_and_keeps_its_columns():
     lines = alone(ours(f"{EVIL}\nc"), STAMP, "BIRD's").to_markdown().splitlines()
-    assert [lines[0], " ".join(lines[2].split())] == ["**BIRD's**", "| generator | EX |"]
+    assert [lines[0], " ".join(lines[2].split())] == [
+        "**BIRD's**",
+        "| generator | EX |",
+    ]
     assert " ".join(lines[4].split()) == (
         r'| \<script\>alert("x")\</script\> \$a\$ \| \_b\_ \\u202e c | 36.3 (27.8 to 45.9) |'
     )
@@ -195,7 +254,12 @@ def test_a_table_without_rows_is_shown():
 )
 def test_frames_that_cannot_be_joined_are_an_error_in_one_line(frame, more, named):
     with pytest.raises(BadInputError, match=named) as caught:
-        beside(frame, PAPER, STAMP, **({"label": "generator"} if "columns" in more else {}) | more)
+        beside(
+            frame,
+            PAPER,
+            STAMP,
+            **({"label": "generator"} if "columns" in more else {}) | more,
+        )
     assert "\n" not in str(caught.value)
 
 
@@ -203,12 +267,24 @@ def test_a_stamp_names_models_benchmark_metric_similarity_and_dropped_parameters
     by_run = {"a1": ("openai/o9", "openai/o1"), "b2": (PARSER,), "c3": ()}
     dropped = {"openai/o1": ["temperature", "top_p"]}
     stamp = Stamp(
-        "openai/o9", "bird", 7, "EX (Spider)", (), ("similarity by letters",), dropped, by_run
+        "openai/o9",
+        "bird",
+        7,
+        "EX (Spider)",
+        (),
+        ("similarity by letters",),
+        dropped,
+        by_run,
     )
     embedded = Stamp(
-        "openai/o9", "bird", 7, remarks_by_run={"a1": ("similarity by openai/small",), "b2": ()}
+        "openai/o9",
+        "bird",
+        7,
+        remarks_by_run={"a1": ("similarity by openai/small",), "b2": ()},
     )
-    assert str(embedded.of(pd.DataFrame({"run": ["a1 b2"]}))).endswith("similarity by openai/small")
+    assert str(embedded.of(pd.DataFrame({"run": ["a1 b2"]}))).endswith(
+        "similarity by openai/small"
+    )
     assert str(stamp) == "openai/o9 on bird, N = 7, EX (Spider), similarity by letters"
     several = stamped(stamp, pd.DataFrame({"run": ["a1 b2", None, "a1"]}))
     assert several.startswith(
@@ -233,7 +309,9 @@ def test_a_joined_table_keeps_the_stamps_of_its_parts():
 
 def test_rows_of_different_questions_have_no_stamp_and_are_not_saved():
     rows = pd.DataFrame({"system": ["a"], "EX": [1.0]})
-    tables = [Table.of(rows, Stamp("openai/o9", name, 9)) for name in ("bird", "spider")]
+    tables = [
+        Table.of(rows, Stamp("openai/o9", name, 9)) for name in ("bird", "spider")
+    ]
     for table in (pd.concat(tables), Table(rows)):
         with pytest.raises(BadInputError, match=r"study\.table"):
             table.alone("t")

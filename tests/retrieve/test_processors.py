@@ -18,7 +18,9 @@ BLAS = {
     "Sandybridge": "avx",
     "Nehalem": "",
 }
-WITHOUT_AVX2 = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-AVX2_Usable,-FMA_Usable"}
+WITHOUT_AVX2 = {
+    "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-AVX2_Usable,-FMA_Usable"
+}
 
 # What is retrieved for each question by its own words, which asks no model.
 CONTEXTS = """
@@ -56,7 +58,9 @@ def environments():
     flags = Path("/proc/cpuinfo")
     known = flags.read_text().split() if flags.exists() else []
     emulated = [
-        {"OPENBLAS_CORETYPE": core} for core, needs in BLAS.items() if not needs or needs in known
+        {"OPENBLAS_CORETYPE": core}
+        for core, needs in BLAS.items()
+        if not needs or needs in known
     ]
     return [*emulated, WITHOUT_AVX2]
 
@@ -64,14 +68,18 @@ def environments():
 def printed(script, limit, variables, home):
     environment = {**os.environ, **variables, "WORKBENCH_HOME": str(home)}
     command = [sys.executable, "-c", script, str(limit)]
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True
+    )
     assert ran.stdout
     return ran.stdout.splitlines()
 
 
 def test_contexts_are_the_same_on_two_processors(tmp_path):
     first, *_, last = [e for e in environments() if "OPENBLAS_CORETYPE" in e]
-    one, other = (printed(CONTEXTS, 60, e, tmp_path / str(n)) for n, e in enumerate((first, last)))
+    one, other = (
+        printed(CONTEXTS, 60, e, tmp_path / str(n)) for n, e in enumerate((first, last))
+    )
     assert [json.loads(a)[0] for a, b in zip(one, other, strict=True) if a != b] == []
 
 
@@ -83,4 +91,6 @@ def test_prompts_are_the_same_on_every_processor(tmp_path, script, limit):
     first, *others = environments()
     expected = printed(script, limit, first, tmp_path / "first")
     for n, variables in enumerate(others):
-        assert printed(script, limit, variables, tmp_path / str(n)) == expected, variables
+        assert printed(script, limit, variables, tmp_path / str(n)) == expected, (
+            variables
+        )

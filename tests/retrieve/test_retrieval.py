@@ -50,7 +50,9 @@ CHASE = Retrieval(Keywords("maker/model"))
 SMALL = "openai/text-embedding-3-small"
 
 
-def shown(opened, database, retrieval, keywords=KEYWORDS, question=QUESTION, script=SCRIPT):
+def shown(
+    opened, database, retrieval, keywords=KEYWORDS, question=QUESTION, script=SCRIPT
+):
     lab = opened(database(script), [keywords])
     context = retrieval(lab, question, lab.schema(question.db_id))
     return context_data(context)["values"].splitlines()
@@ -71,7 +73,11 @@ def test_values_are_those_of_appendix_a5_column_by_column(opened, database):
 
 def values_of(opened, database, matching, *keywords, script):
     return shown(
-        opened, database, replace(CHASE, matching=matching), json.dumps(keywords), script=script
+        opened,
+        database,
+        replace(CHASE, matching=matching),
+        json.dumps(keywords),
+        script=script,
     )
 
 
@@ -83,7 +89,9 @@ def test_chess_shows_one_value_of_each_keyword_and_column(opened, database):
     lines = shown(opened, database, replace(CHASE, matching=chess))
     assert "schools.AdmFName1: 'Kate'" in lines
     found = values_of(opened, database, chess, "Alameda County", script=PLACES)
-    assert found == ["t.p: 'Alameda'"]  # the end of the keyword is no keyword of its own
+    assert found == [
+        "t.p: 'Alameda'"
+    ]  # the end of the keyword is no keyword of its own
 
 
 def test_a_keyword_keeps_its_only_value_whatever_another_finds(opened, database):
@@ -92,7 +100,10 @@ def test_a_keyword_keeps_its_only_value_whatever_another_finds(opened, database)
         ("paper", ["t.p: 'Alameda', 'Fellsider'"]),
         ("released", ["t.p: 'Alameda'"]),
     ):
-        assert values_of(opened, database, Matching(rule=rule), *asked, script=PLACES) == found
+        assert (
+            values_of(opened, database, Matching(rule=rule), *asked, script=PLACES)
+            == found
+        )
 
 
 def test_by_the_released_rule_each_part_of_a_keyword_counts_as_one(opened, database):
@@ -118,19 +129,27 @@ TOWNS = "CREATE TABLE t(town TEXT); INSERT INTO t VALUES ('Great Holme'), ('Fell
         ("Grate Holme", replace(CHASE, matching=Matching(semantic=0.95)), ""),
     ],
 )
-def test_a_keyword_finds_the_values_that_are_like_it(opened, database, keyword, retrieval, values):
+def test_a_keyword_finds_the_values_that_are_like_it(
+    opened, database, keyword, retrieval, values
+):
     lines = shown(opened, database, retrieval, json.dumps([keyword]), script=TOWNS)
     assert lines == ([f"t.town: {values}"] if values else [])
 
 
 def test_where_the_embedding_model_fails_spelling_decides(opened, database):
     failing = replace(CHASE, similarity=Embedding("maker/embedding", 0.6))
-    lab = opened(database(TOWNS), ['["Grate Holme"]', *[Refusal("server", "down")] * 9], at_once=1)
+    lab = opened(
+        database(TOWNS),
+        ['["Grate Holme"]', *[Refusal("server", "down")] * 9],
+        at_once=1,
+    )
     context = failing(lab, QUESTION, lab.schema("schools"))
     assert [match.value for match in context.values] == ["Great Holme"]
 
 
-@pytest.mark.parametrize("reply", ["", "none", "{}", Refusal("server", "down"), '["  "]'])
+@pytest.mark.parametrize(
+    "reply", ["", "none", "{}", Refusal("server", "down"), '["  "]']
+)
 def test_a_reply_without_keywords_finds_nothing(opened, database, reply):
     lab = opened(database(SCRIPT), [reply, reply])  # an unread one is asked for again
     assert CHASE(lab, QUESTION, lab.schema("schools")).values == ()
@@ -153,7 +172,11 @@ def test_without_values_and_descriptions_no_call_is_made(opened, database):
 def test_a_changed_database_has_its_new_values(opened, database):
     for town in ("Fellside", "Fellsidd"):
         lines = shown(
-            opened, database, CHASE, '["Fellside"]', script=TOWNS.replace("Fellside", town)
+            opened,
+            database,
+            CHASE,
+            '["Fellside"]',
+            script=TOWNS.replace("Fellside", town),
         )
         assert lines == [f"t.town: '{town}'"]
 
@@ -162,7 +185,9 @@ def test_a_changed_database_has_its_new_values(opened, database):
 
 
 def catalog(**described):
-    columns = (Column(name, "TEXT", description=text) for name, text in described.items())
+    columns = (
+        Column(name, "TEXT", description=text) for name, text in described.items()
+    )
     return Schema("d", (Table("boat", tuple(columns)),))
 
 
@@ -177,13 +202,19 @@ class Told:
     def __call__(self, lab, queries, texts, *, collection=False):
         del lab, collection
         self.queries += queries
-        score = lambda text: next((s for word, s in self.scores.items() if word in text), 0.0)  # noqa: E731
+
+        def score(text):
+            known = (s for word, s in self.scores.items() if word in text)
+            return next(known, 0.0)
+
         return np.array([[score(text) for text in texts] for _ in queries], np.float32)
 
 
 def test_each_keyword_is_a_query_with_the_question_and_another_with_the_hint():
     asked, told = Question("1", "d", "how long?", "in metres"), Told(length=1.0)
-    Descriptions()(None, asked, catalog(length="length overall"), ["long", "metres"], told)
+    Descriptions()(
+        None, asked, catalog(length="length overall"), ["long", "metres"], told
+    )
     assert told.queries == [
         *("how long? long", "how long? metres"),
         *("in metres long", "in metres metres"),
@@ -192,7 +223,9 @@ def test_each_keyword_is_a_query_with_the_question_and_another_with_the_hint():
 
 def test_a_query_retrieves_its_five_best_descriptions_and_none_that_is_unlike():
     scores = {f"c{n}": n / 10 for n in range(1, 9)} | {"bad": float("nan")}
-    schema = catalog(**{name: f"{name} text" for name in scores}, other="unlike", silent="")
+    schema = catalog(
+        **{name: f"{name} text" for name in scores}, other="unlike", silent=""
+    )
     asked = Question("1", "d", "q")
     found = Descriptions()(None, asked, schema, [], Told(**scores))
     assert [match.column for match in found] == ["c8", "c7", "c6", "c5", "c4"]
@@ -203,8 +236,14 @@ def test_a_query_retrieves_its_five_best_descriptions_and_none_that_is_unlike():
 
 def test_descriptions_that_are_equally_alike_come_in_the_order_of_their_names():
     schema = catalog(zeta="pier", alpha="pier", beta="pier")
-    (first, *rest) = Descriptions(1)(None, Question("1", "d", "q"), schema, [], Told(pier=0.5))
-    assert [first.column, *(match.column for match in rest)] == ["alpha", "beta", "zeta"]
+    (first, *rest) = Descriptions(1)(
+        None, Question("1", "d", "q"), schema, [], Told(pier=0.5)
+    )
+    assert [first.column, *(match.column for match in rest)] == [
+        "alpha",
+        "beta",
+        "zeta",
+    ]
 
 
 # The setting of an experiment.
@@ -223,33 +262,45 @@ def test_descriptions_that_are_equally_alike_come_in_the_order_of_their_names():
     ],
 )  # fmt: skip
 def test_a_setting_changes_what_it_names_in_every_system(given, changed, tmp_path):
-    with open_study(Experiment("own", retrieval=given), limit=1, figures=tmp_path) as study:
+    with open_study(
+        Experiment("own", retrieval=given), limit=1, figures=tmp_path
+    ) as study:
         own, chess = chase_sql().retrieve, chess_ir_ss_cg().retrieve.retrieval
         assert study.with_settings(chase_sql()).retrieve == replace(own, **changed)
         found = study.with_settings(chess_ir_ss_cg()).retrieve.retrieval
-        assert (found.matching.per_keyword, found.descriptions) == (1, chess.descriptions)
+        assert (found.matching.per_keyword, found.descriptions) == (
+            1,
+            chess.descriptions,
+        )
         assert study.with_settings(direct()) == direct()
 
 
 def test_what_a_system_leaves_out_stays_left_out():
-    without = with_retrieval(CHASE.without_values(), {"index": "trigram", "descriptions": 9})
+    without = with_retrieval(
+        CHASE.without_values(), {"index": "trigram", "descriptions": 9}
+    )
     assert without == CHASE.without_values()
     described = replace(CHASE, descriptions=Descriptions())
-    assert with_retrieval(described, {"descriptions": 9}).descriptions == Descriptions(9)
+    assert with_retrieval(described, {"descriptions": 9}).descriptions == Descriptions(
+        9
+    )
 
 
 def test_the_setting_reaches_the_examples_that_are_picked_by_similarity():
     picked = wb.Generate("generate/synthetic_examples", "m/x", examples=wb.Nearest(()))
     system = replace(chase_sql(), generate=(picked,))
     changed = rebuilt(
-        system, lambda step: with_retrieval(step, {"similarity": SMALL, "index": "none"})
+        system,
+        lambda step: with_retrieval(step, {"similarity": SMALL, "index": "none"}),
     )
     assert changed.generate[0].examples == wb.Nearest((), similarity=Embedding(SMALL))
     assert not by_letters(changed)
 
 
 def test_a_setting_names_the_released_rule_of_matching():
-    low = rebuilt(chess_ir_ss_cg(), lambda step: with_retrieval(step, {"matching": "released"}))
+    low = rebuilt(
+        chess_ir_ss_cg(), lambda step: with_retrieval(step, {"matching": "released"})
+    )
     assert low.retrieve.retrieval.matching == Matching(per_keyword=1, rule="released")
 
 
@@ -267,8 +318,12 @@ def test_an_embedding_model_without_a_known_threshold_needs_one():
 
 
 def test_a_preview_needs_no_embedding_model(tmp_path):
-    with open_study(Session(Experiment("own"), preview=1), limit=1, figures=tmp_path) as study:
-        ((same, other),) = Embedding("a/b", 0.6)(study.lab, ["harbour"], ["harbour", "xyz"])
+    with open_study(
+        Session(Experiment("own"), preview=1), limit=1, figures=tmp_path
+    ) as study:
+        ((same, other),) = Embedding("a/b", 0.6)(
+            study.lab, ["harbour"], ["harbour", "xyz"]
+        )
     assert same > 0.99
     assert other < 0.5
 
@@ -280,7 +335,12 @@ def test_a_stamp_says_where_similarity_is_by_letters(tmp_path):
         replace(chase_sql(), retrieve=replace(CHASE, similarity=Embedding(SMALL)))
     )
     assert not by_letters(replace(chase_sql(), retrieve=CHASE.without_values()))
-    assert by_letters(replace(chase_sql(), retrieve=replace(CHASE, similarity=Lexical(0.9))))
+    assert by_letters(
+        replace(chase_sql(), retrieve=replace(CHASE, similarity=Lexical(0.9)))
+    )
     with open_study(Experiment("own"), limit=1, figures=tmp_path) as study:
         runs = [study.run(system).trials for system in (chase_sql(), direct())]
-        assert ["by letters" in str(study.stamp.of(trials)) for trials in runs] == [True, False]
+        assert ["by letters" in str(study.stamp.of(trials)) for trials in runs] == [
+            True,
+            False,
+        ]

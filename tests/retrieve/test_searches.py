@@ -29,7 +29,9 @@ def peers(texts):
 
     def search(text):
         asked = sketch(text)
-        found = [(asked.jaccard(sketches[number]), number) for number in lsh.query(asked)]
+        found = [
+            (asked.jaccard(sketches[number]), number) for number in lsh.query(asked)
+        ]
         return sorted(found, key=lambda pair: (-pair[0], pair[1]))[:10]
 
     return search
@@ -44,7 +46,10 @@ def test_lsh_has_the_top_ten_of_minhashlsh():
         assert found == [number for _, number in search(text)]
 
 
-@given(st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=30, unique=True), st.text())
+@given(
+    st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=30, unique=True),
+    st.text(),
+)
 def test_lsh_equals_minhashlsh_on_any_texts(texts, asked):
     texts = sorted(text for text in texts if text.isprintable()) or ["a"]
     asked = "".join(filter(str.isprintable, asked))
@@ -55,13 +60,22 @@ def test_lsh_equals_minhashlsh_on_any_texts(texts, asked):
 
 @pytest.mark.parametrize(
     ("sort", "least"),
-    [("0 typos", 20), ("1 typo", 20), ("2 typos", 19), ("prefix", 19), ("another case", 20)],
+    [
+        ("0 typos", 20),
+        ("1 typo", 20),
+        ("2 typos", 19),
+        ("prefix", 19),
+        ("another case", 20),
+    ],
 )
 def test_trigrams_find_what_is_meant(sort, least):
     by = Trigram()
     arrays = by.build(TEXTS)
     asked = [(text, meant) for kind, text, meant in queries(MADE, 20) if kind == sort]
-    found = [meant in [TEXTS[n] for n in by.find(arrays, TEXTS, text, 10)] for text, meant in asked]
+    found = [
+        meant in [TEXTS[n] for n in by.find(arrays, TEXTS, text, 10)]
+        for text, meant in asked
+    ]
     assert sum(found) >= least
 
 
@@ -78,7 +92,10 @@ def test_trigrams_find_nine_of_the_ten_that_comparing_everything_finds():
 @given(st.lists(st.text(max_size=12), min_size=1, max_size=20, unique=True), st.data())
 def test_an_exact_text_comes_first(texts, data):
     asked = data.draw(st.sampled_from(texts))
-    best = {by: by.find(by.build(texts), texts, asked, 20).tolist() for by in (LSH(), Trigram())}
+    best = {
+        by: by.find(by.build(texts), texts, asked, 20).tolist()
+        for by in (LSH(), Trigram())
+    }
     assert all(len(set(found)) == len(found) for found in best.values())
     assert texts.index(asked) in best[LSH()]
     if folded(asked):

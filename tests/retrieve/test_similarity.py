@@ -85,7 +85,10 @@ def test_a_failing_call_gives_no_number_and_an_empty_text_is_not_asked_for(opene
 @pytest.mark.parametrize(
     ("model", "reply"),
     [
-        (MODEL, {"data": [{"object": "embedding", "index": 0, "embedding": [0.6, 0.8]}]}),
+        (
+            MODEL,
+            {"data": [{"object": "embedding", "index": 0, "embedding": [0.6, 0.8]}]},
+        ),
         ("ollama/all-minilm", {"embeddings": [[0.6, 0.8]], "prompt_eval_count": 3}),
     ],
 )
@@ -99,7 +102,9 @@ def test_vectors_come_over_the_wire_through_litellm(opened, monkeypatch, model, 
             pass
 
         def do_POST(self):
-            bodies.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            bodies.append(
+                json.loads(self.rfile.read(int(self.headers["content-length"])))
+            )
             self.send_response(200)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(sent)))
@@ -111,7 +116,9 @@ def test_vectors_come_over_the_wire_through_litellm(opened, monkeypatch, model, 
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
-        url = f"http://127.0.0.1:{server.server_address[1]}" + "/v1" * model.startswith("openai")
+        url = f"http://127.0.0.1:{server.server_address[1]}" + "/v1" * model.startswith(
+            "openai"
+        )
         lab = Lab(Client(opened().client.cache, api_base=url), None, None)
         scores = Embedding(model, 0.6)(lab, ["a"], ["b"])
     finally:
@@ -120,4 +127,6 @@ def test_vectors_come_over_the_wire_through_litellm(opened, monkeypatch, model, 
         thread.join()
     assert scores[0, 0] == pytest.approx(1)
     assert sorted(body["input"] for body in bodies) == [["a"], ["b"]]
-    assert lab.client.ledger.frame().groupby("prompt").input.sum()["retrieve/embed"] == 6
+    assert (
+        lab.client.ledger.frame().groupby("prompt").input.sum()["retrieve/embed"] == 6
+    )

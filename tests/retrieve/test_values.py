@@ -18,7 +18,9 @@ BOTH = pytest.mark.parametrize("by", [LSH(), Trigram()], ids=["lsh", "trigram"])
 
 
 @BOTH
-def test_every_short_text_of_a_table_is_a_value_of_each_of_its_columns(database, opened, by):
+def test_every_short_text_of_a_table_is_a_value_of_each_of_its_columns(
+    database, opened, by
+):
     values = open_values(database(SCRIPT), by, opened().executor)
     assert list(values.texts) == ["", "Bad Ems", "Köln", "bad ems", "x", "y" * 200]
     found = values.search("Bad Ems", 1)
@@ -30,24 +32,32 @@ def test_every_short_text_of_a_table_is_a_value_of_each_of_its_columns(database,
 
 
 @BOTH
-@pytest.mark.parametrize("script", ["", "CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (1)"])
+@pytest.mark.parametrize(
+    "script", ["", "CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (1)"]
+)
 def test_a_database_without_texts_has_no_values(database, opened, by, script):
     values = open_values(database(script), by, opened().executor)
     assert (values.search("Bad Ems", 10), list(values.texts)) == ([], [])
 
 
 @BOTH
-def test_a_file_answers_as_the_values_that_were_read(database, opened, by, tmp_path, monkeypatch):
+def test_a_file_answers_as_the_values_that_were_read(
+    database, opened, by, tmp_path, monkeypatch
+):
     path, executor = database(SCRIPT), opened().executor
     new = open_values(path, by, executor)
     (file,) = (tmp_path / "lab" / "values").iterdir()
-    monkeypatch.setattr("workbench.retrieve.values.texts_of", None)  # nothing is read again
+    monkeypatch.setattr(
+        "workbench.retrieve.values.texts_of", None
+    )  # nothing is read again
     kept = open_values(path, by, opened().executor)
     assert new.search("Bad Enns", 3) == kept.search("Bad Enns", 3) != []
     assert file.suffix == ".npz"
 
 
-def test_another_content_has_other_values_and_the_old_content_its_own(database, opened, tmp_path):
+def test_another_content_has_other_values_and_the_old_content_its_own(
+    database, opened, tmp_path
+):
     executor = opened().executor
     for script in ("SELECT 1", "INSERT INTO town VALUES ('Ulm')", "SELECT 1"):
         values = open_values(database(f"{SCRIPT}; {script}"), LSH(), executor)
@@ -66,7 +76,9 @@ def test_a_damaged_file_is_written_anew(database, opened, tmp_path, damage):
     assert len(file.read_bytes()) == len(whole)
 
 
-def test_a_column_that_cannot_be_read_is_named_and_left_out(database, opened, monkeypatch):
+def test_a_column_that_cannot_be_read_is_named_and_left_out(
+    database, opened, monkeypatch
+):
     def ask(executor, path, request):
         broken = request.get("column") == "name"
         return {"error": "malformed"} if broken else asking(executor, path, request)
@@ -78,7 +90,9 @@ def test_a_column_that_cannot_be_read_is_named_and_left_out(database, opened, mo
     assert ("Köln" in values.texts, "bad ems" in values.texts) == (True, False)
 
 
-def test_a_killed_build_leaves_no_file_under_the_name(database, opened, tmp_path, monkeypatch):
+def test_a_killed_build_leaves_no_file_under_the_name(
+    database, opened, tmp_path, monkeypatch
+):
     def killed(file, **_):
         file.write(b"half")
         raise KeyboardInterrupt
@@ -92,7 +106,9 @@ def test_a_killed_build_leaves_no_file_under_the_name(database, opened, tmp_path
     assert "Köln" in open_values(path, LSH(), executor).texts
 
 
-def test_where_nothing_can_be_written_the_error_names_the_place(database, opened, tmp_path):
+def test_where_nothing_can_be_written_the_error_names_the_place(
+    database, opened, tmp_path
+):
     path, executor = database(SCRIPT), opened().executor
     (tmp_path / "lab" / "values").write_text("a file in the way")
     with pytest.raises(BadInputError, match="values"):

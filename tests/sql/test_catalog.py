@@ -35,7 +35,10 @@ def described(
 def test_a_folder_of_birds_form_describes_its_tables(tmp_path):
     rows = 'CDSCode,CDS code,,integer,\n"Free Meal Count (K-12)",Free Meals,"count of meals, free",'
     (tmp_path / "frpm.csv").write_text(f'{HEADER}{rows}real,"0: none\n\n1: some"\n')
-    assert described(tmp_path, COUNTY) == (Column("County", "TEXT", "name of the county"), [])
+    assert described(tmp_path, COUNTY) == (
+        Column("County", "TEXT", "name of the county"),
+        [],
+    )
     text = "Free Meals: count of meals, free"
     assert describe(SCHEMA, tmp_path).tables[0].columns == (
         Column("CDSCode", "TEXT", "CDS code", expanded="CDS code"),
@@ -53,7 +56,9 @@ def test_a_folder_of_birds_form_describes_its_tables(tmp_path):
         ("County\x07 name", " a\x00 b\x1b[31m ", "County name: a b [31m"),
     ],
 )
-def test_a_description_joins_the_expanded_name_and_the_text(tmp_path, expanded, text, description):
+def test_a_description_joins_the_expanded_name_and_the_text(
+    tmp_path, expanded, text, description
+):
     column, _ = described(tmp_path, f"{HEADER}County,{expanded},{text},text,")
     assert column.description == description
 
@@ -71,7 +76,9 @@ def test_a_description_joins_the_expanded_name_and_the_text(tmp_path, expanded, 
     ],
 )
 def test_a_file_is_read_in_any_encoding(tmp_path, encode):
-    column, notes = described(tmp_path, encode(f"{HEADER}County,,the “café” region,text,"))
+    column, notes = described(
+        tmp_path, encode(f"{HEADER}County,,the “café” region,text,")
+    )
     assert (column.description, notes) == ("the “café” region", [])
 
 
@@ -105,7 +112,9 @@ def test_a_file_that_describes_no_column_adds_one_line(tmp_path, name, text):
 
 
 def test_a_row_that_does_not_fit_leaves_the_others(tmp_path):
-    assert described(tmp_path, f"{COUNTY}\nGone\n")[0].description == "name of the county"
+    assert (
+        described(tmp_path, f"{COUNTY}\nGone\n")[0].description == "name of the county"
+    )
 
 
 def test_a_description_cannot_break_out_of_its_comment(tmp_path):

@@ -57,7 +57,11 @@ def test_context_data_has_the_five_variables_of_prompts():
 
 
 def test_matches_are_grouped_by_table_and_column_in_their_order():
-    found = [("pupil", "home town", "Au"), ("class", "room", "A1"), ("pupil", "name", "Ada")]
+    found = [
+        ("pupil", "home town", "Au"),
+        ("class", "room", "A1"),
+        ("pupil", "name", "Ada"),
+    ]
     found += [("pupil", "home town", "Ems"), ("pupil", "home town", "Au")]
     values, descriptions = shown(starmap(value, found), starmap(description, found))
     lines = ["pupil.`home town`: 'Au', 'Ems'", "pupil.name: 'Ada'", "class.room: 'A1'"]
@@ -65,7 +69,9 @@ def test_matches_are_grouped_by_table_and_column_in_their_order():
     assert descriptions.splitlines()[0] == "pupil.`home town`: Au; Ems"
 
 
-@given(st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), max_size=500))
+@given(
+    st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), max_size=500)
+)
 def test_a_value_can_be_copied_into_sql(text):
     written = shown([value("pupil", "name", text)])[0].removeprefix("pupil.name: ")
     with closing(sqlite3.connect(":memory:")) as connection:
@@ -74,7 +80,10 @@ def test_a_value_can_be_copied_into_sql(text):
 
 def test_pruned_columns_are_not_shown():
     values = [value("pupil", "name", "Ada"), value("CLASS", "Room", "A1")]
-    texts = [description("pupil", "name", "first"), description("class", "room", "a\n## b")]
+    texts = [
+        description("pupil", "name", "first"),
+        description("class", "room", "a\n## b"),
+    ]
     pruned = SCHEMA.only([("class", "room")])
     assert shown(values, texts, pruned) == ("CLASS.Room: 'A1'", "class.room: a ## b")
 
@@ -91,7 +100,9 @@ def test_a_few_rows_are_all_shown_as_literals():
 
 
 def test_a_failure_shows_its_kind_and_its_error():
-    assert result_text(Execution("error", error="why\n## Query")) == "Error: why ## Query"
+    assert (
+        result_text(Execution("error", error="why\n## Query")) == "Error: why ## Query"
+    )
     assert result_text(Execution("timeout", error="why")) == "Stopped: why"
 
 
@@ -104,7 +115,11 @@ def test_any_row_is_one_line_and_opens_no_markdown(columns, cell):
 
 
 def test_values_that_were_retrieved_come_first_among_the_examples():
-    found = [("PUPIL", "Home Town", "Au"), ("pupil", "home town", "Linz"), ("class", "room", "7")]
+    found = [
+        ("PUPIL", "Home Town", "Au"),
+        ("pupil", "home town", "Linz"),
+        ("class", "room", "7"),
+    ]
     seen = with_retrieved(SCHEMA, starmap(value, [*found, ("gone", "away", "x")]))
     assert seen.column("pupil", "home town").examples == ("Au", "Linz", "Ems")
     assert seen.column("class", "room").examples == (7, "A1")
@@ -124,9 +139,14 @@ def test_the_plan_is_the_tree_that_sqlites_own_shell_prints():
     plan = Execution("ok", ("id", "parent", "notused", "detail"), rows, 4)
     tree = "QUERY PLAN\n|--SCAN t\n`--LIST SUBQUERY 1\n   |--SCAN u\n   `--x y"
     assert plan_text(plan) == tree
-    assert plan_text(Execution("error", error="no such table: t")) == "Error: no such table: t"
+    assert (
+        plan_text(Execution("error", error="no such table: t"))
+        == "Error: no such table: t"
+    )
 
 
 def test_a_real_number_is_shown_to_the_digits_on_which_versions_of_sqlite_agree():
-    text = result_text(Execution("ok", ("a",), ((0.1 + 0.2, 3.0, 1e300, float("inf")),), 1))
+    text = result_text(
+        Execution("ok", ("a",), ((0.1 + 0.2, 3.0, 1e300, float("inf")),), 1)
+    )
     assert text.endswith("0.3 | 3.0 | 1e+300 | inf")

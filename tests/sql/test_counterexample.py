@@ -32,9 +32,15 @@ def school(tmp_path_factory):
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        ("SELECT name FROM pupil WHERE grade > 5", "SELECT name FROM pupil WHERE grade >= 5"),
+        (
+            "SELECT name FROM pupil WHERE grade > 5",
+            "SELECT name FROM pupil WHERE grade >= 5",
+        ),
         ("SELECT count(town) FROM pupil", "SELECT count(*) FROM pupil"),
-        ("SELECT name FROM pupil WHERE id = 299", "SELECT name FROM pupil WHERE id = 298"),
+        (
+            "SELECT name FROM pupil WHERE id = 299",
+            "SELECT name FROM pupil WHERE id = 298",
+        ),
         (
             'SELECT count(*) FROM "club member"',
             'SELECT count(DISTINCT pupil_id) FROM "club member"',
@@ -57,7 +63,10 @@ def test_both_queries_run_on_its_rows_give_its_results(school, first, second):
     path, executor, schema = school
     found = counterexample(executor, path, first, second, schema)
     assert sum(len(part.rows) for part in found.tables.values()) <= 4
-    with closing(sqlite3.connect(path)) as real, closing(sqlite3.connect(":memory:")) as small:
+    with (
+        closing(sqlite3.connect(path)) as real,
+        closing(sqlite3.connect(":memory:")) as small,
+    ):
         for table, part in found.tables.items():
             ddl = "SELECT sql FROM sqlite_schema WHERE name = ?"
             small.execute(*real.execute(ddl, [table]).fetchone())
@@ -72,8 +81,14 @@ def test_both_queries_run_on_its_rows_give_its_results(school, first, second):
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        ("SELECT name FROM pupil WHERE grade > 5", "SELECT p.name FROM pupil p WHERE 5 < p.grade"),
-        ("SELECT name FROM pupil", "SELECT name, id FROM pupil"),  # seen without an example
+        (
+            "SELECT name FROM pupil WHERE grade > 5",
+            "SELECT p.name FROM pupil p WHERE 5 < p.grade",
+        ),
+        (
+            "SELECT name FROM pupil",
+            "SELECT name, id FROM pupil",
+        ),  # seen without an example
         ("SELECT name FROM pupil", "SELECT nam FROM pupil"),
         ("SELECT town FROM towns", "SELECT town FROM pupil"),
         ("SELECT name FROM pupil", "SELECT town FROM main.pupil"),

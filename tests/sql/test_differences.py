@@ -7,14 +7,21 @@ import pytest
 from workbench.sql.facts import parts
 from workbench.types import Column, Schema, Table
 
-TABLES = {"vessel": ("imo", "vname", "Ice Class"), "port_call": ("call_id", "imo", "pilot_id")}
-SCHEMA = Schema("harbour", tuple(Table(t, tuple(map(Column, own))) for t, own in TABLES.items()))
+TABLES = {
+    "vessel": ("imo", "vname", "Ice Class"),
+    "port_call": ("call_id", "imo", "pilot_id"),
+}
+SCHEMA = Schema(
+    "harbour", tuple(Table(t, tuple(map(Column, own))) for t, own in TABLES.items())
+)
 
 
 def only(first, second):
     """For each clause that differs, the parts that only the first and only the second query has."""
     queries = [parts(sql, SCHEMA) for sql in (first, second)]
-    said = [Counter((p.depth > 0, *says) for p in own for says in p.says) for own in queries]
+    said = [
+        Counter((p.depth > 0, *says) for p in own for says in p.says) for own in queries
+    ]
     found = {}
     for n, (one, other) in enumerate((said, said[::-1])):
         for nested, clause, text in (one - other).elements():
@@ -34,7 +41,10 @@ def only(first, second):
             "SELECT vname, COUNT(*) AS n FROM vessel GROUP BY vname ORDER BY n DESC",
             "SELECT vname, COUNT(*) FROM vessel GROUP BY vname ORDER BY COUNT(*) DESC",
         ),
-        ("SELECT imo FROM vessel WHERE vname = 'x'", 'SELECT imo FROM vessel WHERE vname = "x"'),
+        (
+            "SELECT imo FROM vessel WHERE vname = 'x'",
+            'SELECT imo FROM vessel WHERE vname = "x"',
+        ),
         (
             "SELECT imo FROM vessel WHERE imo IN (SELECT imo FROM port_call)",
             "SELECT imo FROM vessel WHERE imo IN (SELECT p.imo FROM port_call p)",
@@ -57,7 +67,10 @@ def test_each_clause_lists_its_own_differences():
         "DISTINCT": (["DISTINCT"], []),
         "FROM": (["port_call"], []),
         "JOIN ON": (["port_call.imo = vessel.imo"], []),
-        "WHERE": (["port_call.call_id > 3", "NOT vessel.vname IS NULL"], ["vessel.imo > 3"]),
+        "WHERE": (
+            ["port_call.call_id > 3", "NOT vessel.vname IS NULL"],
+            ["vessel.imo > 3"],
+        ),
         "GROUP BY": (["vessel.vname"], []),
         "HAVING": (["COUNT(*) > 1"], []),
         "ORDER BY": (["vessel.vname DESC"], ["vessel.imo"]),
@@ -76,6 +89,8 @@ def test_parts_are_written_as_in_the_query_and_nested_ones_follow_theirs():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("sql", ["SELEC imo", "SELECT " + "(" * 3000 + "1" + ")" * 3000])
+@pytest.mark.parametrize(
+    "sql", ["SELEC imo", "SELECT " + "(" * 3000 + "1" + ")" * 3000]
+)
 def test_an_unreadable_query_has_no_parts(sql):
     assert parts(sql, SCHEMA) == []

@@ -27,9 +27,7 @@ from workbench.types import Limits
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
 SLOW = ENDLESS.replace("FROM c)", "FROM c LIMIT 4000000)")
 # A single opcode that runs for minutes without a look at the clock.
-UNINTERRUPTIBLE = (
-    "SELECT length(trim(hex(zeroblob(4e6)), replace(hex(zeroblob(2e5)), '0', 'z') || '0'))"
-)
+UNINTERRUPTIBLE = "SELECT length(trim(hex(zeroblob(4e6)), replace(hex(zeroblob(2e5)), '0', 'z') || '0'))"
 BRIEF = Limits(seconds=0.5)
 ENDLESS_TABLE = f"""CREATE VIEW e AS {ENDLESS.replace("count(*)", "x")};
     CREATE VIRTUAL TABLE f USING fts5(x, content='e', content_rowid='x')"""
@@ -39,7 +37,9 @@ GENERATED = """CREATE TABLE g(a, b GENERATED ALWAYS AS (length(printf('%.*c', 9,
 
 HUGE = """WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 1000)
     SELECT count(*) FROM (SELECT DISTINCT x, zeroblob(1000000) FROM c)"""
-looks_into_proc = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
+looks_into_proc = pytest.mark.skipif(
+    not Path("/proc/self/task").exists(), reason="needs /proc"
+)
 
 
 @pytest.fixture
@@ -150,12 +150,18 @@ def test_anything_but_one_select_is_refused_and_changes_nothing(shared, database
 
 def test_a_value_a_result_and_memory_are_capped(shared, database):
     doubled = "WITH RECURSIVE c(s) AS (SELECT 'a' UNION ALL SELECT s || s FROM c) SELECT s FROM c LIMIT 99"
-    for sql in ("SELECT hex(zeroblob(15000000))", "SELECT zeroblob(999999999)", doubled):
+    for sql in (
+        "SELECT hex(zeroblob(15000000))",
+        "SELECT zeroblob(999999999)",
+        doubled,
+    ):
         assert shared.execute(database, sql).status == "too_large"
     cut = shared.execute(database, "SELECT id FROM t", Limits(rows=10))
     assert (cut.status, cut.truncated, cut.row_count) == ("too_large", True, 10)
     assert cut.fingerprint == ""
-    assert shared.execute(database, "SELECT id FROM t", Limits(rows=1000)).status == "ok"
+    assert (
+        shared.execute(database, "SELECT id FROM t", Limits(rows=1000)).status == "ok"
+    )
     assert shared.execute(database, "SELECT name FROM t", Limits(bytes=500)).truncated
 
 
@@ -174,7 +180,11 @@ runpy.run_path({worker!r}, run_name="__main__")
 
 @pytest.mark.parametrize(
     ("platform", "sql", "status"),
-    [("darwin", "SELECT 1", "ok"), ("darwin", HUGE, "too_large"), ("linux", "SELECT 1", "error")],
+    [
+        ("darwin", "SELECT 1", "ok"),
+        ("darwin", HUGE, "too_large"),
+        ("linux", "SELECT 1", "error"),
+    ],
 )
 def test_macos_alone_may_refuse_a_limit_on_memory_and_sqlites_own_holds_there(
     database, tmp_path, monkeypatch, platform, sql, status
@@ -194,7 +204,9 @@ def test_macos_alone_may_refuse_a_limit_on_memory_and_sqlites_own_holds_there(
         (GENERATED, "SELECT a FROM g", "SELECT b FROM g"),
     ],
 )
-def test_a_hostile_view_or_table_stops_only_its_queries(shared, tmp_path, script, harmless, trap):
+def test_a_hostile_view_or_table_stops_only_its_queries(
+    shared, tmp_path, script, harmless, trap
+):
     path = tmp_path / "trap.sqlite"
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(script)
@@ -217,7 +229,11 @@ def test_virtual_tables_can_be_read(shared, tmp_path):
 
 
 def test_nothing_of_a_query_reaches_the_next(shared, database):
-    for sql in ("SELECT CAST(x'ff' AS TEXT)", "DROP TABLE t", "SELECT value FROM json_each('[1]')"):
+    for sql in (
+        "SELECT CAST(x'ff' AS TEXT)",
+        "DROP TABLE t",
+        "SELECT value FROM json_each('[1]')",
+    ):
         shared.execute(database, sql)
         assert shared.execute(database, "DELETE FROM t").status == "denied"
         assert shared.execute(database, "SELECT 'é'").rows == (("é",),)
@@ -225,16 +241,30 @@ def test_nothing_of_a_query_reaches_the_next(shared, database):
 
 def test_every_kind_of_value_is_returned_exactly(shared, database):
     sql = "SELECT NULL AS a, 9223372036854775807 AS a, 0.1, 'é😀', x'00ff', 9e999, -9e999, 'a' || char(0) || 'b'"
-    expected = (None, 2**63 - 1, 0.1, "é😀", b"\x00\xff", float("inf"), float("-inf"), "a\0b")
+    expected = (
+        None,
+        2**63 - 1,
+        0.1,
+        "é😀",
+        b"\x00\xff",
+        float("inf"),
+        float("-inf"),
+        "a\0b",
+    )
     execution = shared.execute(database, sql)
     assert execution.rows == (expected,)
     assert execution.columns[:2] == ("a", "a")
-    assert shared.execute(database, "SELECT CAST(x'61ff62' AS TEXT)").rows == (("a\\xffb",),)
+    assert shared.execute(database, "SELECT CAST(x'61ff62' AS TEXT)").rows == (
+        ("a\\xffb",),
+    )
     assert shared.execute(database, "SELECT id FROM t WHERE 0").status == "empty"
 
 
 def test_fingerprints_are_equal_exactly_where_sets_of_rows_are(shared, database):
-    queries = ["SELECT 1 UNION ALL SELECT 2", "SELECT 2.0 UNION ALL SELECT 1 UNION ALL SELECT 1"]
+    queries = [
+        "SELECT 1 UNION ALL SELECT 2",
+        "SELECT 2.0 UNION ALL SELECT 1 UNION ALL SELECT 1",
+    ]
     queries += ["SELECT '1' UNION ALL SELECT '2'", "SELECT 1, 2"]
     found = shared.result_fingerprints([(database, sql) for sql in queries])
     assert found[0] == found[1]
@@ -245,12 +275,18 @@ def test_fingerprints_are_equal_exactly_where_sets_of_rows_are(shared, database)
 # --- files
 
 
-def test_what_is_no_readable_database_is_refused_in_one_sentence(shared, store, tmp_path):
+def test_what_is_no_readable_database_is_refused_in_one_sentence(
+    shared, store, tmp_path
+):
     loop, fifo = tmp_path / "loop.sqlite", tmp_path / "fifo.sqlite"
     loop.symlink_to(loop)
     os.mkfifo(fifo)
     names = ("gone.sqlite", "x" * 300, "a\0b", "\udcff")
-    reads = partial(shared.execute, sql="SELECT 1"), read_schema, lambda p: shared.fingerprints([p])
+    reads = (
+        partial(shared.execute, sql="SELECT 1"),
+        read_schema,
+        lambda p: shared.fingerprints([p]),
+    )
     for path in [tmp_path, loop, fifo, *(tmp_path / name for name in names)]:
         for read in reads:
             with pytest.raises(UnreadableDatabaseError) as raised:
@@ -269,7 +305,10 @@ def test_a_log_that_is_not_in_the_file_is_refused_and_stays(shared, database):
             shutil.copy(f"{database}{suffix}", f"{database.parent}/copy.sqlite{suffix}")
     copy = database.with_name("copy.sqlite")
     before = contents(database.parent)
-    for read in (lambda: shared.execute(copy, "SELECT max(id) FROM t"), lambda: read_schema(copy)):
+    for read in (
+        lambda: shared.execute(copy, "SELECT max(id) FROM t"),
+        lambda: read_schema(copy),
+    ):
         with pytest.raises(UnreadableDatabaseError, match="write-ahead log"):
             read()
     assert contents(database.parent) == before
@@ -298,9 +337,14 @@ def test_reading_leaves_the_callers_own_lock_in_place(shared, database):
 
 
 def test_a_locked_database_is_an_error_that_is_not_cached(store, database):
-    with Executor(store, 1) as executor, closing(sqlite3.connect(database)) as connection:
+    with (
+        Executor(store, 1) as executor,
+        closing(sqlite3.connect(database)) as connection,
+    ):
         connection.execute("BEGIN EXCLUSIVE")
-        execution = executor.execute(database, "SELECT count(*) FROM t", Limits(seconds=1))
+        execution = executor.execute(
+            database, "SELECT count(*) FROM t", Limits(seconds=1)
+        )
         assert "database is locked" in execution.error
         connection.execute("ROLLBACK")
         again = executor.execute(database, "SELECT count(*) FROM t", Limits(seconds=1))
@@ -308,7 +352,9 @@ def test_a_locked_database_is_an_error_that_is_not_cached(store, database):
 
 
 @pytest.mark.parametrize("cached", [False, True])
-def test_a_database_overwritten_in_place_or_behind_a_link_is_read_anew(tmp_path, cached):
+def test_a_database_overwritten_in_place_or_behind_a_link_is_read_anew(
+    tmp_path, cached
+):
     def write(path, value):
         path.unlink(missing_ok=True)
         with closing(sqlite3.connect(path)) as connection, connection:
@@ -319,7 +365,10 @@ def test_a_database_overwritten_in_place_or_behind_a_link_is_read_anew(tmp_path,
     path, link = write(tmp_path / "a.sqlite", 0), tmp_path / "link.sqlite"
     others = [write(tmp_path / f"{n}.sqlite", n) for n in range(1, 6)]
     path_of_store = tmp_path / "lab.sqlite"
-    with Store(path_of_store) as store, Executor(store if cached else None, 1) as executor:
+    with (
+        Store(path_of_store) as store,
+        Executor(store if cached else None, 1) as executor,
+    ):
         for n, other in enumerate(others, 1):
             before = path.stat()
             with path.open("r+b") as file:
@@ -334,9 +383,16 @@ def test_a_database_overwritten_in_place_or_behind_a_link_is_read_anew(tmp_path,
 # --- the cache
 
 
-def test_a_second_run_asks_no_worker_and_equal_jobs_run_once(store, database, monkeypatch):
-    jobs = [(database, f"SELECT {i}, name, x'ff' FROM t WHERE id < {i}") for i in range(20)]
-    jobs += [(database, "SELECT a.id, b.name FROM t a, t b LIMIT 20000"), (database, ENDLESS)] * 2
+def test_a_second_run_asks_no_worker_and_equal_jobs_run_once(
+    store, database, monkeypatch
+):
+    jobs = [
+        (database, f"SELECT {i}, name, x'ff' FROM t WHERE id < {i}") for i in range(20)
+    ]
+    jobs += [
+        (database, "SELECT a.id, b.name FROM t a, t b LIMIT 20000"),
+        (database, ENDLESS),
+    ] * 2
     requests, ask = [], Worker.ask
     record = lambda worker, given: requests.extend(given) or ask(worker, given)  # noqa: E731
     monkeypatch.setattr(Worker, "ask", record)
@@ -344,19 +400,25 @@ def test_a_second_run_asks_no_worker_and_equal_jobs_run_once(store, database, mo
         first = executor.execute_many(jobs, BRIEF)
         asked = [request["sql"] for request in requests if request["do"] == "run"]
         assert len(asked) == len(set(asked)) == 22
-        shutil.copy(database, database.with_name("copy.sqlite"))  # the same content at another path
+        shutil.copy(
+            database, database.with_name("copy.sqlite")
+        )  # the same content at another path
         copies = [(database.with_name("copy.sqlite"), sql) for _, sql in jobs]
         requests.clear()
         assert executor.execute_many(jobs, BRIEF) == first
         assert executor.execute_many(copies, BRIEF) == first
-        assert executor.result_fingerprints(jobs, BRIEF) == [e.fingerprint for e in first]
+        assert executor.result_fingerprints(jobs, BRIEF) == [
+            e.fingerprint for e in first
+        ]
         assert [request["do"] for request in requests] == ["digest"]
         assert first[-1].status == "timeout"
         executor.execute(database, ENDLESS, Limits(seconds=0.6))  # a limit of its own
         assert requests[-1]["sql"] == ENDLESS
 
 
-def test_an_execution_by_another_version_of_sqlite_is_not_taken(store, database, monkeypatch):
+def test_an_execution_by_another_version_of_sqlite_is_not_taken(
+    store, database, monkeypatch
+):
     with Executor(store, 1) as executor:
         executor.execute(database, "SELECT count(*) FROM t")
         monkeypatch.setattr(sqlite3, "sqlite_version", "3.0.0")
@@ -366,16 +428,26 @@ def test_an_execution_by_another_version_of_sqlite_is_not_taken(store, database,
 
 @pytest.mark.parametrize(
     "value",
-    ["random()", "hex(RANDOMBLOB (8))", "julianday('now')", "strftime('%f')", "CURRENT_TIMESTAMP"],
+    [
+        "random()",
+        "hex(RANDOMBLOB (8))",
+        "julianday('now')",
+        "strftime('%f')",
+        "CURRENT_TIMESTAMP",
+    ],
 )
 def test_a_query_of_the_time_or_of_random_numbers_is_not_cached(store, database, value):
     with Executor(store, 1) as executor:
         assert executor.execute(database, f"SELECT {value}").status == "ok"
-        assert executor.execute(database, "SELECT date(name), strftime('%Y', 1) FROM t").is_complete
+        assert executor.execute(
+            database, "SELECT date(name), strftime('%Y', 1) FROM t"
+        ).is_complete
     assert len(store.read("SELECT key FROM executions")) == 1
 
 
-def test_a_result_of_a_database_that_has_just_changed_is_not_cached(store, database, monkeypatch):
+def test_a_result_of_a_database_that_has_just_changed_is_not_cached(
+    store, database, monkeypatch
+):
     before = database.read_bytes()
     with Executor(store, 1) as executor:
         found = executor.fingerprints([database])
@@ -395,9 +467,16 @@ def test_a_result_of_a_database_that_has_just_changed_is_not_cached(store, datab
 # --- other requests
 
 
-def test_times_are_a_row_for_each_query_and_opcodes_are_the_same_every_time(shared, database):
+def test_times_are_a_row_for_each_query_and_opcodes_are_the_same_every_time(
+    shared, database
+):
     def timed(queries, repeats, seconds):
-        request = {"do": "times", "queries": queries, "repeats": repeats, "seconds": seconds}
+        request = {
+            "do": "times",
+            "queries": queries,
+            "repeats": repeats,
+            "seconds": seconds,
+        }
         return shared.ask(database, request)
 
     queries = ["SELECT count(*) FROM t", "SELECT sum(a.id) FROM t a, t b"]
@@ -415,10 +494,28 @@ def test_texts_are_the_distinct_short_texts_of_a_column(shared, tmp_path):
     path = tmp_path / "a.sqlite"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute('CREATE TABLE "a b"("c""d")')
-        values = ["b", "a", "b", 1, None, "x" * 201, "y" * 200, "z\0" + "z" * 900, b"blob"]
-        connection.executemany('INSERT INTO "a b" VALUES (?)', [(value,) for value in values])
+        values = [
+            "b",
+            "a",
+            "b",
+            1,
+            None,
+            "x" * 201,
+            "y" * 200,
+            "z\0" + "z" * 900,
+            b"blob",
+        ]
+        connection.executemany(
+            'INSERT INTO "a b" VALUES (?)', [(value,) for value in values]
+        )
         connection.execute("INSERT INTO \"a b\" VALUES (CAST(x'ff' AS TEXT))")
-    request = {"do": "texts", "table": "a b", "column": 'c"d', "longest": 200, "seconds": 60.0}
+    request = {
+        "do": "texts",
+        "table": "a b",
+        "column": 'c"d',
+        "longest": 200,
+        "seconds": 60.0,
+    }
     assert json.loads(shared.ask(path, request)["rows"]) == ["a", "b", "y" * 200]
     assert shared.ask(path, request | {"table": "gone"})["error"]
 
@@ -432,13 +529,17 @@ def test_queries_that_never_end_do_not_stop_the_others(executor, database):
     started = time.monotonic()
     executions = executor.execute_many(jobs, Limits(seconds=2))
     assert time.monotonic() - started < 60  # it would run for hours
-    late = [i for i, execution in enumerate(executions) if execution.status == "timeout"]
+    late = [
+        i for i, execution in enumerate(executions) if execution.status == "timeout"
+    ]
     assert late == [30, 31]
     assert all(executions[i].rows == ((i,),) for i in range(100) if i not in late)
 
 
 @looks_into_proc
-def test_a_worker_that_is_killed_is_replaced_and_its_query_runs_once_more(executor, database):
+def test_a_worker_that_is_killed_is_replaced_and_its_query_runs_once_more(
+    executor, database
+):
     executor.execute(database, "SELECT 1")
     for pid in children():
         os.kill(pid, signal.SIGKILL)
@@ -459,7 +560,9 @@ def test_a_query_that_kills_two_workers_is_an_error_that_is_not_cached(store, da
 
 
 @looks_into_proc
-def test_a_workers_environment_is_empty_and_closing_leaves_no_process(executor, database):
+def test_a_workers_environment_is_empty_and_closing_leaves_no_process(
+    executor, database
+):
     executor.execute_many([(database, f"SELECT {i}") for i in range(10)])
     assert {Path(f"/proc/{pid}/environ").read_bytes() for pid in children()} == {b""}
     executor.close()
@@ -468,19 +571,32 @@ def test_a_workers_environment_is_empty_and_closing_leaves_no_process(executor, 
 
 
 @looks_into_proc
-def test_ten_thousand_queries_add_no_memory_files_processes_or_threads(executor, database):
+def test_ten_thousand_queries_add_no_memory_files_processes_or_threads(
+    executor, database
+):
     def usage():
         pids = {os.getpid(), *children()}
-        pages = sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in pids)
+        pages = sum(
+            int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in pids
+        )
         files = sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in pids)
-        return pages * os.sysconf("SC_PAGE_SIZE"), files, len(pids), threading.active_count()
+        return (
+            pages * os.sysconf("SC_PAGE_SIZE"),
+            files,
+            len(pids),
+            threading.active_count(),
+        )
 
     def ask(start):
         for i in range(start, start + 2000, 400):
-            jobs = [(database, f"SELECT *, {j} FROM t LIMIT 5") for j in range(i, i + 400)]
+            jobs = [
+                (database, f"SELECT *, {j} FROM t LIMIT 5") for j in range(i, i + 400)
+            ]
             executor.execute_many(jobs)
 
-    time.sleep(max(0, database.stat().st_ctime + 2.5 - time.time()))  # then a connection is kept
+    time.sleep(
+        max(0, database.stat().st_ctime + 2.5 - time.time())
+    )  # then a connection is kept
     ask(0)
     before = usage()
     for start in range(2000, 12000, 2000):
@@ -533,7 +649,9 @@ def long_query(database):
 
 
 @looks_into_proc
-@pytest.mark.parametrize(("sign", "said"), [(signal.SIGINT, "interrupted\n"), (signal.SIGKILL, "")])
+@pytest.mark.parametrize(
+    ("sign", "said"), [(signal.SIGINT, "interrupted\n"), (signal.SIGKILL, "")]
+)
 def test_ctrl_c_or_a_kill_ends_any_statement_in_two_seconds_with_its_workers(
     long_query, sign, said
 ):

@@ -125,7 +125,9 @@ def contents(folder: Path) -> dict[Path, bytes]:
 
 
 @pytest.mark.parametrize("case", ODD, ids=lambda case: case.name)
-def test_a_readable_file_is_read_exactly_its_text_runs_and_no_file_changes(case, tmp_path):
+def test_a_readable_file_is_read_exactly_its_text_runs_and_no_file_changes(
+    case, tmp_path
+):
     folder = tmp_path / "a b?c#d%41;e'f"
     folder.mkdir()
     path, again = folder / case.file, tmp_path / "again.sqlite"
@@ -136,7 +138,9 @@ def test_a_readable_file_is_read_exactly_its_text_runs_and_no_file_changes(case,
     assert schema == Schema(path.stem, case.tables, case.skipped)
     with closing(sqlite3.connect(again)) as connection:
         connection.executescript(create_table_text(with_examples(schema, path)))
-    assert read_schema(again).tables == tuple(replace(t, kind="table") for t in schema.tables)
+    assert read_schema(again).tables == tuple(
+        replace(t, kind="table") for t in schema.tables
+    )
     assert contents(folder) == before
 
 
@@ -145,13 +149,18 @@ def test_a_readable_file_is_read_exactly_its_text_runs_and_no_file_changes(case,
     [
         (lambda _: b"id,name\n1,one\n" * 1000, "file is not a database"),
         (lambda whole: whole[:10_000], "the file is cut off: 10,000 of"),
-        (lambda whole: whole[:100] + b"\xff" * 3996 + whole[4096:], "database disk image is mal"),
+        (
+            lambda whole: whole[:100] + b"\xff" * 3996 + whole[4096:],
+            "database disk image is mal",
+        ),
     ],
 )
 def test_a_damaged_file_says_why_it_cannot_be_read_and_stays(tmp_path, damage, error):
     path = tmp_path / "odd.sqlite"
     with closing(sqlite3.connect(path)) as connection:
-        connection.executescript("CREATE TABLE t (a); INSERT INTO t VALUES (hex(zeroblob(90000)))")
+        connection.executescript(
+            "CREATE TABLE t (a); INSERT INTO t VALUES (hex(zeroblob(90000)))"
+        )
     path.write_bytes(damage(path.read_bytes()))
     before = contents(tmp_path)
     with pytest.raises(UnreadableDatabaseError, match=f"^odd.sqlite: {error}"):

@@ -12,13 +12,24 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from workbench.sql.facts import Comparison, comparisons, features
-from workbench.sql.reading import columns_used, normal_form, normalise_text, parse, resolved
+from workbench.sql.reading import (
+    columns_used,
+    normal_form,
+    normalise_text,
+    parse,
+    resolved,
+)
 from workbench.sql.schema import read_schema
 from workbench.types import Column, Schema, Table
 
-TABLES = {"Singer": ("id", "Name", "Birth Year"), "concert": ("id", "singer_id", "Year")}
+TABLES = {
+    "Singer": ("id", "Name", "Birth Year"),
+    "concert": ("id", "singer_id", "Year"),
+}
 TABLES |= {"stadium": ("sid", "city")}
-SCHEMA = Schema("concerts", tuple(Table(t, tuple(map(Column, own))) for t, own in TABLES.items()))
+SCHEMA = Schema(
+    "concerts", tuple(Table(t, tuple(map(Column, own))) for t, own in TABLES.items())
+)
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +45,10 @@ NO_QUERIES = [
     "DROP TABLE t",
     "SELECT 1; VALUES (2)",
 ]
-NO_QUERIES += ["SELECT " + "(" * 20_000, "SELECT a FROM t WHERE " + "a AND " * 20_000 + "a"]
+NO_QUERIES += [
+    "SELECT " + "(" * 20_000,
+    "SELECT a FROM t WHERE " + "a AND " * 20_000 + "a",
+]
 
 
 @pytest.mark.parametrize("sql", NO_QUERIES)
@@ -52,9 +66,18 @@ def test_text_that_is_not_one_query_has_no_tree_and_raises_nothing(sql):
         ("SELECT a b FROM t u", "SELECT a AS B FROM t AS U"),
         ("SELECT `A` FROM [t]", "SELECT a FROM t"),
         ('SELECT T."Name" FROM "T"', "SELECT t.name FROM t"),
-        ("SELECT a FROM t WHERE a == 1 AND b != 2", "SELECT a FROM t WHERE a = 1 AND b <> 2"),
-        ("SELECT a FROM t INNER JOIN u ON t.a = u.a", "SELECT a FROM t JOIN u ON t.a = u.a"),
-        ("SELECT a FROM t LEFT OUTER JOIN u USING (a)", "SELECT a FROM t LEFT JOIN u USING (a)"),
+        (
+            "SELECT a FROM t WHERE a == 1 AND b != 2",
+            "SELECT a FROM t WHERE a = 1 AND b <> 2",
+        ),
+        (
+            "SELECT a FROM t INNER JOIN u ON t.a = u.a",
+            "SELECT a FROM t JOIN u ON t.a = u.a",
+        ),
+        (
+            "SELECT a FROM t LEFT OUTER JOIN u USING (a)",
+            "SELECT a FROM t LEFT JOIN u USING (a)",
+        ),
         ("SELECT a FROM t LIMIT 1, 2", "SELECT a FROM t LIMIT 2 OFFSET 1"),
         ("SELECT Count( * ) FROM t", "SELECT count(*) FROM t"),
     ],
@@ -70,7 +93,10 @@ def test_queries_that_differ_only_in_spelling_have_one_normal_form(one, other):
         ("SELECT a FROM t WHERE b = 'x  y'", "SELECT a FROM t WHERE b = 'x y'"),
         ('SELECT a FROM t WHERE b = "X"', 'SELECT a FROM t WHERE b = "x"'),
         ('SELECT a FROM t WHERE b = "x"', "SELECT a FROM t WHERE b = x"),
-        ("SELECT a FROM t UNION SELECT a FROM u", "SELECT a FROM t UNION ALL SELECT a FROM u"),
+        (
+            "SELECT a FROM t UNION SELECT a FROM u",
+            "SELECT a FROM t UNION ALL SELECT a FROM u",
+        ),
         ("SELECT a FROM t ORDER BY b", "SELECT a FROM t ORDER BY b DESC"),
         ("SELECT a - (b - c) FROM t", "SELECT a - b - c FROM t"),
         ("SELECT `a b` FROM t", "SELECT a b FROM t"),
@@ -87,7 +113,9 @@ def test_the_normal_form_is_stable_and_returns_the_same_rows(real_spider, gold):
         once = normal_form(item["query"])
         assert normal_form(once) == once
         path = real_spider / "database" / item["db_id"] / f"{item['db_id']}.sqlite"
-        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+        with closing(
+            sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
+        ) as connection:
             connection.text_factory = bytes
             answer = connection.execute(item["query"]).fetchall()
             assert connection.execute(once).fetchall() == answer
@@ -119,7 +147,18 @@ def test_unquoted_text_is_normalised(sql, expected):
 
 
 WORDS = "SELECT name NAME FROM t T WHERE id = 1 1E1 X'4a' LIKE count(*) , ORDER BY ; É".split()  # noqa: SIM905
-QUOTED = ['"name"', "'Name  x'", "'it''s'", "`id`", "[Id]", "'N%'", "\n", "\t ", "'", '"']
+QUOTED = [
+    '"name"',
+    "'Name  x'",
+    "'it''s'",
+    "`id`",
+    "[Id]",
+    "'N%'",
+    "\n",
+    "\t ",
+    "'",
+    '"',
+]
 pieces = st.sampled_from(WORDS + QUOTED)
 
 
@@ -192,9 +231,13 @@ def test_columns_are_found_by_sqlites_rules(sql, columns):
 def test_a_query_that_sqlite_prepares_for_hours_is_an_error_and_the_next_one_is_read():
     bomb = "WITH a0(x) AS (SELECT 1)"
     for n in range(1, 30):
-        bomb += f", a{n}(x) AS (SELECT x FROM a{n - 1} UNION ALL SELECT x FROM a{n - 1})"
+        bomb += (
+            f", a{n}(x) AS (SELECT x FROM a{n - 1} UNION ALL SELECT x FROM a{n - 1})"
+        )
     assert columns_used(f"{bomb} SELECT count(*) FROM a29", SCHEMA).error
-    assert columns_used("SELECT city FROM stadium", SCHEMA).columns == {("stadium", "city")}
+    assert columns_used("SELECT city FROM stadium", SCHEMA).columns == {
+        ("stadium", "city")
+    }
 
 
 def test_on_real_queries_the_columns_are_those_that_sqlglot_finds(real_spider, gold):
@@ -238,13 +281,20 @@ def test_features_agree_with_every_label_of_nl2sql360(real_spider, gold):
     ours = [features(item["query"]) for item in gold]
     for name in ours[0].keys() - {"HAVING", "CASE", "nested query"}:
         label = f"count_{other_names.get(name, name.lower().replace(' ', '_'))}"
-        assert [counts[name] for counts in ours] == [int(row[label]) for row in labels], name
+        assert [counts[name] for counts in ours] == [
+            int(row[label]) for row in labels
+        ], name
 
 
 def test_comparisons_with_literals_have_their_columns():
     sql = "SELECT max(t.id) FROM singer t WHERE lower(name) = 'x' AND id BETWEEN -1 AND 2.5 AND 'b' < name"
     own, name = ("Singer", "id"), ("Singer", "Name")
-    expected = [(name, True, "x"), (own, False, -1), (own, False, 2.5), (name, False, "b")]
+    expected = [
+        (name, True, "x"),
+        (own, False, -1),
+        (own, False, 2.5),
+        (name, False, "b"),
+    ]
     assert set(comparisons(sql, SCHEMA)) == set(starmap(Comparison, expected))
     assert comparisons("no query", SCHEMA) == []
 

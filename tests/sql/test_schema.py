@@ -46,8 +46,13 @@ SHOP = Schema("shop", (*TABLES, Table("recent", (Column("line", "INT"),), kind="
 
 def test_views_that_sqlite_reads_for_hours_leave_the_tables(path, monkeypatch):
     monkeypatch.setattr(module, "_SECONDS", 1.0)
-    views = (f"CREATE VIEW v{n} AS SELECT x.a FROM v{n - 1} x, v{n - 1} y;" for n in range(1, 60))
-    create(path, f"CREATE TABLE t (a); CREATE VIEW v0 AS SELECT a FROM t; {''.join(views)}")
+    views = (
+        f"CREATE VIEW v{n} AS SELECT x.a FROM v{n - 1} x, v{n - 1} y;"
+        for n in range(1, 60)
+    )
+    create(
+        path, f"CREATE TABLE t (a); CREATE VIEW v0 AS SELECT a FROM t; {''.join(views)}"
+    )
     schema = read_schema(path)
     assert [table.name for table in schema.tables] == ["t"]
     assert schema.skipped == ("the views of shop.sqlite: no answer within 1 s",)
@@ -66,7 +71,8 @@ def test_an_interrupted_write_is_an_error_that_asks_for_its_rollback(path):
         read_schema(interrupted)
 
 
-HARD = 'a b|"|`|[a]|order|%s|{}|😀|É|1|--|a;b|$a|rowid|main|true|current_date|\ufeff|\\'.split("|")  # noqa: SIM905
+HARD = ["a b", '"', "`", "[a]", "order", "%s", "{}", "😀", "É", "1", "--", "a;b", "$a"]
+HARD += ["rowid", "main", "true", "current_date", "\ufeff", "\\"]
 HARD += ["temp.t", "pragma_table_list", "", " ", "`\"'", "x" * 500, "a\nb"]
 characters = st.characters(exclude_categories=("Cs",), exclude_characters="\0")
 identifiers = st.sampled_from(HARD) | st.text(characters, max_size=12)
@@ -87,12 +93,18 @@ def schemas(draw) -> Schema:
     tables = []
     for table in names:
         columns = draw(st.lists(identifiers, min_size=1, max_size=4).filter(distinct))
-        primary = tuple(draw(st.lists(st.sampled_from(columns), unique=True, max_size=3)))
-        tables.append(Table(table, tuple(Column(c, draw(types)) for c in columns), primary))
+        primary = tuple(
+            draw(st.lists(st.sampled_from(columns), unique=True, max_size=3))
+        )
+        tables.append(
+            Table(table, tuple(Column(c, draw(types)) for c in columns), primary)
+        )
     keyed = []
     for table in tables:
         target = draw(st.sampled_from(tables))
-        pairs = draw(st.lists(st.tuples(*map(st.sampled_from, (table.columns, target.columns)))))
+        pairs = draw(
+            st.lists(st.tuples(*map(st.sampled_from, (table.columns, target.columns))))
+        )
         here, there = (tuple(pair[end].name for pair in pairs[:3]) for end in (0, 1))
         key = ForeignKey(here, target.name, there)
         keyed.append(replace(table, foreign_keys=(key,) if pairs else ()))
@@ -104,20 +116,33 @@ def quoted(*names: str) -> str:
 
 
 @given(schemas())
-def test_any_schema_reads_back_exactly_and_every_column_can_be_selected(tmp_path_factory, schema):
+def test_any_schema_reads_back_exactly_and_every_column_can_be_selected(
+    tmp_path_factory, schema
+):
     path = tmp_path_factory.mktemp("any") / "made_up.sqlite"
     with closing(sqlite3.connect(path)) as connection:
         for table in schema.tables:
-            parts = [f"{quoted(c.name)} {quoted(c.type) * bool(c.type)}" for c in table.columns]
-            parts += [f"PRIMARY KEY ({quoted(*table.primary_key)})"] * bool(table.primary_key)
+            parts = [
+                f"{quoted(c.name)} {quoted(c.type) * bool(c.type)}"
+                for c in table.columns
+            ]
+            parts += [f"PRIMARY KEY ({quoted(*table.primary_key)})"] * bool(
+                table.primary_key
+            )
             for key in table.foreign_keys:
                 target = f"{quoted(key.ref_table)} ({quoted(*key.ref_columns)})"
-                parts.append(f"FOREIGN KEY ({quoted(*key.columns)}) REFERENCES {target}")
-            connection.execute(f"CREATE TABLE {quoted(table.name)} ({', '.join(parts)})")
+                parts.append(
+                    f"FOREIGN KEY ({quoted(*key.columns)}) REFERENCES {target}"
+                )
+            connection.execute(
+                f"CREATE TABLE {quoted(table.name)} ({', '.join(parts)})"
+            )
         connection.commit()
         assert read_schema(path) == schema
         for table, column in schema.columns():
-            connection.execute(f"INSERT INTO {quote(table)} ({quote(column)}) VALUES ('here')")
+            connection.execute(
+                f"INSERT INTO {quote(table)} ({quote(column)}) VALUES ('here')"
+            )
             sql = f"SELECT t.{quote(column)} FROM {quote(table)} t WHERE {quote(column)} = 'here'"
             assert connection.execute(sql).fetchone() == ("here",)
             connection.rollback()
@@ -130,12 +155,18 @@ VALUES = st.lists(st.none() | st.text() | st.floats() | st.binary(), max_size=3)
 def test_the_create_table_text_of_any_schema_creates_that_schema(
     tmp_path_factory, schema, text, values
 ):
-    about = {"description": text, "value_description": text[::-1], "examples": tuple(values)}
+    about = {
+        "description": text,
+        "value_description": text[::-1],
+        "examples": tuple(values),
+    }
 
     def described(table):
         return replace(table, columns=tuple(replace(c, **about) for c in table.columns))
 
-    shown = create_table_text(replace(schema, tables=tuple(map(described, schema.tables))))
+    shown = create_table_text(
+        replace(schema, tables=tuple(map(described, schema.tables)))
+    )
     path = tmp_path_factory.mktemp("any") / "made_up.sqlite"
     assert read_schema(create(path, shown)) == schema
 
@@ -180,8 +211,13 @@ def test_one_line_has_no_line_break_of_any_kind(text):
 
 
 def test_the_union_of_two_queries_has_the_columns_of_both():
-    queries = ["SELECT tier FROM customer", "SELECT line FROM recent AS r WHERE r.line > 1"]
-    assert union_schema(SHOP, queries) == SHOP.only([("customer", "tier"), ("recent", "line")])
+    queries = [
+        "SELECT tier FROM customer",
+        "SELECT line FROM recent AS r WHERE r.line > 1",
+    ]
+    assert union_schema(SHOP, queries) == SHOP.only(
+        [("customer", "tier"), ("recent", "line")]
+    )
 
 
 @pytest.mark.parametrize(
@@ -196,7 +232,9 @@ def test_spider_schemas_are_read_as_spider_lists_them(real_spider):
     for database in listed:
         db_id, names = database["db_id"], database["table_names_original"]
         schema = read_schema(real_spider / "database" / db_id / f"{db_id}.sqlite")
-        columns = [(names[t], c) for t, c in database["column_names_original"] if t >= 0]
+        columns = [
+            (names[t], c) for t, c in database["column_names_original"] if t >= 0
+        ]
         assert sorted(schema.columns()) == sorted(columns)
         keys = {
             (t.name, column, key.ref_table, ref_column)
@@ -205,5 +243,7 @@ def test_spider_schemas_are_read_as_spider_lists_them(real_spider):
             for column, ref_column in zip(key.columns, key.ref_columns, strict=True)
         }
         listed_columns = database["column_names_original"]
-        pairs = [[listed_columns[end] for end in pair] for pair in database["foreign_keys"]]
+        pairs = [
+            [listed_columns[end] for end in pair] for pair in database["foreign_keys"]
+        ]
         assert keys == {(names[t], c, names[rt], rc) for (t, c), (rt, rc) in pairs}

@@ -35,7 +35,10 @@ def checkout(tmp_path):
             notebook = new_notebook(cells=whole)
             for number, cell in enumerate(whole):
                 cell["id"] = f"cell-{number}"
-            notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+            notebook.metadata["kernelspec"] = {
+                "name": "python3",
+                "display_name": "Python 3",
+            }
             notebook.metadata["language_info"] = {"name": "python"}
             nbformat.write(notebook, tmp_path / "notebooks" / f"{name}.ipynb")
             lines.append(f"  {name}: {{{parameters}}}")

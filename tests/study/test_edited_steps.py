@@ -39,15 +39,21 @@ COUNT = "SELECT count(*) FROM attempts"
 def kernel(tmp_path):
     """Runs a cell in a notebook's kernel, and gives what it printed."""
     home = os.environ | {"WORKBENCH_HOME": str(tmp_path / "home")}
-    manager, client = start_new_kernel(startup_timeout=600, env=home, kernel_name="python3")
+    manager, client = start_new_kernel(
+        startup_timeout=600, env=home, kernel_name="python3"
+    )
 
     def run(cell):
         printed = []
         reply = client.execute_interactive(
-            cell, timeout=600, output_hook=lambda m: printed.append(m["content"].get("text", ""))
+            cell,
+            timeout=600,
+            output_hook=lambda m: printed.append(m["content"].get("text", "")),
         )
         assert reply["content"]["status"] == "ok", reply["content"]
-        return re.sub(r"[^\n]*\r", "", "".join(printed))  # without the bar of a slow run
+        return re.sub(
+            r"[^\n]*\r", "", "".join(printed)
+        )  # without the bar of a slow run
 
     yield run
     client.stop_channels()

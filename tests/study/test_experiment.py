@@ -8,7 +8,13 @@ import pytest
 import workbench as wb
 from workbench.errors import BadInputError
 from workbench.retrieve.retrieval import Embedding, with_retrieval
-from workbench.study.experiment import Experiment, Session, load_experiment, session_of, shipped
+from workbench.study.experiment import (
+    Experiment,
+    Session,
+    load_experiment,
+    session_of,
+    shipped,
+)
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
 
@@ -27,7 +33,9 @@ def write(tmp_path, monkeypatch):
     return write
 
 
-def test_a_file_becomes_an_experiment_named_after_it_with_paths_relative_to_it(write, tmp_path):
+def test_a_file_becomes_an_experiment_named_after_it_with_paths_relative_to_it(
+    write, tmp_path
+):
     text = """
         benchmark: ../mine.json
         root: $BIRD/dev
@@ -38,7 +46,10 @@ def test_a_file_becomes_an_experiment_named_after_it_with_paths_relative_to_it(w
     read = load_experiment(write(text))
     assert (read.name, read.limit, read.folder) == ("mine", 5, tmp_path)
     assert read.benchmark == str(tmp_path / "experiments/../mine.json")
-    assert (read.root, read.prompts) == (Path("/bird/dev"), tmp_path / "experiments/mine")
+    assert (read.root, read.prompts) == (
+        Path("/bird/dev"),
+        tmp_path / "experiments/mine",
+    )
     assert read.predictions == (tmp_path / "experiments/a", Path("/bird/b"))
     assert read.notebooks == {"a/b": {"samples": 3}, "c": {}}
 
@@ -134,14 +145,27 @@ def test_a_query_runs_within_the_experiments_time(tmp_path):
     assert "0.2" in result.error
 
 
-def test_the_papers_experiments_have_the_papers_limits_and_name_their_embeddings(monkeypatch):
+def test_the_papers_experiments_have_the_papers_limits_and_name_their_embeddings(
+    monkeypatch,
+):
     for variable in ("BIRD", "SPIDER"):
         monkeypatch.setenv(variable, "/nowhere")
     limits = {"chase_bird_gemini": 30, "chess_bird": 60, "mac_bird": 120}
     assert {name: load_experiment(name).sql_seconds for name in limits} == limits
-    spent = ("chase_spider", "mac_spider", "chase_bird_claude", "chase_bird_mistral", *limits)
+    spent = (
+        "chase_spider",
+        "mac_spider",
+        "chase_bird_claude",
+        "chase_bird_mistral",
+        *limits,
+    )
     assert all(load_experiment(name).dollars for name in spent)
-    for name in ("chase_bird_gemini", "chase_bird_claude", "chase_bird_mistral", "chess_bird"):
+    for name in (
+        "chase_bird_gemini",
+        "chase_bird_claude",
+        "chase_bird_mistral",
+        "chess_bird",
+    ):
         found = with_retrieval(wb.Retrieval(None), load_experiment(name).retrieval)
         assert isinstance(found.similarity, Embedding)
 
@@ -156,19 +180,29 @@ def test_settings_that_are_empty_or_false_replace_the_experiments(tmp_path):
         batch=True,
         folder=tmp_path,
     )
-    none = {"retrieval": "", "suspect": None, "models": {}, "parameters": {}, "batch": False}
+    none = {
+        "retrieval": "",
+        "suspect": None,
+        "models": {},
+        "parameters": {},
+        "batch": False,
+    }
     with wb.open_study(whole, limit=1, **none) as study:
         assert {name: getattr(study.experiment, name) for name in none} == none
 
 
 def test_an_unknown_setting_or_name_is_answered_with_the_nearest_one():
-    with pytest.raises(BadInputError, match="unknown setting 'limt'; did you mean 'limit'"):
+    with pytest.raises(
+        BadInputError, match="unknown setting 'limt'; did you mean 'limit'"
+    ):
         wb.open_study("bundled-dev", limt=3)
     with pytest.raises(BadInputError, match="did you mean 'bundled-dev'"):
         wb.open_study("bundeld-dev")
 
 
-def test_a_study_is_opened_from_a_name_a_path_an_experiment_or_a_benchmark(write, tmp_path):
+def test_a_study_is_opened_from_a_name_a_path_an_experiment_or_a_benchmark(
+    write, tmp_path
+):
     benchmark = wb.open_benchmark("bundled-dev").limited(3)
     sources = ["bundled-dev", Path(write("limit: 3")), Experiment("own"), benchmark]
     for source in sources:

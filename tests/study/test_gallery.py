@@ -32,9 +32,17 @@ def page(tmp_path):
 
 
 def test_papers_come_in_order_each_with_its_numbered_pieces_first(page):
-    names = ("mac_table_1", "chase_a5_recall", "chase_table_10", "chase_figure_2d", "chase_table_1")
+    names = (
+        "mac_table_1",
+        "chase_a5_recall",
+        "chase_table_10",
+        "chase_figure_2d",
+        "chase_table_1",
+    )
     text = page(**dict.fromkeys(names, record()))
-    headings = [line[5:].split(":")[0] for line in text.splitlines() if line.startswith("#### ")]
+    headings = [
+        line[5:].split(":")[0] for line in text.splitlines() if line.startswith("#### ")
+    ]
     assert headings == ["Table 1", "Figure 2d", "Table 10", "A5 recall", "Table 1"]
     assert text.index("### CHASE-SQL") < text.index("### MAC-SQL")
 
@@ -44,7 +52,9 @@ def test_a_claim_is_printed_only_where_a_language_model_answered(page):
     parsed = page(chase_table_1=record(stamp=PARSER, claims=claims))
     assert parsed.count("Machinery check: a parser answered, no language model") == 1
     assert "a \\< b" not in parsed
-    judged = page(chase_table_1=record(claims=[claims[0] | {"verdict": "holds", "detail": "1_2"}]))
+    judged = page(
+        chase_table_1=record(claims=[claims[0] | {"verdict": "holds", "detail": "1_2"}])
+    )
     assert "- **holds here**: a \\< b 1\\_2" in judged
     assert "parser" not in judged
 
@@ -60,11 +70,21 @@ def test_the_contents_lead_to_each_piece_and_a_piece_to_its_notebook(page, tmp_p
 
 
 def test_a_claim_that_is_not_decided_says_so(page):
-    claims = [{"text": "a is better", "verdict": "not decided", "detail": "+1.0 (-1.0 to +3.0)"}]
-    assert "- **is not decided here**: a is better" in page(chase_table_1=record(claims=claims))
+    claims = [
+        {
+            "text": "a is better",
+            "verdict": "not decided",
+            "detail": "+1.0 (-1.0 to +3.0)",
+        }
+    ]
+    assert "- **is not decided here**: a is better" in page(
+        chase_table_1=record(claims=claims)
+    )
 
 
-def test_figures_are_pictures_in_their_natural_size_and_long_lists_are_links(page, tmp_path):
+def test_figures_are_pictures_in_their_natural_size_and_long_lists_are_links(
+    page, tmp_path
+):
     folder = tmp_path / "figures" / "mine"
     folder.mkdir(parents=True)
     Image.new("P", (640, 9)).save(folder / "chess_figure_4.png")
@@ -75,7 +95,9 @@ def test_figures_are_pictures_in_their_natural_size_and_long_lists_are_links(pag
     assert "| x |" not in text
 
 
-def test_a_trial_of_a_few_questions_is_left_out_unless_it_is_an_experiment(page, tmp_path):
+def test_a_trial_of_a_few_questions_is_left_out_unless_it_is_an_experiment(
+    page, tmp_path
+):
     assert "mine-3" not in page("mine-3", chase_table_1=record())
     (tmp_path / "experiments").mkdir()
     (tmp_path / "experiments" / "mine-3.yaml").write_text("")
@@ -90,7 +112,9 @@ def test_hostile_titles_are_text(page):
     assert text.replace("\n", "").isprintable()
 
 
-def test_what_the_last_run_did_not_draw_is_marked_until_it_is_saved_again(page, tmp_path):
+def test_what_the_last_run_did_not_draw_is_marked_until_it_is_saved_again(
+    page, tmp_path
+):
     text = page(chase_table_1=record(), chase_table_2=record(), mac_table_1=record())
     assert "earlier" not in text
     saved = Saved(tmp_path / "figures" / "mine")
@@ -98,8 +122,14 @@ def test_what_the_last_run_did_not_draw_is_marked_until_it_is_saved_again(page, 
     marked = write_gallery(tmp_path / "figures").read_text()
     assert "**2 of 3 pieces are of an earlier run**" in marked
     pieces = marked.split("\n#### ")[1:]
-    assert ["Not drawn in the last run" in piece for piece in pieces] == [False, True, True]
-    table = alone(pd.DataFrame({"system": ["a"], "EX": [1.0]}), Stamp("openai/x", "mine", 3), "T")
+    assert ["Not drawn in the last run" in piece for piece in pieces] == [
+        False,
+        True,
+        True,
+    ]
+    table = alone(
+        pd.DataFrame({"system": ["a"], "EX": [1.0]}), Stamp("openai/x", "mine", 3), "T"
+    )
     saved.save("chase_table_2", table, None, "openai/x on mine, N = 3")
     again = write_gallery(tmp_path / "figures").read_text()
     assert "**1 of 3 pieces are of an earlier run**" in again

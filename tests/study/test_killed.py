@@ -74,7 +74,10 @@ def start(tmp_path):
 
     def start(home, path, *words):
         command = [sys.executable, "-m", "workbench", "reproduce", str(path), *words]
-        environment = os.environ | {"WORKBENCH_HOME": str(tmp_path / home), "OPENAI_API_KEY": "no"}
+        environment = os.environ | {
+            "WORKBENCH_HOME": str(tmp_path / home),
+            "OPENAI_API_KEY": "no",
+        }
         started.append(subprocess.Popen(command, env=environment, text=True, start_new_session=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT))  # fmt: skip
         return started[-1]
@@ -121,7 +124,9 @@ def ask(tmp_path):
     started = []
 
     def ask(server, system, questions):
-        code = STUDY.format(url=server.url, at_once=AT_ONCE, system=system, questions=questions)
+        code = STUDY.format(
+            url=server.url, at_once=AT_ONCE, system=system, questions=questions
+        )
         home = os.environ | {"WORKBENCH_HOME": str(tmp_path), "OPENAI_API_KEY": "no"}
         command = [sys.executable, "-c", code]
         process = subprocess.Popen(
@@ -141,7 +146,9 @@ def ask(tmp_path):
     ("system", "questions", "respond"),
     [("direct()", CALLS, None), ("agent()", CALLS // 3, look_twice)],
 )
-def test_a_kill_costs_no_more_calls_than_are_under_way(tmp_path, ask, system, questions, respond):
+def test_a_kill_costs_no_more_calls_than_are_under_way(
+    tmp_path, ask, system, questions, respond
+):
     draw = random.Random(7)
     with Server(seconds=0.05, respond=respond) as server:
 
@@ -192,7 +199,9 @@ def test_a_stopped_reproduce_waits_for_the_reply_under_way_and_says_how_to_go_on
         process.send_signal(sent)
         said = process.communicate(timeout=60)[0]
     assert process.returncode == 128 + sent
-    assert said.splitlines()[-1].startswith("workbench: stopped; finished work is saved")
+    assert said.splitlines()[-1].startswith(
+        "workbench: stopped; finished work is saved"
+    )
     assert rows(home, "SELECT text FROM calls") == [("answer to: hello",)]
     assert "two: done" not in said
     wait_for(lambda: not list(processes(home)))
@@ -201,7 +210,9 @@ def test_a_stopped_reproduce_waits_for_the_reply_under_way_and_says_how_to_go_on
 def test_a_second_ctrl_c_ends_kernels_that_do_not_listen_within_two_seconds(
     checkout, start, tmp_path
 ):
-    path = checkout(one=["import pathlib; pathlib.Path('../begun').touch()", ENDLESS]).path
+    path = checkout(
+        one=["import pathlib; pathlib.Path('../begun').touch()", ENDLESS]
+    ).path
     process = start("home", path)
     wait_for((tmp_path / "begun").exists)
     process.send_signal(signal.SIGINT)

@@ -12,9 +12,14 @@ from workbench.store import Store
 from workbench.study.experiment import shipped
 
 PROC = Path("/proc/cpuinfo")
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not PROC.exists(), reason="needs /proc")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not PROC.exists(), reason="needs /proc"),
+]
 NOTEBOOKS = ("chess/schema_linking", "mac_sql/end_to_end")
-WIDE = PROC.exists() and "avx512f" in PROC.read_text()  # else SkylakeX's code ends the process
+WIDE = (
+    PROC.exists() and "avx512f" in PROC.read_text()
+)  # else SkylakeX's code ends the process
 MACHINES = {
     "wide": {"OPENBLAS_CORETYPE": "SkylakeX" if WIDE else "Sandybridge"},
     "elsewhere": {
@@ -35,8 +40,18 @@ def ran(tmp_path_factory):
     def ran(name, variables):
         folder = tmp_path_factory.mktemp(name)
         (folder / "experiments").mkdir()
-        path = shutil.copy(shipped("experiments") / "embedded.yaml", folder / "experiments")
-        command = [sys.executable, "-m", "workbench", "reproduce", path, "--at-once", "1"]
+        path = shutil.copy(
+            shipped("experiments") / "embedded.yaml", folder / "experiments"
+        )
+        command = [
+            sys.executable,
+            "-m",
+            "workbench",
+            "reproduce",
+            path,
+            "--at-once",
+            "1",
+        ]
         for notebook in NOTEBOOKS:
             command += ["--only", notebook]
         environment = os.environ | {"WORKBENCH_HOME": str(folder / "home")} | variables
@@ -56,7 +71,9 @@ def haswell(ran):
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_keys_of_calls_and_numbers_are_equal_to_the_byte_on_every_machine(ran, haswell, machine):
+def test_keys_of_calls_and_numbers_are_equal_to_the_byte_on_every_machine(
+    ran, haswell, machine
+):
     keys, files = ran(machine, MACHINES[machine])
     expected, same_files = haswell
     assert keys

@@ -28,7 +28,9 @@ from workbench.systems.chase_sql import Pairwise, chase_sql
 from workbench.systems.select import Majority
 
 WHOLE = chase_sql(samples=3, temperature=1.5)
-TWO = replace(WHOLE, generate=WHOLE.generate[:2], select=Pairwise(WHOLE.select.model, by="result"))
+TWO = replace(
+    WHOLE, generate=WHOLE.generate[:2], select=Pairwise(WHOLE.select.model, by="result")
+)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +53,11 @@ def files(tiny, tmp_path):
     root, folder = tiny.write_bird(tmp_path / "bird"), tmp_path / "predictions"
     folder.mkdir()
     golds = {str(number): sql for number, sql in enumerate(tiny.gold)}
-    found = {"one": golds | {"0": "SELECT 5"}, "other": {"0": "SELECT 5 "}, "right": golds}
+    found = {
+        "one": golds | {"0": "SELECT 5"},
+        "other": {"0": "SELECT 5 "},
+        "right": golds,
+    }
     for name, queries in found.items():
         (folder / f"{name}.json").write_text(json.dumps(queries))
     return Experiment(
@@ -62,12 +68,19 @@ def files(tiny, tmp_path):
 def test_files_are_a_pool_however_few_questions_are_asked(files):
     with open_study(files, limit=3) as study:
         renamed, pool = pooled(study)
-        assert str(renamed.stamp) == "predictions of 3 systems on bird-dev, N = 3, EX (BIRD)"
+        assert (
+            str(renamed.stamp)
+            == "predictions of 3 systems on bird-dev, N = 3, EX (BIRD)"
+        )
         run = renamed.run(replayed("majority", pool, Majority()))
         assert run.id == study.run(replayed("majority", pool, Majority())).id
     right = run.trials.groupby("generator")["correct"].sum()
     assert right.to_dict() == {"one": 2, "other": 0, "right": 3}
-    assert best_first(run.trials)["generator"].unique().tolist() == ["right", "one", "other"]
+    assert best_first(run.trials)["generator"].unique().tolist() == [
+        "right",
+        "one",
+        "other",
+    ]
     assert run.questions["calls"].sum() == 0
 
 
@@ -83,7 +96,9 @@ def test_without_files_the_pool_is_our_own_systems_with_their_calls(opened):
 def test_what_the_majority_lost_is_listed_with_who_had_it_right(files):
     with open_study(files) as study:
         _, pool = pooled(study)
-        (row,) = lost(study.run(replayed("majority", pool, Majority())), study).to_dict("records")
+        (row,) = lost(study.run(replayed("majority", pool, Majority())), study).to_dict(
+            "records"
+        )
         gold = study.run(replayed("gold", gold_candidates(study.benchmark), Majority()))
         assert lost(gold, study).empty
         assert costs(gold.questions, gold.name)["EX"] == 100
@@ -105,7 +120,9 @@ def test_each_pair_of_a_right_and_a_wrong_result_meets_in_both_orders(run):
 @pytest.mark.parametrize("place", ["right", "wrong"])
 def test_who_likes_a_place_is_right_in_half_of_the_duels(run, place):
     found = duels(run)
-    assert judged(found.assign(correct=found["first"] == place), "judge")["accuracy"] == 50
+    assert (
+        judged(found.assign(correct=found["first"] == place), "judge")["accuracy"] == 50
+    )
     nothing = judged(found[:0], "judge")
     assert nothing["duels"] == 0
     assert pd.isna(nothing["accuracy"])
@@ -114,13 +131,23 @@ def test_who_likes_a_place_is_right_in_half_of_the_duels(run, place):
 def test_schemas_of_both_splits_are_merged_and_no_table_comes_twice(opened):
     schemas = merged(opened)
     tables = [table for schema in schemas for table in schema.tables]
-    assert (len(schemas), len(tables), sum(len(one.columns) for one in tables)) == (8, 80, 765)
-    assert len({(one.name, *(column.name for column in one.columns)) for one in tables}) == 80
+    assert (len(schemas), len(tables), sum(len(one.columns) for one in tables)) == (
+        8,
+        80,
+        765,
+    )
+    assert (
+        len({(one.name, *(column.name for column in one.columns)) for one in tables})
+        == 80
+    )
 
 
 def test_gold_has_a_ves_of_100(tiny, tmp_path):
     spider = Experiment(
-        "s", benchmark="spider-dev", root=tiny.write_spider(tmp_path / "spider"), folder=tmp_path
+        "s",
+        benchmark="spider-dev",
+        root=tiny.write_spider(tmp_path / "spider"),
+        folder=tmp_path,
     )
     with open_study(spider) as study:
         gold = study.run(replayed("gold", gold_candidates(study.benchmark), Majority()))
@@ -128,7 +155,9 @@ def test_gold_has_a_ves_of_100(tiny, tmp_path):
         assert row["VES, opcodes low"] < row["VES, opcodes"] == pytest.approx(100)
 
 
-def test_a_gold_that_a_revision_answers_otherwise_is_a_wrong_one(opened, tmp_path, monkeypatch):
+def test_a_gold_that_a_revision_answers_otherwise_is_a_wrong_one(
+    opened, tmp_path, monkeypatch
+):
     asked = opened.benchmark.questions[:3]
     golds = [opened.benchmark.golds[question.id].sql for question in asked]
     queries = [golds[0], f"SELECT * FROM ({golds[1]})", "SELECT 'another answer'"]
@@ -140,7 +169,9 @@ def test_a_gold_that_a_revision_answers_otherwise_is_a_wrong_one(opened, tmp_pat
     before = {flaw.question_id for flaw in flaws(opened)}
     monkeypatch.setenv("WORKBENCH_GOLDS", str(tmp_path / "revised.json"))
     found = [flaw for flaw in flaws(opened) if "revised.json" in flaw.note]
-    assert [(flaw.question_id, flaw.kind) for flaw in found] == [(asked[2].id, "wrong gold")]
+    assert [(flaw.question_id, flaw.kind) for flaw in found] == [
+        (asked[2].id, "wrong gold")
+    ]
     assert before <= {flaw.question_id for flaw in flaws(opened)}
     assert flaws_from(opened) == "wrong golds are those that revised.json corrects"
 

@@ -29,13 +29,19 @@ def folder(tiny, tmp_path):
 
 
 def test_what_is_missing_is_named(folder):
-    assert "no database_description of pond, shop, zoo" in missing("bird-mini-dev", folder)
+    assert "no database_description of pond, shop, zoo" in missing(
+        "bird-mini-dev", folder
+    )
     (folder / "MINIDEV/dev_databases/zoo/zoo.sqlite").unlink()
-    assert any("is no database zoo" in line for line in missing("bird-mini-dev", folder))
+    assert any(
+        "is no database zoo" in line for line in missing("bird-mini-dev", folder)
+    )
 
 
 @pytest.mark.slow  # a kernel that runs three systems
-def test_the_three_systems_are_compared_within_the_budget(folder, tmp_path, monkeypatch):
+def test_the_three_systems_are_compared_within_the_budget(
+    folder, tmp_path, monkeypatch
+):
     monkeypatch.setenv("BIRD_MINIDEV", str(folder))
     path = tmp_path / "experiments" / "minidev.yaml"
     path.parent.mkdir()
@@ -49,7 +55,12 @@ def test_the_three_systems_are_compared_within_the_budget(folder, tmp_path, monk
     run(jobs)
     assert [(job.state, job.error) for job in jobs] == [("done", "")]
     table = pd.read_csv(tmp_path / "figures/minidev/beyond_three_systems.csv")
-    assert table["system"].tolist() == ["CHASE-SQL", "CHESS (IR, CG, UT)", "MAC-SQL", "agent"]
+    assert table["system"].tolist() == [
+        "CHASE-SQL",
+        "CHESS (IR, CG, UT)",
+        "MAC-SQL",
+        "agent",
+    ]
     assert set(table["n"]) == {12}
 
 
@@ -61,6 +72,8 @@ def test_the_guide_tells_the_estimate_of_bundled_questions(tmp_path, monkeypatch
     (tmp_path / "mini_dev_sqlite.json").write_bytes(questions)
     monkeypatch.setenv("BIRD_MINIDEV", str(tmp_path))
     path = shipped("experiments") / "minidev.yaml"
-    done = CliRunner().invoke(reproduce, [str(path), "--preview"], catch_exceptions=False)
+    done = CliRunner().invoke(
+        reproduce, [str(path), "--preview"], catch_exceptions=False
+    )
     (told,) = re.findall(r"about \$.* calls", GUIDE.read_text())
     assert done.stdout.splitlines()[-1].startswith(f"{told},")

@@ -32,7 +32,9 @@ def told(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def told(command, *words):
-        done = CliRunner().invoke(command, list(map(str, words)), catch_exceptions=False)
+        done = CliRunner().invoke(
+            command, list(map(str, words)), catch_exceptions=False
+        )
         lines = done.stdout.strip().splitlines()
         found = re.fullmatch(LAST, lines[-1])
         assert found, done.output
@@ -51,7 +53,9 @@ def test_a_preview_of_an_experiment_ends_in_one_line_and_leaves_nothing_behind(
     )
     assert (calls, share, prompt) == ("556", "50", "direct")
     assert 1 < float(about) < float(worst.replace(",", ""))
-    assert any(re.match(r" *generate/zero_shot +openai/gpt-4o +278 ", line) for line in lines)
+    assert any(
+        re.match(r" *generate/zero_shot +openai/gpt-4o +278 ", line) for line in lines
+    )
     assert not (tmp_path / "figures").exists()
     with Store() as store:
         assert store.read("SELECT count(*) FROM calls") == [(0,)]
@@ -67,17 +71,26 @@ def test_a_preview_of_a_run_counts_what_is_cached(told):
     assert lines[-3].split()[:3] == ["together", "0", "6"]
 
 
-def test_at_worst_every_reply_is_as_long_as_its_call_allows_however_short_earlier_ones_were(capsys):
-    short = Request("generate/direct", "openai/gpt-4", [{"role": "user", "content": "Hello"}])
+def test_at_worst_every_reply_is_as_long_as_its_call_allows_however_short_earlier_ones_were(
+    capsys,
+):
+    short = Request(
+        "generate/direct", "openai/gpt-4", [{"role": "user", "content": "Hello"}]
+    )
     with Cache() as store:
         Client(store, send=scripted(["SELECT 1"])).complete(short)
 
     def worst(most):
-        given = {"model": "openai/gpt-4", "parameters": {"openai/gpt-4": {"max_tokens": most}}}
+        given = {
+            "model": "openai/gpt-4",
+            "parameters": {"openai/gpt-4": {"max_tokens": most}},
+        }
         whole = session_of("bundled-dev").with_settings(given)
         with previewed(whole) as few, open_study(few, limit=10) as study:
             study.run(study.direct())
-        return float(capsys.readouterr().out.partition("at worst $")[2].partition(";")[0])
+        return float(
+            capsys.readouterr().out.partition("at worst $")[2].partition(";")[0]
+        )
 
     output = 0.06 / 1000  # dollars for a token of GPT-4's output
     assert worst(1000) - worst(10) == pytest.approx(10 * 990 * output, abs=0.011)
@@ -88,7 +101,9 @@ def test_a_model_that_runs_in_this_process_is_not_asked():
         raise AssertionError("the model was asked")
 
     register("inside", answer, lambda model: f"{model}@1")
-    messages = load("retrieve/keywords").messages(question="How many tugs are there?", hint="")
+    messages = load("retrieve/keywords").messages(
+        question="How many tugs are there?", hint=""
+    )
     reply = stand_in(Request("retrieve/keywords", "inside/model", messages))
     assert "tugs" in reply["choices"][0]["message"]["content"]
     keys = {endpoint("inside/model", url) for url in ("", "http://stand-in.invalid")}

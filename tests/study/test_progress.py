@@ -20,7 +20,9 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize(("stream", "place"), [(NotebookStream, "stdout"), (Terminal, "stderr")])
+@pytest.mark.parametrize(
+    ("stream", "place"), [(NotebookStream, "stdout"), (Terminal, "stderr")]
+)
 def test_the_bar_is_on_stderr_but_not_in_a_notebook_which_shows_that_on_red(
     stream, place, monkeypatch
 ):

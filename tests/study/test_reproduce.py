@@ -60,7 +60,9 @@ def test_unchanged_notebooks_are_not_run_again_and_an_edit_of_the_desk_reruns_no
     assert ran(experiment) == {"one": same, "two": done}
 
 
-def test_a_hash_of_the_package_ignores_docstrings_comments_and_the_desk(tmp_path, monkeypatch):
+def test_a_hash_of_the_package_ignores_docstrings_comments_and_the_desk(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(module, "_PACKAGE", tmp_path)
 
     def written(name, text):
@@ -69,8 +71,12 @@ def test_a_hash_of_the_package_ignores_docstrings_comments_and_the_desk(tmp_path
         return package_hash.__wrapped__()
 
     whole = written("a.py", '"""A."""\ndef f():\n    """F."""\n    return "1"\n')
-    assert written("a.py", '"""B."""\n# so\ndef f():\n    "G"\n    return "1"\n') == whole
-    assert written("cli/b.py", "x = 1") == written("label/labeller.py", "x = 1") == whole
+    assert (
+        written("a.py", '"""B."""\n# so\ndef f():\n    "G"\n    return "1"\n') == whole
+    )
+    assert (
+        written("cli/b.py", "x = 1") == written("label/labeller.py", "x = 1") == whole
+    )
     assert written("a.py", 'def f():\n    return "2"\n') != whole
     assert written("sql/c.md", "x") != written("sql/c.md", "y")
 
@@ -87,14 +93,20 @@ def test_a_notebooks_key_covers_what_it_depends_on(checkout, tmp_path, monkeypat
         (folder / name).write_text(text)
         return key(prompts=folder)
 
-    keys = [key(), plan(checkout("limit: 4", one=["1"]))[0].key, plan(checkout(one=["2"]))[0].key]
+    keys = [
+        key(),
+        plan(checkout("limit: 4", one=["1"]))[0].key,
+        plan(checkout(one=["2"]))[0].key,
+    ]
     checkout(one=["1"])
     keys += [after("a.md", "one"), after("a.md", "two"), after("b.md", "two")]
     keys += [key(limit=3), key(train="bundled-train"), key(retrieval="trigram")]
     for server in ("http://127.0.0.1:1/v1", "http://127.0.0.1:2/v1"):
         monkeypatch.setenv("OPENAI_API_BASE", server)
         keys.append(key(model="openai/gpt-4o-mini"))
-    label = Label("me", "CHESS", ("Other",), "", "harbour", "1", "How many vessels?", "SELECT 1")
+    label = Label(
+        "me", "CHESS", ("Other",), "", "harbour", "1", "How many vessels?", "SELECT 1"
+    )
     LabelStore.named("bundled-dev").add([label])
     keys.append(key())
     assert len(set(keys)) == len(keys)
@@ -169,7 +181,9 @@ def test_with_a_reply_pack_others_replay_the_numbers_offline_and_a_missing_reply
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "other"))
     code, said, _ = command(path, "--from", pack, "--offline")
     assert (code, "0 calls asked, 3 cached" in said) == (0, True), said
-    idle = "{} of its {} calls were asked for by nobody, {} of {} requests are not in it"
+    idle = (
+        "{} of its {} calls were asked for by nobody, {} of {} requests are not in it"
+    )
     assert f"{idle.format(0, 3, 0, 3)}; made on {platform.platform()}" in said
     assert "KeyboardInterrupt" not in said
     assert (tmp_path / "figures/mine/one.csv").read_bytes() == first
@@ -177,14 +191,18 @@ def test_with_a_reply_pack_others_replay_the_numbers_offline_and_a_missing_reply
     pack.write_bytes(b"".join(pack.read_bytes().splitlines(keepends=True)[2:]))
     code, said, _ = command(path, "--from", pack, "--offline")
     assert (code, "CacheMissError" in said) == (1, True), said
-    assert re.search(r"[01] of its 2 calls were asked for by nobody, 1 of [123] requests", said)
+    assert re.search(
+        r"[01] of its 2 calls were asked for by nobody, 1 of [123] requests", said
+    )
 
 
 @pytest.mark.slow  # a kernel
 def test_the_executed_notebook_lies_beside_its_figures_without_times_and_paths(
     checkout, command, tmp_path
 ):
-    path = checkout("samples: 3", settings="limit: 3", one=[RUNS, "print(1)\nstudy"]).path
+    path = checkout(
+        "samples: 3", settings="limit: 3", one=[RUNS, "print(1)\nstudy"]
+    ).path
     shown = 'study.save("one", study.costs({"one": run}).alone("One"))'
     checkout("samples: 3", settings="limit: 3", one=[RUNS, shown])
     assert command(path)[0] == 0
@@ -203,10 +221,15 @@ def test_the_executed_notebook_lies_beside_its_figures_without_times_and_paths(
     ("parameters", "named"),
     [
         ("sample: 3", "sample"),
-        ("OPENAI_API_KEY: x", "OPENAI_API_KEY"),  # a key would be written into the notebook
+        (
+            "OPENAI_API_KEY: x",
+            "OPENAI_API_KEY",
+        ),  # a key would be written into the notebook
     ],
 )
-def test_a_parameter_that_the_notebook_does_not_have_is_an_error(checkout, parameters, named):
+def test_a_parameter_that_the_notebook_does_not_have_is_an_error(
+    checkout, parameters, named
+):
     with pytest.raises(BadInputError, match=rf"\b{named}\b"):
         plan(checkout(parameters, one=["1"]))
 
@@ -233,7 +256,9 @@ def test_a_limit_keeps_its_results_apart(checkout):
 @pytest.mark.parametrize(
     "path", sorted(shipped("experiments").glob("*.yaml")), ids=lambda p: p.stem
 )
-def test_every_experiment_of_ours_has_its_notebooks_and_their_parameters(path, monkeypatch):
+def test_every_experiment_of_ours_has_its_notebooks_and_their_parameters(
+    path, monkeypatch
+):
     for variable in ("BIRD", "SPIDER", "BIRD_MINIDEV", "PREDICTIONS"):
         monkeypatch.setenv(variable, "/nowhere")
     session = Session(load_experiment(str(path)), preview=1)  # needs no benchmark

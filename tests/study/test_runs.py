@@ -39,13 +39,17 @@ def several(tmp_path_factory):
     """A study of eight questions and its run of two generators with two candidates each."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_HOME", str(tmp_path_factory.mktemp("home")))
-        with open_study("embedded", limit=8, figures=tmp_path_factory.mktemp("f")) as study:
+        with open_study(
+            "embedded", limit=8, figures=tmp_path_factory.mktemp("f")
+        ) as study:
             yield study, study.run(SEVERAL)
 
 
 def test_there_is_a_row_for_every_candidate_and_every_question(several):
     study, run = several
-    assert run.questions["question_id"].tolist() == [q.id for q in study.benchmark.questions]
+    assert run.questions["question_id"].tolist() == [
+        q.id for q in study.benchmark.questions
+    ]
     counted = run.trials.groupby("question_id").size()
     assert set(counted) == {4}
     assert run.questions["candidates"].tolist() == [4] * 8
@@ -60,15 +64,23 @@ def test_verdicts_are_those_of_the_judge(several):
 
 @pytest.mark.parametrize(
     ("sense", "told", "expected"),
-    [("bird", None, "empty"), ("spider", None, "empty"), ("spider", "failed", "failed")],
+    [
+        ("bird", None, "empty"),
+        ("spider", None, "empty"),
+        ("spider", "failed", "failed"),
+    ],
 )
 def test_what_is_suspect_is_the_systems_own_on_every_benchmark_unless_the_experiment_says(
     several, sense, told, expected
 ):
     study, _ = several
-    benchmark = replace(study.benchmark, sense=sense, questions=study.benchmark.questions[:1])
+    benchmark = replace(
+        study.benchmark, sense=sense, questions=study.benchmark.questions[:1]
+    )
     here = replace(
-        study, benchmark=benchmark, session=study.session.with_settings({"suspect": told})
+        study,
+        benchmark=benchmark,
+        session=study.session.with_settings({"suspect": told}),
     )
     system = here.with_settings(chase_sql())
     assert [step.suspect for step in (*system.fix, system.select)] == [expected] * 2
@@ -77,11 +89,15 @@ def test_what_is_suspect_is_the_systems_own_on_every_benchmark_unless_the_experi
 def test_each_difficulty_has_its_accuracy_and_interval_the_easiest_first(several):
     study, run = several
     asked = run.questions
-    mixed = asked.assign(difficulty=["hard", "", "easy", "hard", "medium", "easy", "hard", ""])
+    mixed = asked.assign(
+        difficulty=["hard", "", "easy", "hard", "medium", "easy", "hard", ""]
+    )
     runs = Runs({"it": replace(run, questions=mixed)}, study.stamp)
     (row,) = runs.accuracy(by="difficulty").to_dict("records")
     levels = ("easy", "medium", "hard", "all")
-    columns = [part for name in levels for part in (name, f"{name} low", f"{name} high")]
+    columns = [
+        part for name in levels for part in (name, f"{name} low", f"{name} high")
+    ]
     assert list(row) == ["system", "n", *columns, "run"]
     hard = asked["correct"][mixed["difficulty"] == "hard"]
     assert row["hard"] == pytest.approx(100 * hard.mean())
@@ -96,9 +112,24 @@ def test_accuracies_across_a_column_stand_side_by_side_with_their_intervals():
         {"system": "a", "EX": 22.0, "run": "r3", "examples": "5"} | found,
     ]
     wide = across(pd.DataFrame(rows), "examples")
-    assert list(wide) == ["system", "n", "5", "5 low", "5 high", "25", "25 low", "25 high", "run"]
+    assert list(wide) == [
+        "system",
+        "n",
+        "5",
+        "5 low",
+        "5 high",
+        "25",
+        "25 low",
+        "25 high",
+        "run",
+    ]
     assert wide["system"].tolist() == ["b", "a"]
-    assert wide.loc[0, ["5", "25 low", "25", "run"]].tolist() == [20.0, 10.0, 21.0, "r1 r2"]
+    assert wide.loc[0, ["5", "25 low", "25", "run"]].tolist() == [
+        20.0,
+        10.0,
+        21.0,
+        "r1 r2",
+    ]
     assert wide["25"].isna().tolist() == [False, True]
 
 
@@ -119,7 +150,11 @@ def test_a_selection_comes_back_whole(several):
     )["sql"].tolist()
     ran = study.lab.run(question, selection.sql)
     assert selection.trial.execution == ran
-    assert all(key.startswith("call:") for t in selection.trials for key in t.candidate.call_keys)
+    assert all(
+        key.startswith("call:")
+        for t in selection.trials
+        for key in t.candidate.call_keys
+    )
 
 
 def test_other_selectors_share_the_candidates(several):
@@ -137,7 +172,9 @@ def answer(study, monkeypatch):
 
     def answer(sql):
         monkeypatch.setattr("workbench.study.solve.code_hash", lambda: sql)
-        monkeypatch.setattr(Generate, "__call__", lambda *_: (Candidate(sql, "direct"),))
+        monkeypatch.setattr(
+            Generate, "__call__", lambda *_: (Candidate(sql, "direct"),)
+        )
         return study.run(direct(study.model))
 
     return answer
@@ -157,12 +194,19 @@ def test_a_question_that_failed_stays_without_answer_in_its_run(study):
         if down:
             raise Refusal("rejected", "no such thing today")
         return {
-            "choices": [{"message": {"content": "```sql\nSELECT 1\n```"}, "finish_reason": "stop"}],
+            "choices": [
+                {
+                    "message": {"content": "```sql\nSELECT 1\n```"},
+                    "finish_reason": "stop",
+                }
+            ],
             "usage": {"prompt_tokens": 3, "completion_tokens": 2},
         }
 
     store = study.lab.client.cache
-    here = replace(study.sample(2), lab=replace(study.lab, client=Client(store, send=send)))
+    here = replace(
+        study.sample(2), lab=replace(study.lab, client=Client(store, send=send))
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Study, "_client", lambda _: here.lab.client)
         before = here.run(direct("elsewhere/model"))
@@ -188,7 +232,9 @@ def test_keys_differ_wherever_systems_do(study):
     (by_majority,) = keys_of(replace(whole, select=Majority()), asked, lab).values()
     assert made[0].candidates == by_majority.candidates
     assert made[0].selection != by_majority.selection
-    assert keys_of(whole, asked, lab) == keys_of(replace(whole, name="other"), asked, lab)
+    assert keys_of(whole, asked, lab) == keys_of(
+        replace(whole, name="other"), asked, lab
+    )
 
 
 def test_prompts_of_the_users_own_are_part_of_the_key(study, tmp_path):
@@ -202,11 +248,18 @@ def test_prompts_of_the_users_own_are_part_of_the_key(study, tmp_path):
     (mine / "direct.md").write_text("two")
     two = keys_of(direct(), asked, lab)
     mine.rename(tmp_path / "mine" / "fix")  # the same text as another call's prompt
-    four = [*ours.values(), *one.values(), *two.values(), *keys_of(direct(), asked, lab).values()]
+    four = [
+        *ours.values(),
+        *one.values(),
+        *two.values(),
+        *keys_of(direct(), asked, lab).values(),
+    ]
     assert len(set(four)) == 4
 
 
-def test_a_selector_that_sorts_the_trials_is_refused_before_its_index_means_another_query(study):
+def test_a_selector_that_sorts_the_trials_is_refused_before_its_index_means_another_query(
+    study,
+):
     def best_first(lab, context, trials):
         return Selection(context.question.id, tuple(trials)[::-1], 0, "best first")
 
@@ -215,9 +268,14 @@ def test_a_selector_that_sorts_the_trials_is_refused_before_its_index_means_anot
         study.run(system)
 
 
-def test_the_dollars_of_calls_of_unknown_price_are_unknown_and_not_nothing(study, monkeypatch):
+def test_the_dollars_of_calls_of_unknown_price_are_unknown_and_not_nothing(
+    study, monkeypatch
+):
     """A server of one's own answers under a name that no list of prices has."""
-    choice = {"message": {"role": "assistant", "content": "SELECT 1"}, "finish_reason": "stop"}
+    choice = {
+        "message": {"role": "assistant", "content": "SELECT 1"},
+        "finish_reason": "stop",
+    }
     reply = {"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
     free = study.run(direct(), "free")
     client = Client(study.lab.client.cache, send=lambda *_: reply)
@@ -226,7 +284,10 @@ def test_the_dollars_of_calls_of_unknown_price_are_unknown_and_not_nothing(study
     assert costs(unknown.questions, unknown.name)["calls"] == 1.0
     rows = study.costs({"mine": unknown, "free": free})
     assert rows["dollars"].isna().tolist() == [True, False]
-    assert notes_on({"mine": unknown, "free": free}) == "Calls of unknown price: 6 of mine."
+    assert (
+        notes_on({"mine": unknown, "free": free})
+        == "Calls of unknown price: 6 of mine."
+    )
     assert "nan" not in rows.alone("Rows").to_markdown().lower()
 
 
@@ -245,7 +306,9 @@ def test_the_queries_that_an_agent_ran_stand_beside_its_calls(study, monkeypatch
     table = study.costs({"plain": plain, "looking": looking})
     assert list(table)[list(table).index("calls") + 1] == "queries"
     assert table[["calls", "queries"]].to_numpy().tolist() == [[1.0, 0.0], [3.0, 2.0]]
-    assert "queries" not in study.costs({"plain": plain})  # a system that looks at nothing
+    assert "queries" not in study.costs(
+        {"plain": plain}
+    )  # a system that looks at nothing
     again = study.run(looking.system, "looking")
     assert (again.id, set(again.questions["queries"])) == (looking.id, {2})
 
@@ -269,9 +332,13 @@ def test_a_fresh_run_sees_an_edited_helper_and_replaces_what_was_kept(study):
 
 
 def test_what_is_no_system_is_refused_with_what_is_one(study):
-    with pytest.raises(BadInputError, match=r"chase_sql is a function .* study\.chase_sql\(\)"):
+    with pytest.raises(
+        BadInputError, match=r"chase_sql is a function .* study\.chase_sql\(\)"
+    ):
         study.run(chase_sql)
-    with pytest.raises(BadInputError, match=r"'chase' is no system: give one of study\.chase_sql"):
+    with pytest.raises(
+        BadInputError, match=r"'chase' is no system: give one of study\.chase_sql"
+    ):
         study.run("chase")
 
 
@@ -334,7 +401,12 @@ def test_a_failed_call_makes_no_other_question_missing(study, monkeypatch):
         if request.question == first.id:
             raise Refusal("rejected", "not this one")
         return {
-            "choices": [{"message": {"content": "```sql\nSELECT 1\n```"}, "finish_reason": "stop"}],
+            "choices": [
+                {
+                    "message": {"content": "```sql\nSELECT 1\n```"},
+                    "finish_reason": "stop",
+                }
+            ],
             "usage": {},
         }
 
@@ -346,7 +418,9 @@ def test_a_failed_call_makes_no_other_question_missing(study, monkeypatch):
     assert set(kept) == {question.id for question in others}
 
 
-def test_keys_of_records_differ_with_the_limits_of_sql_and_the_parameters_of_roles(study):
+def test_keys_of_records_differ_with_the_limits_of_sql_and_the_parameters_of_roles(
+    study,
+):
     lab, asked = study.lab, study.benchmark.questions[:1]
     given = {"generation": {"seed": 1}}
     labs = [lab, replace(lab, limits=Limits(seconds=3)), replace(lab, parameters=given)]

@@ -22,7 +22,9 @@ from workbench.systems.chess import chess_ir_ss_cg
 @pytest.fixture
 def table(study):
     run = study.run(direct())
-    return run, alone(pd.DataFrame([costs(run.questions, run.name)]), study.stamp, "A table")
+    return run, alone(
+        pd.DataFrame([costs(run.questions, run.name)]), study.stamp, "A table"
+    )
 
 
 def test_a_table_is_saved_beside_its_data(study, table):
@@ -41,7 +43,9 @@ def test_a_saved_figure_names_the_models_of_its_runs(experiment):
     # In a preview, a stand-in answers for all of them.
     record = replace(experiment, model="a/one", models={"rest": "b/two"})
     with open_study(Session(record, preview=2), limit=6) as study:
-        roles = chess_ir_ss_cg(study.models["rest"], filtering=study.models["filtering"])
+        roles = chess_ir_ss_cg(
+            study.models["rest"], filtering=study.models["filtering"]
+        )
         others = chess_ir_ss_cg(study.models["rest"])
         for system, who in (
             (chess_ir_ss_cg("a/one"), "a/one on"),
@@ -51,7 +55,11 @@ def test_a_saved_figure_names_the_models_of_its_runs(experiment):
             run = study.run(system)
             study.save(
                 "a_table",
-                alone(pd.DataFrame([costs(run.questions, run.name)]), study.stamp, "A table"),
+                alone(
+                    pd.DataFrame([costs(run.questions, run.name)]),
+                    study.stamp,
+                    "A table",
+                ),
             )
             study.save("a_figure", unique_solves(run.trials, stamp=study.stamp))
             for name in ("a_table", "a_figure"):
@@ -64,7 +72,9 @@ def save_twenty(folder, worker):
     saved = Saved(folder)
     for number in range(20):
         frame = pd.DataFrame({"system": ["a"]})
-        saved.save(f"table_{worker}_{number}", ResultTable("T", (), frame), None, "a stamp")
+        saved.save(
+            f"table_{worker}_{number}", ResultTable("T", (), frame), None, "a stamp"
+        )
 
 
 def test_notebooks_that_save_at_the_same_time_lose_no_record(tmp_path):
@@ -102,7 +112,10 @@ def test_claims_are_stored_with_their_piece_in_any_order_and_each_once(study, ta
     second.claim("That.", holds=True)
     first.claim("This.", holds=True, of="2")
     index = read_index(study.saved.folder)
-    told = {name: [(c["text"], c["detail"]) for c in index[name]["claims"]] for name in index}
+    told = {
+        name: [(c["text"], c["detail"]) for c in index[name]["claims"]]
+        for name in index
+    }
     assert told == {"first": [("This.", "2")], "second": [("That.", "")]}
 
 

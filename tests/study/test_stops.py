@@ -21,7 +21,9 @@ ANSWER = "```sql\nSELECT 1\n```"
 def down(experiment, tmp_path, monkeypatch):
     """A study of two questions, the first of them answered; then its model's server refuses a call."""
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
-    send = scripted([ANSWER, Refusal("rejected", "no such thing today")], otherwise=ANSWER)
+    send = scripted(
+        [ANSWER, Refusal("rejected", "no such thing today")], otherwise=ANSWER
+    )
     client = "workbench.study.study.client_of"
     monkeypatch.setattr(client, lambda _, store, *__: Client(store, send=send))
     with open_study(replace(experiment, model="some/model"), limit=2) as opened:
@@ -37,14 +39,18 @@ def test_a_question_that_a_server_failed_is_missing_and_told(down, capsys):
     assert said in capsys.readouterr().err
 
 
-def test_a_reached_budget_says_what_is_left_and_the_next_run_goes_on(study, capsys, monkeypatch):
+def test_a_reached_budget_says_what_is_left_and_the_next_run_goes_on(
+    study, capsys, monkeypatch
+):
     client = "workbench.study.study.client_of"
     send = scripted(otherwise=ANSWER)
     monkeypatch.setattr(
         client, lambda _, store, budget, *__: Client(store, send=send, budget=budget)
     )
     poor = replace(study, _budget=Budget(calls=4))
-    with pytest.raises(BudgetError, match=r"budget of 4 calls .* of 6 questions are left"):
+    with pytest.raises(
+        BudgetError, match=r"budget of 4 calls .* of 6 questions are left"
+    ):
         poor.run(direct("some/model"))
     assert "The questions that are answered" in capsys.readouterr().out
     rich = replace(study, _budget=Budget(calls=2))
@@ -52,5 +58,8 @@ def test_a_reached_budget_says_what_is_left_and_the_next_run_goes_on(study, caps
 
 
 def test_where_nobody_says_how_much_may_be_spent_it_is_five_dollars(experiment):
-    with open_study(experiment) as opened, open_study(experiment, dollars=math.inf) as rich:
+    with (
+        open_study(experiment) as opened,
+        open_study(experiment, dollars=math.inf) as rich,
+    ):
         assert (opened._budget.dollars, rich._budget.dollars) == (5, math.inf)

@@ -38,14 +38,19 @@ def test_an_accuracy_stands_beside_its_change_and_the_papers_rows(runs):
     assert len(frame) == 9  # the paper's eight, and a system of ours
     change = frame["EX"]["w/o fixer"] - frame["EX"]["CHASE-SQL"]
     assert frame.loc["w/o fixer", "change"] == pytest.approx(change)
-    assert table["change"].index.tolist() == ["w/o fixer", "direct"]  # those of ours that have one
+    assert table["change"].index.tolist() == [
+        "w/o fixer",
+        "direct",
+    ]  # those of ours that have one
     found = runs.differences("CHASE-SQL").data.set_index("system")["difference"]
     assert found["direct"] == pytest.approx(table["change"]["direct"])
 
 
 def test_a_study_without_questions_has_the_papers_rows_alone(study):
     none = study.spider()
-    table = none.run({"CHASE-SQL": none.chase_sql()}).costs().beside("CHASE-SQL", "table 3")
+    table = (
+        none.run({"CHASE-SQL": none.chase_sql()}).costs().beside("CHASE-SQL", "table 3")
+    )
     assert table["EX"].empty
     assert table["CHASE-SQL: EX"]["CHASE-SQL + Gemini 1.5 (Ours)"] == 87.6
     assert "No rows of ours" in " ".join(table.caption)
@@ -90,14 +95,20 @@ def paid(study):
     return on(study, model="openai/gpt-4o")
 
 
-def test_a_claim_about_a_column_holds_if_every_row_does_and_says_its_numbers(paid, runs):
+def test_a_claim_about_a_column_holds_if_every_row_does_and_says_its_numbers(
+    paid, runs
+):
     table = runs.accuracy(against="direct").beside("CHASE-SQL", "table 7")
     saved = paid.save("a_table", table)
     change = table["change"]
     claim = saved.claim("Each is better.", change > 0)
     assert claim.verdict == ("holds" if (change > 0).all() else "fails")
-    assert claim.detail == ", ".join(f"{name} {value:,.1f}" for name, value in change.items())
-    assert read_index(paid.saved.folder)["a_table"]["claims"][0]["detail"] == claim.detail
+    assert claim.detail == ", ".join(
+        f"{name} {value:,.1f}" for name, value in change.items()
+    )
+    assert (
+        read_index(paid.saved.folder)["a_table"]["claims"][0]["detail"] == claim.detail
+    )
     figure = paid.save("a_figure", runs.differences("direct"))
     again = figure.data.set_index("system")["difference"]
     assert figure.claim("Each is better.", again > 0).detail == claim.detail
@@ -119,7 +130,9 @@ def test_a_claim_takes_numbers_by_label_or_a_sentence(paid, runs, holds, of, exp
 
 
 def difference(low, high):
-    return pd.DataFrame({"difference": [(low + high) / 2], "low": [low], "high": [high]}, ["other"])
+    return pd.DataFrame(
+        {"difference": [(low + high) / 2], "low": [low], "high": [high]}, ["other"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -153,7 +166,9 @@ def test_a_lead_is_paired_and_that_of_candidates_is_over_their_shares(runs):
     change = table.loc["CHASE-SQL", ["change", "change low", "change high"]]
     assert lead.tolist() == pytest.approx(change.tolist())
     trials = runs["CHASE-SQL"].trials
-    fixed = wb.leads(trials, {"unfixed": trials.assign(correct=trials["correct_first"])})
+    fixed = wb.leads(
+        trials, {"unfixed": trials.assign(correct=trials["correct_first"])}
+    )
     means = trials.groupby("question_id")[["correct", "correct_first"]].mean().mean()
     expected = 100 * (means["correct"] - means["correct_first"])
     assert fixed.loc["unfixed", "difference"] == pytest.approx(expected)
@@ -163,4 +178,7 @@ def test_a_lead_is_paired_and_that_of_candidates_is_over_their_shares(runs):
 def test_a_parser_judges_no_claim(study, runs):
     saved = study.save("a_table", runs.accuracy().alone("A table"))
     assert saved.claim("So it is.", holds=True).verdict == "not judged"
-    assert saved.claim("So it is.", pd.Series([True, True], ["a", "b"])).verdict == "not judged"
+    assert (
+        saved.claim("So it is.", pd.Series([True, True], ["a", "b"])).verdict
+        == "not judged"
+    )

@@ -41,7 +41,9 @@ KEY = ["run", "question_id", "generator", "sample"]
 def study(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_HOME", str(tmp_path_factory.mktemp("home")))
-        with open_study("embedded", limit=40, figures=tmp_path_factory.mktemp("f")) as opened:
+        with open_study(
+            "embedded", limit=40, figures=tmp_path_factory.mktemp("f")
+        ) as opened:
             yield opened
 
 
@@ -88,7 +90,9 @@ def share(verdicts):
 
 
 def by_question(found):
-    return {name: rows.tolist() for name, rows in found.groupby("question_id")["correct"]}
+    return {
+        name: rows.tolist() for name, rows in found.groupby("question_id")["correct"]
+    }
 
 
 def test_an_accuracy_comes_from_what_was_chosen(study, run, behind):
@@ -120,7 +124,9 @@ def test_a_region_of_a_venn_diagram_is_its_questions_and_no_others(study, run, b
     rows_behind = list(behind(venn(run.trials, stamp=study.stamp)))
     assert any(int(row["n"]) for row, _ in rows_behind)
     for row, found in rows_behind:
-        solved = found.pivot_table("correct", "question_id", "generator", "max").astype(bool)
+        solved = found.pivot_table("correct", "question_id", "generator", "max").astype(
+            bool
+        )
         assert len(solved) == int(row["n"])
         for _, solvers in solved.iterrows():
             assert {name for name in solved if solvers[name]} == set(
@@ -141,7 +147,9 @@ def test_unique_solves_are_the_questions_that_are_counted(study, run, behind, by
 @pytest.mark.parametrize("measure", ["same verdict", "row alone"])
 def test_agreement_comes_from_both_of_a_pair(study, run, behind, measure):
     for row, found in behind(agreement(run.trials, measure=measure, stamp=study.stamp)):
-        solved = found.pivot_table("correct", "question_id", "generator", "max").astype(bool)
+        solved = found.pivot_table("correct", "question_id", "generator", "max").astype(
+            bool
+        )
         ours, theirs = solved[row["generator"]], solved[row["other"]]
         pairs = ours == theirs if measure == "same verdict" else ours & ~theirs
         again = ours if row["generator"] == row["other"] else pairs
@@ -149,7 +157,9 @@ def test_agreement_comes_from_both_of_a_pair(study, run, behind, measure):
 
 
 def test_an_outcome_is_the_questions_that_came_out_so(study, run, behind):
-    wrong_gold = run.questions.loc[~run.questions["correct"], "question_id"].tolist()[:1]
+    wrong_gold = run.questions.loc[~run.questions["correct"], "question_id"].tolist()[
+        :1
+    ]
     for row, found in behind(outcome_bar(run.questions, wrong_gold, stamp=study.stamp)):
         questions = found.groupby("question_id")
         right = found[found["chosen"]].set_index("question_id")["correct"]
@@ -159,7 +169,9 @@ def test_an_outcome_is_the_questions_that_came_out_so(study, run, behind):
         else:
             assert right.all() == right.any() == (row["outcome"] == "right one chosen")
             there = questions["correct"].any()
-            assert there.all() == there.any() == (row["outcome"] != "no right candidate")
+            assert (
+                there.all() == there.any() == (row["outcome"] != "no right candidate")
+            )
 
 
 def test_a_difference_comes_from_what_both_chose(study, run, other, behind):
@@ -188,7 +200,9 @@ def test_a_question_without_an_answer_is_among_those_counted(study):
     rows = costs(silent.questions, silent.name), accuracy(silent.oracle)
     study.save("few", table(study, *rows))
     for number in range(2):
-        row, found = trace(study.saved.folder / "few.csv", number, study.lab.client.cache)
+        row, found = trace(
+            study.saved.folder / "few.csv", number, study.lab.client.cache
+        )
         assert found["question_id"].tolist() == silent.questions["question_id"].tolist()
         assert set(found["sql"] + found["status"]) == {"missing"}
         assert len(found) == int(row["n"])
@@ -199,7 +213,10 @@ def test_a_question_without_an_answer_is_among_those_counted(study):
     [
         ("system,n,EX,CHESS: EX,run\nDIN-SQL,,,55.9,\n", "names no run"),
         ("question_id,found\n3,True\n", "names no run"),
-        ("a,run\n1,123e45678901\n", "run 123e45678901 is not in"),  # no number, though it looks so
+        (
+            "a,run\n1,123e45678901\n",
+            "run 123e45678901 is not in",
+        ),  # no number, though it looks so
         ("a,run\n1,012345678901\n", "run 012345678901 is not in"),
     ],
 )
@@ -212,7 +229,13 @@ def test_a_row_without_sql_says_why(study, tmp_path, text, complaint):
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b'a,run\n1,"2\n', b"a,run\n1,2\n1,2,3\n", b"a,run\n1,2,3\n", b"a,run\n\xff,2\n"],
+    [
+        b"",
+        b'a,run\n1,"2\n',
+        b"a,run\n1,2\n1,2,3\n",
+        b"a,run\n1,2,3\n",
+        b"a,run\n\xff,2\n",
+    ],
 )
 def test_a_broken_csv_is_refused_by_its_name(study, tmp_path, content):
     (tmp_path / "x.csv").write_bytes(content)
@@ -223,10 +246,14 @@ def test_a_broken_csv_is_refused_by_its_name(study, tmp_path, content):
 def test_names_may_hold_what_stands_between_them(study):
     asked = study.benchmark.questions
     names = ("A & B", "C", "B")
-    candidates = {one.id: tuple(Candidate("SELECT 1", name) for name in names) for one in asked}
+    candidates = {
+        one.id: tuple(Candidate("SELECT 1", name) for name in names) for one in asked
+    }
     part = study.run(replayed("odd", candidates, Majority()))
     counted = alone(
-        pd.DataFrame({"generator": names, "counted": "all", "run": part.id}), study.stamp, "Names"
+        pd.DataFrame({"generator": names, "counted": "all", "run": part.id}),
+        study.stamp,
+        "Names",
     )
     study.save("odd", counted)
     for number, name in enumerate(names):
@@ -245,7 +272,9 @@ def test_the_command_says_what_a_row_is_counted_from(study, run, tmp_path, monke
     first, second, *_ = run.questions["question_id"]
     ids = f"{first} {second}"
     found = output(REGION.format(run=run.id, n=2, ids=ids))
-    assert found.startswith(f"run {run.id}, solved_by a & b, n 2, counted all\n8 candidates for 2 ")
+    assert found.startswith(
+        f"run {run.id}, solved_by a & b, n 2, counted all\n8 candidates for 2 "
+    )
     none = output(REGION.format(run=run.id, n=0, ids=""))
     assert "\n0 candidates for 0 questions" in none
     assert "0 candidates" in output(f"run,generator\n{run.id},nobody\n")
@@ -261,13 +290,17 @@ def traced(study, run, tmp_path, monkeypatch):
     return lambda *words: CliRunner().invoke(command, [str(path), "0", *words])
 
 
-def test_each_question_has_its_verdict_and_the_sizes_of_both_results(study, run, traced):
+def test_each_question_has_its_verdict_and_the_sizes_of_both_results(
+    study, run, traced
+):
     _, chosen = trace(written(run, study), 0, study.lab.client.cache)
     table = questions_of(chosen, study.lab.client.cache)
     assert table["question"].tolist() == run.questions["question_id"].tolist()
     expected = run.questions["correct"].map({True: "right", False: "wrong"})
     assert table["verdict"].tolist() == expected.tolist()
-    for question, row in zip(study.benchmark.questions, table.to_dict("records"), strict=True):
+    for question, row in zip(
+        study.benchmark.questions, table.to_dict("records"), strict=True
+    ):
         gold = study.benchmark.golds[question.id].sql
         assert row["gold"] == " ".join(gold.split())
         assert row["gold rows"] == study.lab.run(question, gold).row_count
@@ -302,7 +335,9 @@ def test_a_question_is_shown_with_gold_and_with_the_prompt_and_reply_of_each_cal
     assert "no question nothing is behind this row" in str(none)
 
 
-def test_a_run_that_is_not_here_is_refused_with_the_name_of_this_machine(study, tmp_path):
+def test_a_run_that_is_not_here_is_refused_with_the_name_of_this_machine(
+    study, tmp_path
+):
     (tmp_path / "x.csv").write_text("run\n0123\n")
     with pytest.raises(BadInputError, match=rf"SQLite {sqlite3.sqlite_version}"):
         trace(tmp_path / "x.csv", 0, study.lab.client.cache)

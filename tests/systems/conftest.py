@@ -13,7 +13,10 @@ from workbench.canonical import content_hash
 from workbench.types import Candidate, Completion, Context, Question
 
 QUESTION = Question(
-    "q1", "zoo", "Which animals of the Gobi have four legs?", "four legs refers to legs = 4"
+    "q1",
+    "zoo",
+    "Which animals of the Gobi have four legs?",
+    "four legs refers to legs = 4",
 )
 RIGHT = "SELECT name FROM animal WHERE legs = 4"
 ALL = "SELECT name FROM animal"
@@ -32,9 +35,12 @@ def passes(request, label="Candidate Response"):
     text = request.messages[-1]["content"]
     shown = re.findall(rf"## {label} #\d+\nQuery:\n```sql\n(.*?)\n```", text, re.DOTALL)
     lines = [
-        f"{label} #{n}: {'Passed' if sql == RIGHT else 'Failed'}" for n, sql in enumerate(shown, 1)
+        f"{label} #{n}: {'Passed' if sql == RIGHT else 'Failed'}"
+        for n, sql in enumerate(shown, 1)
     ]
-    return "<Thinking>I compare.</Thinking>\n<Answer>\n" + "\n".join(lines) + "\n</Answer>"
+    return (
+        "<Thinking>I compare.</Thinking>\n<Answer>\n" + "\n".join(lines) + "\n</Answer>"
+    )
 
 
 def all_but_home(request):
@@ -42,7 +48,9 @@ def all_but_home(request):
     shown = request.messages[-1]["content"].rpartition("## Columns")[2]
     names = re.findall(r"^Column: (.+)$", shown, re.MULTILINE)
     verdicts = {name: "No" if name == "animal.home" else "Yes" for name in names}
-    rows = ({"column": n, "is_column_information_relevant": v} for n, v in verdicts.items())
+    rows = (
+        {"column": n, "is_column_information_relevant": v} for n, v in verdicts.items()
+    )
     return "\n".join(map(json.dumps, rows))
 
 
@@ -59,7 +67,9 @@ REPLIES = {
     "prune/select_tables": f'{{{REASON}, "table_names": ["animal"]}}',
     "prune/select_columns": f'{{{REASON}, "animal": ["name", "legs"]}}',
     "prune/mac_selector": '```json\n{"animal": "keep_all", "cage": "drop_all"}\n```',
-    "generate/chess_candidate": json.dumps({"chain_of_thought_reasoning": "", "SQL": RIGHT}),
+    "generate/chess_candidate": json.dumps(
+        {"chain_of_thought_reasoning": "", "SQL": RIGHT}
+    ),
     "generate/decomposer": f"Sub question 1: Which?\nSQL\n```sql\n{RIGHT}\n```\nQuestion Solved.",
     "generate/decomposer_spider": f"Sub question 1: Which?\nSQL\n```sql\n{RIGHT}\n```",
     "generate/agent": f"**Final SQL**\n```sql\n{RIGHT}\n```",
@@ -97,8 +107,16 @@ class Model:
     def complete(self, request):
         self.asked.append(request)
         reply = self.replies[request.prompt]
-        text = reply(request) if callable(reply) else reply.pop(0) if type(reply) is list else reply
-        key = content_hash("call", [request.messages, request.parameters, request.sample])
+        text = (
+            reply(request)
+            if callable(reply)
+            else reply.pop(0)
+            if type(reply) is list
+            else reply
+        )
+        key = content_hash(
+            "call", [request.messages, request.parameters, request.sample]
+        )
         return Completion(text, request.model, "stop", key=key)
 
     def of(self, prompt):
@@ -106,9 +124,13 @@ class Model:
 
     def counts(self):
         """How many different calls there are of each prompt: equal ones are paid once."""
-        calls = {(r.prompt, json.dumps([r.messages, r.parameters, r.sample])) for r in self.asked}
+        calls = {
+            (r.prompt, json.dumps([r.messages, r.parameters, r.sample]))
+            for r in self.asked
+        }
         return {
-            name: sum(p == name for p, _ in calls) for name in dict.fromkeys(p for p, _ in calls)
+            name: sum(p == name for p, _ in calls)
+            for name in dict.fromkeys(p for p, _ in calls)
         }
 
 
@@ -125,9 +147,14 @@ def zoo(tmp_path, executor):
     )
     model = Model()
     model.cache = executor.store
-    lab = wb.Lab(model, executor, lambda _: path, at_once=False)  # the calls in one order
+    lab = wb.Lab(
+        model, executor, lambda _: path, at_once=False
+    )  # the calls in one order
     return SimpleNamespace(
-        model=model, lab=lab, path=path, run=lambda system: wb.solve(system, QUESTION, lab)
+        model=model,
+        lab=lab,
+        path=path,
+        run=lambda system: wb.solve(system, QUESTION, lab),
     )
 
 

@@ -38,7 +38,9 @@ def test_each_query_is_run_and_its_result_is_shown_until_the_answer(zoo):
     assert seen.startswith("## Result\n3 rows:\nhome\n'Gobi desert'")
     assert "no such column: nme" in error
     assert len(set(selection.trial.candidate.call_keys)) == 3
-    assert selection.trial.candidate.queries == 2  # the answer itself is not one of them
+    assert (
+        selection.trial.candidate.queries == 2
+    )  # the answer itself is not one of them
 
 
 @pytest.mark.parametrize("turns", [1, 2, 3])
@@ -53,17 +55,24 @@ def test_in_the_last_turn_an_answer_is_asked_for_and_any_query_is_it(zoo, turns)
 
 def test_agents_that_differ_in_turns_alone_share_all_but_their_last_call(zoo):
     zoo.model.replies["generate/agent"] = lambda _: fence(ALL)
-    long, short = (set(zoo.run(wb.agent("m/x", turns=n)).trial.candidate.call_keys) for n in (5, 3))
+    long, short = (
+        set(zoo.run(wb.agent("m/x", turns=n)).trial.candidate.call_keys) for n in (5, 3)
+    )
     assert len(long & short) == 2
 
 
 def test_a_thought_is_not_shown_again(zoo):
-    zoo.model.replies["generate/agent"] = [f"<think>Hm.</think>{fence(LOOKS)}", final(RIGHT)]
+    zoo.model.replies["generate/agent"] = [
+        f"<think>Hm.</think>{fence(LOOKS)}",
+        final(RIGHT),
+    ]
     zoo.run(wb.agent("m/x"))
     assert said(zoo)[0] == fence(LOOKS)
 
 
-def test_a_reply_without_a_query_is_asked_for_again_and_then_ends_without_an_answer(zoo):
+def test_a_reply_without_a_query_is_asked_for_again_and_then_ends_without_an_answer(
+    zoo,
+):
     zoo.model.replies["generate/agent"] = [fence(LOOKS), "Hm.", "Hm, hm."]
     selection = zoo.run(wb.agent("m/x"))
     candidate = selection.trial.candidate
@@ -72,15 +81,25 @@ def test_a_reply_without_a_query_is_asked_for_again_and_then_ends_without_an_ans
 
 
 def test_samples_are_conversations_of_their_own_for_any_selector(zoo):
-    zoo.model.replies["generate/agent"] = lambda request: final(RIGHT if request.sample else ALL)
-    system = replace(wb.agent("m/x", samples=3, temperature=0.8), select=wb.Pairwise("m/x"))
+    zoo.model.replies["generate/agent"] = lambda request: final(
+        RIGHT if request.sample else ALL
+    )
+    system = replace(
+        wb.agent("m/x", samples=3, temperature=0.8), select=wb.Pairwise("m/x")
+    )
     selection = zoo.run(system)
-    assert (selection.sql, selection.selector, len(selection.trials)) == (RIGHT, "pairwise", 3)
+    assert (selection.sql, selection.selector, len(selection.trials)) == (
+        RIGHT,
+        "pairwise",
+        3,
+    )
 
 
 def test_a_prompt_of_ones_own_and_a_folders_turns_are_used(zoo, tmp_path):
     (tmp_path / "generate").mkdir()
-    (tmp_path / "generate" / "agent_turn.md").write_text("# User\nSeen: {{ result | block }}")
+    (tmp_path / "generate" / "agent_turn.md").write_text(
+        "# User\nSeen: {{ result | block }}"
+    )
     lab = replace(zoo.lab, prompts=tmp_path)
     zoo.model.replies["generate/own"] = [fence(LOOKS), final(RIGHT)]
     own = wb.Agent("m/x", prompt=wb.Prompt("# User\n{{ question }}"))
@@ -111,7 +130,9 @@ class TestCached:
             wb.solve(wb.agent("m/x"), QUESTION, replace(lab, watch=interrupt))
         self.goes_on(talk)
 
-    def test_a_call_that_failed_in_the_middle_is_the_first_to_be_asked_again(self, talk):
+    def test_a_call_that_failed_in_the_middle_is_the_first_to_be_asked_again(
+        self, talk
+    ):
         _, run = talk([fence(LOOKS), fence(BROKEN), Refusal("server", "down")])
         assert run().trial.candidate.problem
         self.goes_on(talk)
@@ -120,7 +141,9 @@ class TestCached:
     def goes_on(talk):
         lab, run = talk([final(RIGHT)])
         assert run().sql == RIGHT
-        assert len(lab.client.send.history) == 1  # the two turns before were in the cache
+        assert (
+            len(lab.client.send.history) == 1
+        )  # the two turns before were in the cache
         offline, again = talk([], offline=True)
         assert again().sql == RIGHT
         assert offline.client.ledger.total().calls == 0
@@ -137,7 +160,10 @@ class TestCached:
         fixer = wb.chase_sql("m/x").fix
         trial = wb.solve(replace(wb.agent("m/x"), fix=fixer), QUESTION, lab).trial
         turns = conversation(lab.client.cache, trial.candidate.call_keys)
-        assert [turn["role"] for turn in turns] == ["system", *["user", "assistant"] * 2]
+        assert [turn["role"] for turn in turns] == [
+            "system",
+            *["user", "assistant"] * 2,
+        ]
         assert turns[-1]["content"] == final(BROKEN)
         assert conversation(lab.client.cache, ["unknown"]) == ()
 
@@ -145,11 +171,16 @@ class TestCached:
 def test_the_parser_answers_in_its_first_turn(tmp_path):
     with wb.open_study("bundled-dev", limit=2, figures=tmp_path) as study:
         run = study.run(wb.agent(study.model))
-        assert [len(chosen.trial.candidate.call_keys) for chosen in run.selections] == [1, 1]
+        assert [len(chosen.trial.candidate.call_keys) for chosen in run.selections] == [
+            1,
+            1,
+        ]
 
 
 def test_a_preview_counts_the_calls_of_all_turns(tmp_path):
     experiment = Session(Experiment("own", model="openai/gpt-4o"), preview=1)
     with open_study(experiment, limit=2, figures=tmp_path) as study:
         run = study.run(wb.agent(study.model, turns=4))
-        assert [len(chosen.trial.candidate.call_keys) for chosen in run.selections] == [4]
+        assert [len(chosen.trial.candidate.call_keys) for chosen in run.selections] == [
+            4
+        ]

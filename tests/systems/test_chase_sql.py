@@ -36,7 +36,9 @@ def verdict(first, second):
 
 def judge(request):
     text = request.messages[-1]["content"]
-    first, second = re.findall(r"## Candidate [AB]\nQuery:\n```sql\n(.*?)\n```", text, re.DOTALL)
+    first, second = re.findall(
+        r"## Candidate [AB]\nQuery:\n```sql\n(.*?)\n```", text, re.DOTALL
+    )
     return verdict(first, second)
 
 
@@ -76,13 +78,16 @@ def test_the_order_of_the_candidates_does_not_matter(zoo, context, picked):
     zoo.model.replies["select/pairwise"] = judge
     for select in (wb.Pairwise("m/x"), wb.Majority(), wb.Pairwise("m/x", orders="one")):
         chosen = {
-            select(zoo.lab, context, trials(zoo, *order)).sql for order in (picked, sorted(picked))
+            select(zoo.lab, context, trials(zoo, *order)).sql
+            for order in (picked, sorted(picked))
         }
         assert len(chosen) == 1
 
 
 def test_one_query_for_each_result_is_compared_on_request(zoo, context):
-    found = trials(zoo, RIGHT, QUERIES[1], ALL, QUERIES[3], "SELECT count(*) FROM animal")
+    found = trials(
+        zoo, RIGHT, QUERIES[1], ALL, QUERIES[3], "SELECT count(*) FROM animal"
+    )
     whole = wb.Pairwise("m/x")(zoo.lab, context, found)
     assert len(zoo.model.asked) == 16  # 5 * 4 ordered pairs less the 4 within a result
     zoo.model.asked.clear()
@@ -127,7 +132,11 @@ def test_candidates_that_no_fixer_could_mend_leave_the_pool(zoo, context):
         ([RIGHT], 1, RIGHT),
         ([EMPTY, RIGHT], 2, RIGHT),
         ([EMPTY, "SELECT nme, id FROM animal", EMPTY], 3, EMPTY),  # beta is 3
-        ([BROKEN], 1, BROKEN),  # unchanged: the same prompt again would get the same reply
+        (
+            [BROKEN],
+            1,
+            BROKEN,
+        ),  # unchanged: the same prompt again would get the same reply
     ],
 )
 def test_the_fixer_repairs_until_a_result_has_rows_or_three_times(
@@ -141,7 +150,9 @@ def test_the_fixer_repairs_until_a_result_has_rows_or_three_times(
     assert len(fixed.candidate.call_keys) == calls
 
 
-def test_the_fixer_leaves_results_with_rows_alone_and_nulls_too_unless_asked(zoo, context):
+def test_the_fixer_leaves_results_with_rows_alone_and_nulls_too_unless_asked(
+    zoo, context
+):
     found = trials(zoo, RIGHT, "SELECT max(legs) FROM animal WHERE id > 9", "")
     fixer = wb.chase_sql("m/x").fix[0]
     assert [fixer(zoo.lab, context, trial) for trial in found] == list(found)
@@ -159,7 +170,9 @@ def test_an_unread_repair_keeps_the_query_and_counts_as_an_attempt(zoo, context)
 
 def test_synthetic_examples_are_of_both_kinds_in_the_order_of_algorithm_2(zoo, context):
     synthetic = wb.chase_sql("m/x", filtering="m/cheap").generate[2]
-    zoo.model.replies["prune/filter_column"] = '{"is_column_information_relevant": "No"}'
+    zoo.model.replies["prune/filter_column"] = (
+        '{"is_column_information_relevant": "No"}'
+    )
     found = synthetic.examples(zoo.lab, context)
     assert [example.hint for example in found] == ["", "no legs is 0"]
     (feature,) = zoo.model.of("generate/examples_by_feature")
@@ -195,7 +208,9 @@ def test_every_sample_sees_another_order_of_tables_and_columns(zoo, context):
     divide = replace(wb.chase_sql("m/x", samples=4).generate[0], data={"shots": 0})
     divide(zoo.lab, context)
     divide(zoo.lab, replace(context, question=replace(QUESTION, text="Another?")))
-    shown = [r.messages[-1]["content"].partition("## Question")[0] for r in zoo.model.asked]
+    shown = [
+        r.messages[-1]["content"].partition("## Question")[0] for r in zoo.model.asked
+    ]
     assert len(set(shown[:4])) > 1
     words = [Counter(re.findall(r"\w+", text)) for text in shown]
     assert all(one == words[0] for one in words)
@@ -222,7 +237,8 @@ def test_the_ranker_chooses_the_candidate_that_is_first(zoo, context):
     found = trials(zoo, RIGHT, ALL, ALL)
     zoo.model.replies["select/ranker"] = lambda r: (
         "[2, 1]"
-        if r.messages[-1]["content"].find(ALL + "\n") < r.messages[-1]["content"].find(RIGHT)
+        if r.messages[-1]["content"].find(ALL + "\n")
+        < r.messages[-1]["content"].find(RIGHT)
         else "[1, 2]"
     )
     selection = wb.Ranker("m/x")(zoo.lab, context, found)
@@ -234,7 +250,10 @@ def test_the_ranker_chooses_the_candidate_that_is_first(zoo, context):
 
 
 def test_a_result_of_an_unfinished_query_equals_no_other(zoo, context):
-    cut = [Trial(Candidate(sql, "g", n), Execution("timeout")) for n, sql in enumerate("ab")]
+    cut = [
+        Trial(Candidate(sql, "g", n), Execution("timeout"))
+        for n, sql in enumerate("ab")
+    ]
     assert wb.Majority()(zoo.lab, context, cut).chosen is not None
 
 
@@ -245,4 +264,6 @@ def test_where_no_fixer_could_mend_any_candidate_all_are_compared(zoo, context):
     fixed = [fixer(zoo.lab, context, trial) for trial in broken]
     assert all(trial.repaired_from for trial in fixed)
     selection = wb.Pairwise("m/x")(zoo.lab, context, fixed)
-    assert {(c.first, c.second) for c in selection.comparisons} == set(permutations(range(3), 2))
+    assert {(c.first, c.second) for c in selection.comparisons} == set(
+        permutations(range(3), 2)
+    )

@@ -23,7 +23,9 @@ CANARY = "SELECT 'known to the judge alone'"
 
 
 def chase_sql():
-    whole = wb.chase_sql("m/x", judge="m/judge", samples=2, temperature=0.5, filtering="m/cheap")
+    whole = wb.chase_sql(
+        "m/x", judge="m/judge", samples=2, temperature=0.5, filtering="m/cheap"
+    )
     divide, plan, synthetic = whole.generate
     shown = (replace(divide, data=WITH_ONE_SHOT), replace(plan, data=WITH_ONE_SHOT))
     examples = replace(synthetic.examples, shots=2)
@@ -46,7 +48,8 @@ FIRST = {
         f"**Final Optimized SQL Query:**\n{ALL}",
     ],
     "generate/chess_candidate": [
-        json.dumps({"chain_of_thought_reasoning": "", "SQL": sql}) for sql in (BROKEN, ALL, ALL)
+        json.dumps({"chain_of_thought_reasoning": "", "SQL": sql})
+        for sql in (BROKEN, ALL, ALL)
     ],
     "generate/decomposer": [f"Sub question 1: Which?\nSQL\n```sql\n{BROKEN}\n```"],
 }
@@ -63,11 +66,15 @@ def transcript(model):
         ):
             count = len({(r.sample, str(r.messages)) for r in same})
             engine, parameters = settings
-            told = ", ".join([engine, *(f"{name} {value}" for name, value in parameters)])
+            told = ", ".join(
+                [engine, *(f"{name} {value}" for name, value in parameters)]
+            )
             text.append(
                 f"<!-- {prompt}: {count} different {'call' if count == 1 else 'calls'}; {told} -->"
             )
-        text += (f"# {m['role'].capitalize()}\n{m['content']}" for m in requests[0].messages)
+        text += (
+            f"# {m['role'].capitalize()}\n{m['content']}" for m in requests[0].messages
+        )
     return "\n\n".join(text) + "\n"
 
 
@@ -86,7 +93,9 @@ def test_the_calls_of_one_question(zoo, name):
 def test_no_gold_reaches_a_step(zoo, name, tmp_path):
     """The gold query and its result stand in the benchmark alone."""
     gold = Gold(QUESTION.id, CANARY, "simple")
-    benchmark = Benchmark("zoo", "bird", zoo.path.parent, (QUESTION,), {QUESTION.id: gold})
+    benchmark = Benchmark(
+        "zoo", "bird", zoo.path.parent, (QUESTION,), {QUESTION.id: gold}
+    )
     zoo.model.replies |= {prompt: list(replies) for prompt, replies in FIRST.items()}
     wb.solve(SYSTEMS[name](), benchmark.questions[0], zoo.lab)
     assert zoo.model.asked
@@ -94,23 +103,38 @@ def test_no_gold_reaches_a_step(zoo, name, tmp_path):
 
 
 def test_hyper_parameters_asked_for_are_those_used(zoo):
-    zoo.run(wb.chase_sql("m/x", "m/judge", samples=3, temperature=1.3, filtering="m/cheap"))
+    zoo.run(
+        wb.chase_sql("m/x", "m/judge", samples=3, temperature=1.3, filtering="m/cheap")
+    )
     counts = zoo.model.counts()
     generators = ("divide_and_conquer", "query_plan", "synthetic_examples")
     assert [counts[f"generate/{name}"] for name in generators] == [3, 3, 3]
-    drawn = {r.parameters["temperature"] for n in generators for r in zoo.model.of(f"generate/{n}")}
+    drawn = {
+        r.parameters["temperature"]
+        for n in generators
+        for r in zoo.model.of(f"generate/{n}")
+    }
     assert drawn == {1.3}
     assert {r.model for r in zoo.model.of("prune/filter_column")} == {"m/cheap"}
 
 
 def test_the_papers_numbers_are_the_defaults():
-    chase, high, low, mac = wb.chase_sql(), wb.chess_ir_cg_ut(), wb.chess_ir_ss_cg(), wb.mac_sql()
+    chase, high, low, mac = (
+        wb.chase_sql(),
+        wb.chess_ir_cg_ut(),
+        wb.chess_ir_ss_cg(),
+        wb.mac_sql(),
+    )
     assert [step.samples for step in chase.generate] == [7, 7, 7]
     examples = chase.generate[2].examples
     assert (examples.by_feature + examples.by_column, examples.checked) == (75, False)
     assert (chase.fix[0].tries, chase.fix[0].suspect) == (3, "empty")
     assert (chase.select.by, chase.select.orders) == ("candidate", "both")
-    assert (high.generate[0].samples, high.select.tests, high.select.by) == (20, 10, "test")
+    assert (high.generate[0].samples, high.select.tests, high.select.by) == (
+        20,
+        10,
+        "test",
+    )
     assert (low.generate[0].samples, low.fix[0].tries, low.fix[0].sound) == (1, 3, True)
     assert [step.group for step in low.prune[:1]] == [1]
     assert (mac.generate[0].data["shots"], mac.fix[0].tries) == (2, 3)

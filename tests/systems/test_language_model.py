@@ -36,8 +36,12 @@ def systems(model):
     low, mac = wb.chess_ir_ss_cg(model), wb.mac_sql(model, shots=0, tries=1)
     grouped = wb.cheaper(low, group=4)
     spider = decomposer(model, shots=0, benchmark="spider")
-    selector = Selector(model, mean_columns=0, most_columns=0)  # asks however small the schema is
-    repairs = [replace(one, tries=1) for system in (chase, low, mac) for one in system.fix]
+    selector = Selector(
+        model, mean_columns=0, most_columns=0
+    )  # asks however small the schema is
+    repairs = [
+        replace(one, tries=1) for system in (chase, low, mac) for one in system.fix
+    ]
     return {
         "retrieve": [wb.Keywords(model)],
         "prune": [*low.prune, grouped.prune[0], selector],
@@ -66,7 +70,9 @@ def take(steps, lab, benchmark, question):
         lab, question, lab.schema(question.db_id)
     )
     right = Candidate(benchmark.golds[question.id].sql, "given")
-    trials = lab.run_candidates(question, [right, Candidate("SELECT 1, 2, 3", "given", 1), BROKEN])
+    trials = lab.run_candidates(
+        question, [right, Candidate("SELECT 1, 2, 3", "given", 1), BROKEN]
+    )
     for step in steps["retrieve"]:
         assert isinstance(step(lab, question), tuple)
     for step in steps["prune"]:

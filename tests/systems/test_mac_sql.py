@@ -14,7 +14,10 @@ ALL_COLUMNS = {"id", "name", "legs", "home"}
 def kept(zoo, context, reply):
     zoo.model.replies["prune/mac_selector"] = reply
     pruned = Selector("m/x", most_columns=3)(zoo.lab, context)
-    return {table.name: {column.name for column in table.columns} for table in pruned.schema.tables}
+    return {
+        table.name: {column.name for column in table.columns}
+        for table in pruned.schema.tables
+    }
 
 
 def test_the_selector_keeps_drops_and_lists(zoo, context):
@@ -22,7 +25,10 @@ def test_the_selector_keeps_drops_and_lists(zoo, context):
     assert kept(zoo, context, '{"animal": ["home"], "cage": "drop_all"}') == {
         "animal": {"id", "home"}
     }
-    assert kept(zoo, context, '{"animal": "keep_all"}') == {"animal": ALL_COLUMNS, "cage": cage}
+    assert kept(zoo, context, '{"animal": "keep_all"}') == {
+        "animal": ALL_COLUMNS,
+        "cage": cage,
+    }
     for nothing in ("All of them.", '{"animal": "drop_all", "cage": "drop_all"}'):
         assert kept(zoo, context, nothing) == {"animal": ALL_COLUMNS, "cage": cage}
 
@@ -52,7 +58,9 @@ def test_the_last_sub_question_is_the_answer(zoo, context):
 
 @pytest.mark.parametrize(("shots", "examples"), [(0, 0), (1, 1), (2, 2)])
 @pytest.mark.parametrize("benchmark", ["bird", "spider"])
-def test_shots_are_shown_in_the_prompt_of_each_benchmark(zoo, context, shots, examples, benchmark):
+def test_shots_are_shown_in_the_prompt_of_each_benchmark(
+    zoo, context, shots, examples, benchmark
+):
     wb.mac_sql("m/x", shots=shots, benchmark=benchmark).generate[0](zoo.lab, context)
     (asked,) = zoo.model.asked
     shown = asked.messages[-1]["content"]
@@ -63,14 +71,21 @@ def test_shots_are_shown_in_the_prompt_of_each_benchmark(zoo, context, shots, ex
 def test_without_decomposing_one_query_is_asked_for(zoo, context):
     decomposer("m/x", shots=0, decompose=False)(zoo.lab, context)
     assert "ub question" not in str(zoo.model.asked[0].messages)
-    for wrong in ({"shots": 3}, {"shots": 1, "decompose": False}, {"benchmark": "wikisql"}):
+    for wrong in (
+        {"shots": 3},
+        {"shots": 1, "decompose": False},
+        {"benchmark": "wikisql"},
+    ):
         with pytest.raises(BadInputError):
             decomposer("m/x", **wrong)
 
 
 def test_the_refiner_is_told_the_error_and_its_class(zoo, context):
     refine = wb.mac_sql("m/x").fix[0]
-    for sql, error, classed in ((BROKEN, "no such column: nme", True), (EMPTY, "No rows", False)):
+    for sql, error, classed in (
+        (BROKEN, "no such column: nme", True),
+        (EMPTY, "No rows", False),
+    ):
         zoo.model.asked.clear()
         assert refine(zoo.lab, context, *trials(zoo, sql)).candidate.sql == RIGHT
         shown = zoo.model.asked[0].messages[-1]["content"]
@@ -97,7 +112,9 @@ def test_on_spider_the_refiner_repairs_only_queries_that_fail(zoo, context):
 )
 def test_more_than_30_columns_or_6_a_table_are_simplified(zoo, columns, tables, asked):
     """30 columns in 5 tables are 6 a table; 31 in 6 are fewer, and more than 30."""
-    names = [tuple(Column(f"c{n}") for n in range(i, columns, tables)) for i in range(tables)]
+    names = [
+        tuple(Column(f"c{n}") for n in range(i, columns, tables)) for i in range(tables)
+    ]
     schema = Schema("d", tuple(Table(f"t{i}", own) for i, own in enumerate(names)))
     zoo.model.replies["prune/mac_selector"] = '{"t0": "keep_all"}'
     Selector("m/x")(zoo.lab, Context(QUESTION, schema))

@@ -11,7 +11,13 @@ import pytest
 import workbench as wb
 from tests.systems.conftest import ALL, EMPTY, QUESTION, RIGHT, trials
 from workbench.errors import BadInputError
-from workbench.systems.system import Unsourced, identity, stages, with_model, with_suspect
+from workbench.systems.system import (
+    Unsourced,
+    identity,
+    stages,
+    with_model,
+    with_suspect,
+)
 from workbench.types import Candidate
 
 SYSTEMS = [
@@ -48,8 +54,12 @@ def test_an_identity_is_json_and_differs_where_a_field_does(make):
 
 def test_an_identity_is_the_same_in_another_process():
     code = "import json, workbench as wb; from workbench.systems.system import identity; print(json.dumps(identity(wb.chess_ir_cg_ut('m/x'))))"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert json.loads(told.stdout) == json.loads(json.dumps(identity(wb.chess_ir_cg_ut("m/x"))))
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert json.loads(told.stdout) == json.loads(
+        json.dumps(identity(wb.chess_ir_cg_ut("m/x")))
+    )
 
 
 @dataclass(frozen=True)
@@ -79,18 +89,32 @@ def test_the_identity_of_a_users_step_holds_its_source():
 
 def test_users_steps_are_steps(zoo):
     def shortest(lab, context, found):
-        return wb.choose("shortest", context, found, [-len(t.candidate.sql) for t in found])
+        return wb.choose(
+            "shortest", context, found, [-len(t.candidate.sql) for t in found]
+        )
 
-    system = replace(wb.direct("m/x"), generate=(Constant(RIGHT), Constant(RIGHT)), select=shortest)
+    system = replace(
+        wb.direct("m/x"), generate=(Constant(RIGHT), Constant(RIGHT)), select=shortest
+    )
     selection = zoo.run(system)
     assert (selection.sql, selection.selector) == (ALL, "shortest")
-    assert [t.candidate.sample for t in selection.trials] == [0, 1, 2, 3]  # numbered by position
+    assert [t.candidate.sample for t in selection.trials] == [
+        0,
+        1,
+        2,
+        3,
+    ]  # numbered by position
 
 
 def test_a_prompt_in_a_cell_is_a_generator(zoo):
-    prompt = wb.Prompt("# User\nWrite one SQLite query.\n{{ schema | fence }}\n{{ question }}")
+    prompt = wb.Prompt(
+        "# User\nWrite one SQLite query.\n{{ schema | fence }}\n{{ question }}"
+    )
     zoo.model.replies["generate/own"] = f"```sql\n{RIGHT}\n```"
-    assert zoo.run(replace(wb.direct("m/x"), generate=(wb.Generate(prompt, "m/x"),))).sql == RIGHT
+    assert (
+        zoo.run(replace(wb.direct("m/x"), generate=(wb.Generate(prompt, "m/x"),))).sql
+        == RIGHT
+    )
     (message,) = zoo.model.asked[-1].messages
     assert QUESTION.text in message["content"]
 
@@ -101,7 +125,10 @@ def test_a_prompt_in_a_cell_is_a_generator(zoo):
         {"retrieve": lambda *_: None},
         {"prune": (lambda *_: "schema",)},
         {"generate": (lambda *_: None,)},
-        {"generate": (lambda *_: (Candidate(RIGHT, "g"),),), "fix": (lambda *_: RIGHT,)},
+        {
+            "generate": (lambda *_: (Candidate(RIGHT, "g"),),),
+            "fix": (lambda *_: RIGHT,),
+        },
         {"select": lambda *_: RIGHT},
         {"select": lambda _, context, found: wb.choose("odd", context, found, [])},
     ],
@@ -133,13 +160,24 @@ def test_a_model_or_what_is_suspect_is_changed_in_all_steps():
 
 
 def test_the_context_after_each_step(zoo):
-    sizes = [len(c.schema.columns()) for c in stages(wb.chess_ir_ss_cg("m/x"), QUESTION, zoo.lab)]
+    sizes = [
+        len(c.schema.columns())
+        for c in stages(wb.chess_ir_ss_cg("m/x"), QUESTION, zoo.lab)
+    ]
     assert sizes == [7, 7, 4, 3]
 
 
-def test_the_majority_is_the_result_that_most_share_and_suspect_results_have_no_votes(zoo, context):
+def test_the_majority_is_the_result_that_most_share_and_suspect_results_have_no_votes(
+    zoo, context
+):
     found = trials(
-        zoo, "SELECT 1 WHERE 0", "SELECT 2 WHERE 0", RIGHT, ALL, f"{ALL} ORDER BY id", "SELECT nme"
+        zoo,
+        "SELECT 1 WHERE 0",
+        "SELECT 2 WHERE 0",
+        RIGHT,
+        ALL,
+        f"{ALL} ORDER BY id",
+        "SELECT nme",
     )
     selection = wb.Majority()(zoo.lab, context, found)
     assert (selection.sql, selection.scores) == (ALL, (0, 0, 1, 2, 2, 0))
@@ -151,23 +189,35 @@ def test_the_majority_is_the_result_that_most_share_and_suspect_results_have_no_
 
 
 def test_given_candidates_are_replayed(zoo):
-    own = tuple(Candidate(sql, name) for sql, name in ((RIGHT, "a"), (ALL, "b"), (ALL, "c")))
+    own = tuple(
+        Candidate(sql, name) for sql, name in ((RIGHT, "a"), (ALL, "b"), (ALL, "c"))
+    )
     pool, other = {"q1": own}, {"q2": own}
     assert zoo.run(wb.replayed("pool", pool, wb.Majority())).sql == ALL
-    assert [t.candidate.sql for t in zoo.run(wb.replayed("pool", other, wb.Majority())).trials] == [
-        ""
-    ] * 3
-    assert identity(wb.replayed("pool", pool, None)) != identity(wb.replayed("pool", other, None))
+    assert [
+        t.candidate.sql
+        for t in zoo.run(wb.replayed("pool", other, wb.Majority())).trials
+    ] == [""] * 3
+    assert identity(wb.replayed("pool", pool, None)) != identity(
+        wb.replayed("pool", other, None)
+    )
 
 
 class TestCheaper:
     def test_fewer_calls_and_prompts_that_begin_alike(self, zoo):
         chase = wb.cheaper(wb.chase_sql("m/x", samples=2), "m/cheap")
-        zoo.model.replies["generate/query_plan"] = f"**Final Optimized SQL Query:**\n{ALL}"
+        zoo.model.replies["generate/query_plan"] = (
+            f"**Final Optimized SQL Query:**\n{ALL}"
+        )
         zoo.run(chase)
         counts = zoo.model.counts()
-        assert (counts["prune/filter_column_group"], counts["select/pairwise"]) == (1, 2)
-        assert {r.model for r in zoo.model.of("prune/filter_column_group")} == {"m/cheap"}
+        assert (counts["prune/filter_column_group"], counts["select/pairwise"]) == (
+            1,
+            2,
+        )
+        assert {r.model for r in zoo.model.of("prune/filter_column_group")} == {
+            "m/cheap"
+        }
         first = [r.messages for r in zoo.model.of("generate/divide_and_conquer")]
         zoo.model.asked.clear()
         wb.solve(chase, replace(QUESTION, id="q2", text="Another?"), zoo.lab)
@@ -199,7 +249,9 @@ class TestCheaper:
             assert QUESTION.text not in common["text"]
 
 
-@pytest.mark.parametrize("order", [(EMPTY, RIGHT), (RIGHT, EMPTY), (EMPTY, EMPTY, RIGHT)])
+@pytest.mark.parametrize(
+    "order", [(EMPTY, RIGHT), (RIGHT, EMPTY), (EMPTY, EMPTY, RIGHT)]
+)
 def test_in_a_tie_a_sound_result_goes_before_a_suspect_one(zoo, context, order):
     found = trials(zoo, *order)
     assert wb.choose("tied", context, found, [1] * len(found)).sql == RIGHT

@@ -21,10 +21,16 @@ def model(torch, tmp_path):
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
     marks = ["<pad>", "<end>", "<user>", "<assistant>", "<?>"]
-    letters = {letter: len(marks) + n for n, letter in enumerate(map(chr, range(32, 127)))}
+    letters = {
+        letter: len(marks) + n for n, letter in enumerate(map(chr, range(32, 127)))
+    }
     vocabulary = {mark: n for n, mark in enumerate(marks)} | letters
     names = dict(
-        zip(("pad_token", "eos_token", "unk_token"), ("<pad>", "<end>", "<?>"), strict=True)
+        zip(
+            ("pad_token", "eos_token", "unk_token"),
+            ("<pad>", "<end>", "<?>"),
+            strict=True,
+        )
     )
     raw = Tokenizer(models.WordLevel(vocabulary, unk_token=names["unk_token"]))
     raw.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")

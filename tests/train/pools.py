@@ -3,7 +3,11 @@
 import json
 
 HOLLOW = "SELECT count(*) FROM {table} WHERE {name} = 'nobody'"
-TABLES = {"zoo": ("animal", "name"), "shop": ("item", "label"), "pond": ("fish", "kind")}
+TABLES = {
+    "zoo": ("animal", "name"),
+    "shop": ("item", "label"),
+    "pond": ("fish", "kind"),
+}
 
 
 def answers(benchmark):

@@ -18,7 +18,9 @@ def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_HOME", str(folder))
-        with wb.open_study("bundled-dev", limit=3, figures=folder / "figures") as opened:
+        with wb.open_study(
+            "bundled-dev", limit=3, figures=folder / "figures"
+        ) as opened:
             yield opened
 
 
@@ -59,4 +61,6 @@ def test_a_generator_is_asked_byte_for_byte_what_it_was_tuned_on(study):
     assert len(talks) == 3
     for question, talk in zip(study.benchmark.questions, talks, strict=True):
         *tuned_on, _ = talk.messages
-        assert sent(study, system, question)["generate/chess_candidate"] == [tuple(tuned_on)]
+        assert sent(study, system, question)["generate/chess_candidate"] == [
+            tuple(tuned_on)
+        ]

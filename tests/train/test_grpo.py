@@ -31,7 +31,9 @@ def test_a_step_of_grpo_has_finite_gradients_and_changes_the_weights(
     from trl import GRPOConfig, GRPOTrainer
 
     benchmark = wb.open_benchmark("bird", tiny.write_bird(tmp_path / "bird"))
-    reward = execution_reward(benchmark, read, unread=-0.5, executor=Executor(sandbox=sandbox))
+    reward = execution_reward(
+        benchmark, read, unread=-0.5, executor=Executor(sandbox=sandbox)
+    )
     prompt = [{"role": "user", "content": "How many?"}]
     rows = datasets.Dataset.from_list([{"prompt": prompt, "question_id": 0}])
     settings = GRPOConfig(
@@ -60,7 +62,9 @@ def test_a_step_of_grpo_has_finite_gradients_and_changes_the_weights(
     trainer.train()
     step = next(entry for entry in trainer.state.log_history if "grad_norm" in entry)
     assert -0.5 < step["rewards/execution_accuracy/mean"] < 1
-    assert step["rewards/execution_accuracy/std"] > 0  # else no completion is better than another
+    assert (
+        step["rewards/execution_accuracy/std"] > 0
+    )  # else no completion is better than another
     assert 0 < step["grad_norm"] < math.inf
     after = trained.state_dict()
     assert all(weights.isfinite().all() for weights in after.values())

@@ -32,7 +32,9 @@ class Counting:
     async def __call__(self, request, *more):
         self.calls += 1
         table = next(
-            t for t in TABLES.values() if f"# Table: {t}" in request.messages[1]["content"]
+            t
+            for t in TABLES.values()
+            if f"# Table: {t}" in request.messages[1]["content"]
         )
         return await self.reply(RIGHT.format(table), request, *more)
 
@@ -65,7 +67,9 @@ def test_the_calls_of_every_agent_behind_right_answers_are_exported_as_chats(
     class Stumbling(Counting):
         async def __call__(self, request, *more):
             if request.prompt == "generate/decomposer":
-                return await self.reply("```sql\nSELECT count(*) FROM animals\n```", request, *more)
+                return await self.reply(
+                    "```sql\nSELECT count(*) FROM animals\n```", request, *more
+                )
             return await super().__call__(request, *more)
 
     with lab_of(Stumbling()) as lab:
@@ -77,7 +81,9 @@ def test_the_calls_of_every_agent_behind_right_answers_are_exported_as_chats(
         for agent in ("generate/decomposer", "fix/refiner")
     ]
     assert write(found, tmp_path / "out.jsonl", "huggingface") == 6
-    refined = json.loads((tmp_path / "out.jsonl").read_text().splitlines()[1])["messages"]
+    refined = json.loads((tmp_path / "out.jsonl").read_text().splitlines()[1])[
+        "messages"
+    ]
     assert [message["role"] for message in refined] == ["system", "user", "assistant"]
     assert refined[-1]["content"] == RIGHT.format("animal")
 
@@ -92,14 +98,18 @@ def test_calls_that_a_run_has_paid_are_not_paid_again(benchmark, lab_of):
     assert model.calls == run > 0
 
 
-def test_a_candidate_that_answers_otherwise_than_the_right_one_is_left_out(benchmark, lab_of):
+def test_a_candidate_that_answers_otherwise_than_the_right_one_is_left_out(
+    benchmark, lab_of
+):
     class Wavering(Counting):
         async def __call__(self, request, *more):
             if request.sample == 1:
                 return await self.reply("```sql\nSELECT 0\n```", request, *more)
             return await super().__call__(request, *more)
 
-    three = replace(mac_sql("m/x"), generate=(replace(mac_sql("m/x").generate[0], samples=3),))
+    three = replace(
+        mac_sql("m/x"), generate=(replace(mac_sql("m/x").generate[0], samples=3),)
+    )
     with lab_of(Wavering()) as lab:
         found = instructions(benchmark, three, lab)
     answers = [talk.messages[-1]["content"] for talk in found if talk.db_id == "zoo"]

@@ -11,9 +11,14 @@ from workbench.types import Column, Context, Gold, Schema, Table
 SCHEMA = Schema(
     "harbour",
     (
-        Table("ship", (Column("ship_name", "TEXT"), Column("built", "INTEGER"), Column("tons"))),
+        Table(
+            "ship",
+            (Column("ship_name", "TEXT"), Column("built", "INTEGER"), Column("tons")),
+        ),
         Table("berth", (Column("berth_name", "TEXT"), Column("metres", "REAL"))),
-        Table("ferry", (Column("year", "INTEGER", "when it was built"), Column("seats"))),
+        Table(
+            "ferry", (Column("year", "INTEGER", "when it was built"), Column("seats"))
+        ),
     ),
 )
 
@@ -21,15 +26,25 @@ SCHEMA = Schema(
 @pytest.mark.parametrize(
     ("sql", "wrong", "wanted"),
     [
-        ("SELECT ship_name FROM ship", 1, {("ship", "ship_name"), ("berth", "berth_name")}),
-        ("SELECT built FROM ship", 1, {("ship", "built"), ("ferry", "year")}),  # by its description
+        (
+            "SELECT ship_name FROM ship",
+            1,
+            {("ship", "ship_name"), ("berth", "berth_name")},
+        ),
+        (
+            "SELECT built FROM ship",
+            1,
+            {("ship", "built"), ("ferry", "year")},
+        ),  # by its description
         ("SELECT ship_name FROM ship", 0, {("ship", "ship_name")}),
         ("SELECT ship_name FROM ship", 50, {*SCHEMA.columns()}),
         ("SELECT FROM WHERE", 1, {*SCHEMA.columns()}),  # it cannot be read
     ],
 )
 def test_the_wrong_columns_most_like_gold_are_added(sql, wrong, wanted):
-    assert {*NoisySchema(wrong=wrong).noisy(None, SCHEMA, Gold("q", sql)).columns()} == wanted
+    assert {
+        *NoisySchema(wrong=wrong).noisy(None, SCHEMA, Gold("q", sql)).columns()
+    } == wanted
 
 
 def test_the_reply_is_read_as_the_gold_query(tiny, tmp_path):

@@ -17,18 +17,24 @@ from workbench.systems.baselines import direct
 from workbench.train.data import Pairs, write
 from workbench.types import Candidate
 
-SIMPLE = direct("any/model")  # its context is the whole schema, and no model is asked for it
+SIMPLE = direct(
+    "any/model"
+)  # its context is the whole schema, and no model is asked for it
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory, tiny):
-    benchmark = open_benchmark("bird-dev", tiny.write_bird(tmp_path_factory.mktemp("bird")))
+    benchmark = open_benchmark(
+        "bird-dev", tiny.write_bird(tmp_path_factory.mktemp("bird"))
+    )
     with Executor(workers=1) as executor:
 
         def pool(*generators):
             given = {name: answers(benchmark)[name] for name in generators}
             return {
-                q.id: tuple(Candidate(given[n][q.id], n) for n in given if q.id in given[n])
+                q.id: tuple(
+                    Candidate(given[n][q.id], n) for n in given if q.id in given[n]
+                )
                 for q in benchmark.questions
             }
 
@@ -38,12 +44,16 @@ def small(tmp_path_factory, tiny):
 
 
 def made(small, *generators, **settings):
-    return list(Pairs(SIMPLE, **settings)(small.lab, small.benchmark, small.pool(*generators)))
+    return list(
+        Pairs(SIMPLE, **settings)(small.lab, small.benchmark, small.pool(*generators))
+    )
 
 
 def shown(talk):
     """The two queries of the judge's prompt."""
-    return re.findall(r"Query:\n```sql\n(.*?)\n```", talk.messages[1]["content"], re.DOTALL)
+    return re.findall(
+        r"Query:\n```sql\n(.*?)\n```", talk.messages[1]["content"], re.DOTALL
+    )
 
 
 def letters(talks):
@@ -76,7 +86,9 @@ def test_the_order_in_a_pair_is_drawn_by_the_seed(small):
 def test_gold_is_the_right_candidate_where_there_is_no_other_and_it_is_asked_for(small):
     talks = made(small, "poor", hinted=False, gold=True)
     golds = small.benchmark.golds
-    assert [right_of(talk) for talk in talks] == [golds[talk.question_id].sql for talk in talks]
+    assert [right_of(talk) for talk in talks] == [
+        golds[talk.question_id].sql for talk in talks
+    ]
     assert len(talks) == 12
     assert made(small, "poor", hinted=False) == []
 
@@ -91,14 +103,18 @@ def test_where_no_candidate_is_right_the_generators_get_gold_as_a_hint(small):
     talks = list(Pairs(system)(small.lab, small.benchmark, small.pool("poor")))
     assert len(talks) == 12
     assert all(right_of(talk).endswith("-- guided") for talk in talks)
-    assert not any("A query that answers" in talk.messages[1]["content"] for talk in talks)
+    assert not any(
+        "A query that answers" in talk.messages[1]["content"] for talk in talks
+    )
     failing = replace(SIMPLE, generate=(lambda *_: (),))
     assert list(Pairs(failing)(small.lab, small.benchmark, small.pool("poor"))) == []
 
 
 def test_a_prompt_shows_the_union_of_the_schemas_that_the_two_queries_use(small):
     (talk,) = (talk for talk in made(small, "poor", "good") if talk.question_id == "5")
-    schema = re.search(r"```sql\n(CREATE.*?)```", talk.messages[1]["content"], re.DOTALL)[1]
+    schema = re.search(
+        r"```sql\n(CREATE.*?)```", talk.messages[1]["content"], re.DOTALL
+    )[1]
     assert "label" in schema
     assert "price" in schema
 
@@ -107,7 +123,11 @@ def test_each_form_has_what_its_reader_takes(small, tmp_path):
     talk = made(small, "poor", "good")[0]
     system, asked, answer = talk.messages
     messages = {"messages": list(talk.messages)}
-    named = {"question_id": talk.question_id, "db_id": talk.db_id, "agent": "select/pairwise"}
+    named = {
+        "question_id": talk.question_id,
+        "db_id": talk.db_id,
+        "agent": "select/pairwise",
+    }
     told = {"role": "system", "parts": [{"text": system["content"]}]}
     said = [("user", asked["content"]), ("model", answer["content"])]
     contents = [{"role": role, "parts": [{"text": text}]} for role, text in said]

@@ -28,9 +28,15 @@ def benchmark(tmp_path_factory, tiny):
 def test_a_right_reply_earns_1_a_wrong_one_0_and_one_without_a_query_the_penalty(
     benchmark, sandbox
 ):
-    reward = execution_reward(benchmark, unread=-0.2, executor=Executor(sandbox=sandbox))
+    reward = execution_reward(
+        benchmark, unread=-0.2, executor=Executor(sandbox=sandbox)
+    )
     replies = [RIGHT, WRONG, "I do not know.", RIGHT]
-    given = {"prompts": ["?"] * 4, "question_id": [0, "0", "0", 4], "trainer_state": None}
+    given = {
+        "prompts": ["?"] * 4,
+        "question_id": [0, "0", "0", 4],
+        "trainer_state": None,
+    }
     assert reward(completions=replies, **given) == [1.0, 0.0, -0.2, 0.0]
     chats = [[{"role": "assistant", "content": reply}] for reply in replies]
     assert reward(completions=chats, **given) == [1.0, 0.0, -0.2, 0.0]
@@ -47,7 +53,11 @@ def test_the_reply_is_read_as_the_prompt_asks_for_it(benchmark, sandbox):
 def lab_of(tmp_path, benchmark, sandbox):
     def lab_of(*said):
         store = Cache(tmp_path / "lab.sqlite")
-        client = Client(store, send=scripted(list(said))) if said else Client(store, offline=True)
+        client = (
+            Client(store, send=scripted(list(said)))
+            if said
+            else Client(store, offline=True)
+        )
         return Lab(client, Executor(store, sandbox=sandbox), benchmark.database)
 
     return lab_of
@@ -65,7 +75,11 @@ def test_rollouts_are_prompts_and_replies_with_verdicts_and_come_from_the_cache(
     first = json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])
     assert first["completion"] == [{"role": "assistant", "content": RIGHT}]
     assert first["prompt"][-1]["role"] == "user"
-    assert (first["question_id"], first["db_id"], first["correct"]) == ("0", "zoo", True)
+    assert (first["question_id"], first["db_id"], first["correct"]) == (
+        "0",
+        "zoo",
+        True,
+    )
 
 
 def test_a_reply_that_was_asked_again_is_wrong_as_it_stands(benchmark, lab_of):

@@ -17,7 +17,13 @@ from typing import Any, Literal
 
 from pydantic import AliasChoices, BaseModel, Field
 
-from workbench.benchmarks.files import Filled, Queries, one_line, read_items, read_spider_schemas
+from workbench.benchmarks.files import (
+    Filled,
+    Queries,
+    one_line,
+    read_items,
+    read_spider_schemas,
+)
 from workbench.benchmarks.spider2 import read_spider2
 from workbench.canonical import content_hash
 from workbench.errors import BadInputError
@@ -73,7 +79,9 @@ class Benchmark:
         """Return the ids and texts of the questions to which the file gives the same id."""
         keys = self.repeated[stated]
         told = [
-            f"{question.id} ({question.text})" for question in self.whole if question.id in keys
+            f"{question.id} ({question.text})"
+            for question in self.whole
+            if question.id in keys
         ]
         return " or ".join(told)
 
@@ -306,7 +314,9 @@ def open_benchmark(name: str, root: str | Path | None = None) -> Benchmark:
     if root is None and release is None:
         root = _databases_beside(Path(name))
     if root is None and release and release.url:
-        raise BadInputError(f"{name} is not bundled: give --root, the folder where it was unpacked")
+        raise BadInputError(
+            f"{name} is not bundled: give --root, the folder where it was unpacked"
+        )
     folder = Path(root or _DATA / known.removeprefix("bundled-"))
     if known == "spider2-lite":
         databases, questions, golds = read_spider2(folder)
@@ -374,7 +384,9 @@ def _chess_sample(bird: Benchmark, path: Path) -> Benchmark:
     ids = set(map(str, published))
     lacking = len(ids - bird.golds.keys())
     if lacking:
-        raise BadInputError(f"{path} lacks {lacking} of the {len(ids)} questions of bird-sds")
+        raise BadInputError(
+            f"{path} lacks {lacking} of the {len(ids)} questions of bird-sds"
+        )
     return bird.of([question for question in bird.questions if question.id in ids])
 
 
@@ -393,7 +405,9 @@ def _users(path: Path, root: Path) -> Benchmark:
     databases = _folder_of_databases(root)
     sense: Sense = "spider" if is_spiders else "bird"
     opened = _read(path.stem, sense, databases, [path])
-    tables = [folder / "tables.json" for folder in (path.parent, root, databases.parent)]
+    tables = [
+        folder / "tables.json" for folder in (path.parent, root, databases.parent)
+    ]
     source = next(filter(Path.is_file, tables), None)
     if not is_spiders or source is None:
         return opened
@@ -464,7 +478,9 @@ def _read(name: str, sense: Sense, databases: Path, paths: Sequence[Path]) -> Be
         if len(keys) > 1:
             repeated[stated] = tuple(keys)
     if repeated:
-        renamed = [f"{stated} became {' and '.join(keys)}" for stated, keys in repeated.items()]
+        renamed = [
+            f"{stated} became {' and '.join(keys)}" for stated, keys in repeated.items()
+        ]
         told = f"{paths[0]} gives ids to more than one question: {'; '.join(renamed)}"
         warnings.warn(told, stacklevel=4)
     return Benchmark(
@@ -494,11 +510,15 @@ def _locate(root: Path, release: Release, name: str) -> tuple[Path, Path]:
                     places[path] = databases
         if len(places) > 1:
             several = " and ".join(str(path.parent) for path in places)
-            raise BadInputError(f"{root}: it contains {name} twice; give one of {several}")
+            raise BadInputError(
+                f"{root}: it contains {name} twice; give one of {several}"
+            )
         if places:
             return places.popitem()
     if not root.is_dir():
-        raise BadInputError(f"{root}: no such folder; give the one where {name} was unpacked")
+        raise BadInputError(
+            f"{root}: no such folder; give the one where {name} was unpacked"
+        )
     lacks = f"no {file} with databases in {folder} beside it"
     where = f"in {root} or up to two folders below"
     raise BadInputError(f"{name}: {lacks} {where}; unpack it there")

@@ -34,7 +34,8 @@ def incomplete(benchmark: Benchmark) -> Iterator[str]:
     if benchmark.name.startswith("bird-"):
         used = sorted({question.db_id for question in benchmark.questions})
         folders = {
-            db_id: benchmark.database(db_id).with_name("database_description") for db_id in used
+            db_id: benchmark.database(db_id).with_name("database_description")
+            for db_id in used
         }
         bare = [db_id for db_id, folder in folders.items() if not folder.is_dir()]
         if bare:

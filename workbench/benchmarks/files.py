@@ -44,7 +44,9 @@ def read_text(path: Path) -> str:
     try:
         return content.decode("utf-16" if is_utf_16 else "utf-8-sig")
     except UnicodeDecodeError as error:
-        raise BadInputError(f"{path}: not UTF-8 text ({error}); save it as UTF-8") from error
+        raise BadInputError(
+            f"{path}: not UTF-8 text ({error}); save it as UTF-8"
+        ) from error
 
 
 def read_json(path: Path, text: str) -> Any:
@@ -98,7 +100,9 @@ def read_items(path: Path, model: type[_Model]) -> list[_Model]:
         field, first = first_fault(error)
         item, _, name = field.partition(".")
         place = _place(text, int(item))
-        wrong = f"{name or 'not an object'}: {first['msg']}; it is {first['input']!r:.60}"
+        wrong = (
+            f"{name or 'not an object'}: {first['msg']}; it is {first['input']!r:.60}"
+        )
         raise BadInputError(f"{path}, {place}: {wrong}") from error
 
 
@@ -181,7 +185,9 @@ def read_spider_schemas(path: Path) -> dict[str, Schema]:
         db_id = schema.db_id
         if db_id in schemas:
             both = f"items {numbers[db_id]} and {number}"
-            raise BadInputError(f"{path}: {both} both have db_id {db_id!r}; leave one of them")
+            raise BadInputError(
+                f"{path}: {both} both have db_id {db_id!r}; leave one of them"
+            )
         schemas[db_id] = schema
         numbers[db_id] = number
     return schemas

@@ -67,11 +67,15 @@ def with_golds(benchmark: Benchmark, file: str | Path) -> Benchmark:
         is_elsewhere = item.db_id not in {None, before.db_id}
         if key in questions or is_elsewhere:
             where = f"{path}, item {number}: question {key} on database {item.db_id!r}"
-            raise BadInputError(f"{where}: {benchmark.name} asks it once, on {before.db_id!r}")
+            raise BadInputError(
+                f"{where}: {benchmark.name} asks it once, on {before.db_id!r}"
+            )
         questions[key] = item.question(before)
         golds[key] = item.gold(benchmark.golds[key])
     if not questions:
-        wrong = f"none of its {len(items)} items is about a question of {benchmark.name}"
+        wrong = (
+            f"none of its {len(items)} items is about a question of {benchmark.name}"
+        )
         advice = "give its question_id, or db_id and (original_)question"
         raise BadInputError(f"{path}: {wrong}; {advice}")
     revised = [questions[key] for key in asked if key in questions]
@@ -129,7 +133,11 @@ def _stated(path: Path, item: _Revised, benchmark: Benchmark) -> str:
     if not sharing:
         return stated
     for question in benchmark.whole:
-        if question.id in sharing and one_line(question.text) == one_line(item.original):
+        if question.id in sharing and one_line(question.text) == one_line(
+            item.original
+        ):
             return question.id
     several = benchmark.sharing(stated)
-    raise BadInputError(f"{path}: question_id {stated} is {several}; give the question, too")
+    raise BadInputError(
+        f"{path}: question_id {stated} is {several}; give the question, too"
+    )

@@ -90,7 +90,9 @@ def _prediction_files(path: Path) -> list[Path]:
         return [path]
     files = sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES)
     if not files:
-        raise BadInputError(f"{path}: no prediction file; they end in {sorted(_SUFFIXES)}")
+        raise BadInputError(
+            f"{path}: no prediction file; they end in {sorted(_SUFFIXES)}"
+        )
     answers = [file for file in files if file.name.endswith(ANSWERS)]
     return answers or files
 
@@ -109,9 +111,13 @@ def write_predictions(path: str | Path, frame: pd.DataFrame) -> None:
     elif path.suffix == ".csv":
         text = frame[COLUMNS].map(plain).to_csv(index=False)
     elif path.suffix not in {".json", ".sql"}:
-        raise BadInputError(f"{path}: give a name that ends in .json, .sql, .jsonl or .csv")
+        raise BadInputError(
+            f"{path}: give a name that ends in .json, .sql, .jsonl or .csv"
+        )
     elif frame["question_id"].duplicated().any() or "db_id" not in frame:
-        raise BadInputError(f"{path}: this form holds one answer a question, and its db_id")
+        raise BadInputError(
+            f"{path}: this form holds one answer a question, and its db_id"
+        )
     else:
         queries = frame["sql"].str.replace("\n", " ")
         if path.suffix == ".json":
@@ -266,7 +272,9 @@ def _about(benchmark: Benchmark, question: Question) -> str:
     return f"{name}, on {question.db_id}: {question.text}"
 
 
-def _misfit(benchmark: Benchmark, entry: _Entry, question: Question | None, keys: set[str]) -> str:
+def _misfit(
+    benchmark: Benchmark, entry: _Entry, question: Question | None, keys: set[str]
+) -> str:
     """Why an entry cannot be the answer to its question; "" if it can."""
     key = entry.question_id
     text = one_line(entry.question)
@@ -283,7 +291,9 @@ def _misfit(benchmark: Benchmark, entry: _Entry, question: Question | None, keys
     tells_them_apart = bool(text) or not keys.isdisjoint(sharing[1:])
     if sharing and not tells_them_apart:
         several = benchmark.sharing(key)
-        return f"question_id {key!r} is {several}; give one of these ids, or the question"
+        return (
+            f"question_id {key!r} is {several}; give one of these ids, or the question"
+        )
     return ""
 
 
@@ -304,7 +314,10 @@ def _by_text(benchmark: Benchmark, entries: Sequence[_Entry]) -> list[Question |
 
 
 def _by_position(
-    path: Path, benchmark: Benchmark, questions: Sequence[Question], entries: Sequence[_Entry]
+    path: Path,
+    benchmark: Benchmark,
+    questions: Sequence[Question],
+    entries: Sequence[_Entry],
 ) -> list[Question | None]:
     """The question at each entry's position, unless a line is missing."""
 
@@ -330,7 +343,9 @@ def _by_position(
         if is_foreign and any(used <= tables(near.db_id) for near in neighbours):
             wrong = f"names no table of {question.db_id!r}"
             answered = _about(benchmark, question)
-            raise BadInputError(f"{path}, entry {number}: {wrong} in an answer to {answered}")
+            raise BadInputError(
+                f"{path}, entry {number}: {wrong} in an answer to {answered}"
+            )
     return asked
 
 

@@ -90,7 +90,9 @@ def _folder(root: Path, places: tuple[str, ...]) -> Path:
     for place in places:
         if (root / place).is_dir():
             return root / place
-    raise BadInputError(f"spider2-lite: none of {', '.join(places)} is a folder in {root}")
+    raise BadInputError(
+        f"spider2-lite: none of {', '.join(places)} is a folder in {root}"
+    )
 
 
 def _results(folder: Path, rule: _Rule) -> Iterator[StoredResult]:
@@ -102,7 +104,9 @@ def _results(folder: Path, rule: _Rule) -> Iterator[StoredResult]:
     if not files:
         files = sorted(folder.glob(f"{rule.key}_*.csv"))
     if not files:
-        raise BadInputError(f"{folder}: it has no {rule.key}.csv and no {rule.key}_a.csv")
+        raise BadInputError(
+            f"{folder}: it has no {rule.key}.csv and no {rule.key}_a.csv"
+        )
     for number, file in enumerate(files):
         yield StoredResult(
             csv=read_text(file),

@@ -35,7 +35,11 @@ class _Group(click.Group):
         cmd_name: str,
     ) -> click.Command | None:
         module, _ = COMMANDS.get(cmd_name, ("", ""))
-        return getattr(import_module(f"workbench.cli.{module}"), cmd_name) if module else None
+        return (
+            getattr(import_module(f"workbench.cli.{module}"), cmd_name)
+            if module
+            else None
+        )
 
     def format_commands(
         self,
@@ -54,7 +58,9 @@ def cli() -> None:
 def main() -> None:
     """Run the command line; a caller's mistake is one line on standard error and exit code 2."""
     stop_on_signals()
-    warnings.showwarning = lambda message, *_, **__: print(f"workbench: {message}", file=sys.stderr)
+    warnings.showwarning = lambda message, *_, **__: print(
+        f"workbench: {message}", file=sys.stderr
+    )
     streams: Any = VisibleStream(sys.stdout), VisibleStream(sys.stderr)
     code, said = 2, ""
     with redirect_stdout(streams[0]), redirect_stderr(streams[1]):

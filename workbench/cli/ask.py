@@ -18,7 +18,11 @@ from workbench.types import Question, Selection
 @click.command()
 @click.argument("database")
 @click.argument("question")
-@click.option("--hint", default="", help="What the question's terms mean, as BIRD's evidence does.")
+@click.option(
+    "--hint",
+    default="",
+    help="What the question's terms mean, as BIRD's evidence does.",
+)
 @options.system(default="chase")
 @options.model
 @options.judge

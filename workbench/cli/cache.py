@@ -40,14 +40,18 @@ def info() -> None:
     metavar="NAME",
     help="Only calls of this experiment's models, whatever they were made for.",
 )
-@click.option("--keys", default="", help="Only the calls with these keys, separated by spaces.")
+@click.option(
+    "--keys", default="", help="Only the calls with these keys, separated by spaces."
+)
 def export(file: Path, run: str, keys: str) -> None:
     """Write calls to FILE, as JSON lines with their whole requests.
 
     `workbench reproduce NAME --from FILE --offline` replays them, and `workbench cache merge
     FILE` adds them to a cache.
     """
-    column, values = ("+model", load_experiment(run).asked) if run else ("key", keys.split())
+    column, values = (
+        ("+model", load_experiment(run).asked) if run else ("key", keys.split())
+    )
     where = f"{column} IN (SELECT value FROM json_each(?))" if values else "1"
     with Cache() as store:
         number = store.export(file, where, [orjson.dumps(values)] if values else [])

@@ -25,7 +25,9 @@ def data(context: click.Context) -> None:
             place = "comes with the workbench"
             if release.url:
                 place = f"unpack {release.url}, and give --root"
-            print(f"{name:14} {release.questions:6,} questions, EX as {release.sense}; {place}")
+            print(
+                f"{name:14} {release.questions:6,} questions, EX as {release.sense}; {place}"
+            )
 
 
 @data.command("check")
@@ -53,11 +55,18 @@ def check(benchmark: str, root: Path | None) -> None:
         faults = [*incomplete(opened), *unreadable_parts(opened)]
         audit = undetermined(opened, executor)
     databases = {question.db_id for question in opened.questions}
-    print(f"{len(opened.questions)} questions, {len(databases)} databases", *faults, sep="\n")
+    print(
+        f"{len(opened.questions)} questions, {len(databases)} databases",
+        *faults,
+        sep="\n",
+    )
     for key, finding, evidence in zip(
         audit["question_id"], audit["finding"], audit["evidence"], strict=True
     ):
-        print(f"question {key}: {FINDINGS[finding]}" + (f": {evidence}" if evidence else ""))
+        print(
+            f"question {key}: {FINDINGS[finding]}"
+            + (f": {evidence}" if evidence else "")
+        )
     is_whole = all(opened.has(question.db_id) for question in opened.every)
     sys.exit(bool(faults) or "fails" in set(audit["finding"]) or not is_whole)
 
@@ -80,5 +89,9 @@ def init(folder: Path) -> None:
     overwritten.
     """
     for name in ("notebooks", "experiments"):
-        shutil.copytree(shipped(name), folder / name, ignore=shutil.ignore_patterns("__*__*", ".*"))
-    print(f"{folder}: notebooks and experiments; in it, run `workbench reproduce embedded`")
+        shutil.copytree(
+            shipped(name), folder / name, ignore=shutil.ignore_patterns("__*__*", ".*")
+        )
+    print(
+        f"{folder}: notebooks and experiments; in it, run `workbench reproduce embedded`"
+    )

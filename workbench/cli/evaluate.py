@@ -22,14 +22,18 @@ from workbench.llm.cache import Cache
 from workbench.sql.executor import Executor
 
 
-def _by_name(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+def _by_name(
+    _: click.Context, __: click.Parameter, given: tuple[str, ...]
+) -> dict[str, str]:
     files = dict(item.partition("=")[::2] for item in given)
     if not all(files.values()) or len(files) < len(given):
         raise click.BadParameter(f"{' '.join(given)!r}: give NAME=FILE, each name once")
     return files
 
 
-def _metrics(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, Metric]:
+def _metrics(
+    _: click.Context, __: click.Parameter, given: tuple[str, ...]
+) -> dict[str, Metric]:
     sys.path.insert(0, "")  # a module of one's own lies in the working directory
     metrics = {}
     for path in given:
@@ -37,12 +41,17 @@ def _metrics(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> d
         try:
             metrics[name] = getattr(import_module(module), name)
         except (ImportError, AttributeError, ValueError) as error:
-            raise click.BadParameter(f"{path!r}: give MODULE:FUNCTION ({error})") from error
+            raise click.BadParameter(
+                f"{path!r}: give MODULE:FUNCTION ({error})"
+            ) from error
     return judging.named(metrics)
 
 
 _against = click.option(
-    "--against", default="", metavar="NAME", help="Compare all with this one.  [default: the best]"
+    "--against",
+    default="",
+    metavar="NAME",
+    help="Compare all with this one.  [default: the best]",
 )
 _golds = click.option(
     "--gold",
@@ -80,7 +89,9 @@ _variants = click.option(
     type=options.FOLDER,
     help="Add test-suite accuracy: this folder has DB/*.sqlite, the variants of each database.",
 )
-_saved = click.option("--save", type=options.FILE, help="Write every verdict to a .jsonl or .csv.")
+_saved = click.option(
+    "--save", type=options.FILE, help="Write every verdict to a .jsonl or .csv."
+)
 
 
 @click.command()
@@ -227,7 +238,9 @@ def _compare(verdicts: pd.DataFrame, generators: list[str], against: str) -> Non
         return
     name, first = next(iter(pairs.items()))
     note = "" if first.clustered else f"; {first.note}"
-    print(f"\nagainst {against}, EX (BIRD) of the first answers, intervals over questions{note}")
+    print(
+        f"\nagainst {against}, EX (BIRD) of the first answers, intervals over questions{note}"
+    )
     small = dict.fromkeys(("p", "p_holm"), "{:.3g}".format)
     table = judging.compare_all(pairs)
     print(table.to_string(index=False, float_format="%+.2f", formatters=small))

@@ -27,7 +27,9 @@ def settings(kind: type) -> Callable[[Any], Any]:
             name = f"--{field.name.replace('_', '-')}"
             if isinstance(field.default, bool):
                 name = f"{name}/--no-{name[2:]}"
-            command = click.option(name, default=field.default, show_default=True)(command)
+            command = click.option(name, default=field.default, show_default=True)(
+                command
+            )
         return command
 
     return add
@@ -48,7 +50,9 @@ judge = click.option(
     metavar="PROVIDER/MODEL",
     help="Another model for the selector.",
 )
-system = partial(click.option, "--system", type=click.Choice(list(SYSTEMS)), show_default=True)
+system = partial(
+    click.option, "--system", type=click.Choice(list(SYSTEMS)), show_default=True
+)
 root = click.option(
     "--root", type=click.Path(path_type=Path), help="Where the benchmark was unpacked."
 )
@@ -66,7 +70,9 @@ dollars = click.option(
     help=f"Stop before more than this is spent.  [default: {CAUTIOUS:g}]",
 )
 batch = click.option(
-    "--batch", is_flag=True, help="Send calls in batches: half the price, answers within a day."
+    "--batch",
+    is_flag=True,
+    help="Send calls in batches: half the price, answers within a day.",
 )
 cluster = click.option(
     "--cluster",
@@ -75,7 +81,9 @@ cluster = click.option(
     help="Compute on a Dask cluster: tcp://HOST:8786, a scheduler file, or local:4.",
 )
 preview = click.option(
-    "--preview", is_flag=True, help="Estimate calls and cost from three questions; pay nothing."
+    "--preview",
+    is_flag=True,
+    help="Estimate calls and cost from three questions; pay nothing.",
 )
 predictions = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 
@@ -90,7 +98,9 @@ def make_system(name: str, model: str, judge: str = "") -> "wb.System":
         return system
     select: Any = system.select
     if not hasattr(select, "model"):
-        raise BadInputError(f"--judge {judge}: the selector of {name} asks no model; leave it out")
+        raise BadInputError(
+            f"--judge {judge}: the selector of {name} asks no model; leave it out"
+        )
     return replace(system, select=replace(select, model=judge))
 
 
@@ -111,5 +121,9 @@ def check_writable(path: Path, *read: Path | str) -> None:
     """Refuse a path that cannot be written, or that the command reads, before the work starts."""
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise BadInputError(f"{path}: cannot be written; name another place")
-    if path.exists() and any(Path(other).exists() and path.samefile(other) for other in read):
-        raise BadInputError(f"{path}: is read by this command; name another file to write")
+    if path.exists() and any(
+        Path(other).exists() and path.samefile(other) for other in read
+    ):
+        raise BadInputError(
+            f"{path}: is read by this command; name another file to write"
+        )

@@ -83,7 +83,10 @@ def run(
     model, prompts = settings["model"], settings["prompts"]
     steps = options.make_system(system, model, judge)
     if preview:
-        with previewed(experiment) as few, open_study(few, limit=limit, **given) as study:
+        with (
+            previewed(experiment) as few,
+            open_study(few, limit=limit, **given) as study,
+        ):
             study.run(steps)
         return
     words = [system, model, judge, prompts.name if prompts else ""]
@@ -115,11 +118,16 @@ def _print(made: Run, study: Study, name: str, save: Path | None) -> None:
 @click.command()
 @click.argument("experiment", default="embedded")
 @click.option(
-    "--only", multiple=True, metavar="NOTEBOOK", help="Only this notebook; may be repeated."
+    "--only",
+    multiple=True,
+    metavar="NOTEBOOK",
+    help="Only this notebook; may be repeated.",
 )
 @options.limit
 @click.option(
-    "--at-once", type=click.IntRange(1), help="Notebooks at a time. Default: one a processor."
+    "--at-once",
+    type=click.IntRange(1),
+    help="Notebooks at a time. Default: one a processor.",
 )
 @options.preview
 @click.option(
@@ -129,7 +137,9 @@ def _print(made: Run, study: Study, name: str, save: Path | None) -> None:
     help="Add the calls that `workbench cache export --run` wrote to this file.",
 )
 @click.option(
-    "--offline", is_flag=True, help="Make no call; stop at the first one that is not cached."
+    "--offline",
+    is_flag=True,
+    help="Make no call; stop at the first one that is not cached.",
 )
 @options.batch
 @options.cluster
@@ -151,7 +161,9 @@ def reproduce(
     """
     settings = load_experiment(experiment)
     settings = replace(settings, batch=batch or settings.batch)
-    session = Session(settings, offline=offline, budget=f"{settings.name} {uuid4().hex}")
+    session = Session(
+        settings, offline=offline, budget=f"{settings.name} {uuid4().hex}"
+    )
     if pack:
         session = replace(session, request_log=_merged(pack, settings.name))
     with ExitStack() as stack:
@@ -221,7 +233,11 @@ def _replayed(pack: Path, log: Path) -> str:
 @click.argument("data", type=click.Path(path_type=Path))
 @click.argument("row", type=int)
 @click.option(
-    "--question", "ids", multiple=True, metavar="ID", help="Show its calls; may be repeated."
+    "--question",
+    "ids",
+    multiple=True,
+    metavar="ID",
+    help="Show its calls; may be repeated.",
 )
 def trace(data: Path, row: int, ids: tuple[str, ...]) -> None:
     """Show the questions behind a number: right or wrong, both queries, and both results' sizes.
@@ -255,5 +271,7 @@ def _of_questions(trials: pd.DataFrame, ids: Sequence[str]) -> pd.DataFrame:
     behind = trials[trials["question_id"].isin(ids)]
     if behind.empty:
         listed = " ".join(trials["question_id"].unique()[:20])
-        raise BadInputError(f"no question {' '.join(ids)} is behind this row; it has {listed}")
+        raise BadInputError(
+            f"no question {' '.join(ids)} is behind this row; it has {listed}"
+        )
     return behind

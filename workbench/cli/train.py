@@ -74,7 +74,12 @@ def _exports(make: Callable[..., _Made]) -> Any:
 @options.system(default="chase")
 @options.settings(Pairs)
 def pairs(
-    benchmark: Benchmark, lab: Lab, files: tuple[str, ...], system: str, model: str, **given: Any
+    benchmark: Benchmark,
+    lab: Lab,
+    files: tuple[str, ...],
+    system: str,
+    model: str,
+    **given: Any,
 ) -> _Made:
     """Export chats to fine-tune a selection model.
 
@@ -84,7 +89,9 @@ def pairs(
     split.
     """
     pool = candidates(read_predictions(benchmark, *files))
-    return Pairs(options.make_system(system, model), **given)(lab, benchmark, pool), "pairs"
+    return Pairs(options.make_system(system, model), **given)(
+        lab, benchmark, pool
+    ), "pairs"
 
 
 @_exports
@@ -95,7 +102,9 @@ def generator(benchmark: Benchmark, lab: Lab, model: str, wrong: int) -> _Made:
     Each chat has a gold query and a partly wrong schema, with --wrong wrong columns for each
     right one. --model finds keywords. Use a training split.
     """
-    return NoisySchema(chess_ir_ss_cg(model).retrieve, wrong)(lab, benchmark), "questions"
+    return NoisySchema(chess_ir_ss_cg(model).retrieve, wrong)(
+        lab, benchmark
+    ), "questions"
 
 
 @_exports
@@ -113,7 +122,9 @@ def instructions(benchmark: Benchmark, lab: Lab, system: str, model: str) -> _Ma
 
 @train.command()
 @click.argument("system", type=click.Choice(list(SYSTEMS)))
-@click.option("--benchmark", default="bundled-train", show_default=True, help="A training split.")
+@click.option(
+    "--benchmark", default="bundled-train", show_default=True, help="A training split."
+)
 @click.option(
     "--samples",
     type=click.IntRange(1),
@@ -146,17 +157,26 @@ def rollouts(
     options.check_writable(out, benchmark)
     opened = open_benchmark(benchmark, root).limited(limit)
     with options.open_lab(opened.database, dollars, prompts=prompts) as lab:
-        made = rewards.rollouts(opened, options.make_system(system, model), lab, samples)
+        made = rewards.rollouts(
+            opened, options.make_system(system, model), lab, samples
+        )
         right = sum(rollout.correct for rollout in made)
         count = rewards.write_rollouts(made, out)
-        print(f"{out}: {count:,} rollouts, {right:,} of them right\n{lab.client.ledger}")
+        print(
+            f"{out}: {count:,} rollouts, {right:,} of them right\n{lab.client.ledger}"
+        )
 
 
 @train.command()
 @click.argument("data", type=options.FILE)
-@click.option("--model", required=True, help="The folder of a model, or its name at Hugging Face.")
 @click.option(
-    "--out", required=True, type=click.Path(path_type=Path), help="A folder for the adapter."
+    "--model", required=True, help="The folder of a model, or its name at Hugging Face."
+)
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="A folder for the adapter.",
 )
 @options.settings(Lora)
 def lora(data: Path, model: str, out: Path, **given: Any) -> None:

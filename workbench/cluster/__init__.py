@@ -49,10 +49,14 @@ try:
     from distributed.scheduler import KilledWorker
     from distributed.utils import get_ip, sync
 except ModuleNotFoundError as missing:
-    raise BadInputError("install Dask: pip install 'text2sql-workbench[cluster]'") from missing
+    raise BadInputError(
+        "install Dask: pip install 'text2sql-workbench[cluster]'"
+    ) from missing
 
 T = TypeVar("T")
-Files = tuple[str, str, Sequence[str]]  # a database's path, its content, and the names of its files
+Files = tuple[
+    str, str, Sequence[str]
+]  # a database's path, its content, and the names of its files
 _AGAIN = "the results so far are cached: run the same again to go on"
 _SILENT = logging.CRITICAL + 1  # Dask would log each lost connection
 _FIELDS = ("system", "parameters", "structured", "limits", "at_once")
@@ -77,9 +81,14 @@ def open_pool(cluster: "str | distributed.Client") -> Iterator[distributed.Clien
     with ExitStack() as opened:
         if local:
             # A worker would spend up to a twentieth of its time on samples of its stack.
-            opened.enter_context(dask.config.set({"distributed.worker.profile.enabled": False}))
+            opened.enter_context(
+                dask.config.set({"distributed.worker.profile.enabled": False})
+            )
             started = distributed.LocalCluster(
-                n_workers=local, threads_per_worker=1, dashboard_address=":0", silence_logs=_SILENT
+                n_workers=local,
+                threads_per_worker=1,
+                dashboard_address=":0",
+                silence_logs=_SILENT,
             )
             cluster = opened.enter_context(started).scheduler_address
         by = "address" if "://" in cluster else "scheduler_file"
@@ -93,7 +102,10 @@ def open_pool(cluster: "str | distributed.Client") -> Iterator[distributed.Clien
 
 
 def each(
-    client: distributed.Client, do: Callable[[T, Lab], Any], items: Mapping[str, T], lab: Lab
+    client: distributed.Client,
+    do: Callable[[T, Lab], Any],
+    items: Mapping[str, T],
+    lab: Lab,
 ) -> Iterator[tuple[str, Any]]:
     """Yield the name and result of each item, as they come, computed rows in the lab's cache.
 
@@ -102,7 +114,9 @@ def each(
     client.get_versions(check=True)  # warns of workers with other packages
     relay = Relay(client, lab)
     settings = {field: getattr(lab, field) for field in _FIELDS}
-    driver = Driver(relay.address, relay.token, versions(), settings, _texts(lab.prompts))
+    driver = Driver(
+        relay.address, relay.token, versions(), settings, _texts(lab.prompts)
+    )
     names: dict[Any, str] = {}  # of the chunks under way, by their futures
 
     def submit(name: str) -> Any:
@@ -145,7 +159,8 @@ def _texts(prompts: Path | None) -> dict[str, str]:
     if prompts is None:
         return {}
     return {
-        str(file.relative_to(prompts)): file.read_text("utf-8") for file in prompts.rglob("*.md")
+        str(file.relative_to(prompts)): file.read_text("utf-8")
+        for file in prompts.rglob("*.md")
     }
 
 
@@ -164,7 +179,9 @@ class Relay:
         self.failure: Exception | None = None
         self._threads = ThreadPoolExecutor(_THREADS, "relay")
         scheduler = urlsplit(client.scheduler.address)
-        own = get_ip(scheduler.hostname, scheduler.port)  # as the scheduler sees this machine
+        own = get_ip(
+            scheduler.hostname, scheduler.port
+        )  # as the scheduler sees this machine
         secure = client.security.get_listen_args("client")
 
         async def start() -> Any:
@@ -185,7 +202,9 @@ class Relay:
             with suppress(CommClosedError, RuntimeError):  # the worker ends, or the run
                 while True:
                     message = await connection.read()
-                    answer = await loop.run_in_executor(self._threads, self._answer, message)
+                    answer = await loop.run_in_executor(
+                        self._threads, self._answer, message
+                    )
                     await connection.write(answer)
         finally:
             connection.abort()
@@ -193,7 +212,10 @@ class Relay:
     def _answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         if not secrets.compare_digest(str(message.get("token")), self.token):
             return {"error": "the message lacks the token of this run"}
-        answers: dict[str, Callable[..., Any]] = {"ask": self._ask, "files": self._files}
+        answers: dict[str, Callable[..., Any]] = {
+            "ask": self._ask,
+            "files": self._files,
+        }
         answers |= {"copy": self._copy, "endpoint": self.lab.client.endpoint}
         try:
             return {"answer": answers[message["op"]](*message["given"])}
@@ -206,7 +228,9 @@ class Relay:
         asked: dict[str, Any] = orjson.loads(calls)
         requests = {key: Request(**fields) for key, fields in asked.items() if fields}
         answers = self.lab.client.complete_many(list(requests.values()))
-        cached = self.lab.client.cache.get_many([key for key in asked if key not in requests])
+        cached = self.lab.client.cache.get_many(
+            [key for key in asked if key not in requests]
+        )
         return orjson.dumps(cached | dict(zip(requests, answers, strict=True)))
 
     def _files(self, name: str) -> Files:
@@ -232,7 +256,9 @@ class Driver:
         """The relay's answer to a message."""
 
         async def send() -> Any:
-            return await getattr(self.worker.rpc(self.address), op)(token=self.token, given=given)
+            return await getattr(self.worker.rpc(self.address), op)(
+                token=self.token, given=given
+            )
 
         try:
             reply = sync(self.worker.loop, send)
@@ -255,9 +281,13 @@ class RelayClient(Client):
     def complete_many(self, requests: Sequence[Request]) -> list[Completion]:
         calls = list(zip(map(self.key, requests), requests, strict=True))
         own = self.cache.get_many([key for key, _ in calls])
-        ask = {key: None if runs_here(r.model) else r for key, r in calls if key not in own}
+        ask = {
+            key: None if runs_here(r.model) else r for key, r in calls if key not in own
+        }
         found = orjson.loads(self._driver.call("ask", orjson.dumps(ask))) if ask else {}
-        computed = iter(super().complete_many([r for key, r in calls if key not in found]))
+        computed = iter(
+            super().complete_many([r for key, r in calls if key not in found])
+        )
         answers = []
         for key, request in calls:
             if key in found:
@@ -268,7 +298,9 @@ class RelayClient(Client):
         return answers
 
 
-def run_chunk(item: Any, do: Callable[[Any, Lab], Any], driver: Driver) -> tuple[Any, Any]:
+def run_chunk(
+    item: Any, do: Callable[[Any, Lab], Any], driver: Driver
+) -> tuple[Any, Any]:
     """Return `do(item, lab)` on this worker, and the rows that it added to the cache, by table."""
     driver = replace(driver, worker=(worker := distributed.get_worker()))
     if versions() != driver.versions:
@@ -276,7 +308,9 @@ def run_chunk(item: Any, do: Callable[[Any, Lab], Any], driver: Driver) -> tuple
             f"worker {worker.address} has another workbench or SQLite, {versions()} and not"
             f" {driver.versions}: install the run's there"
         )
-    shared = Path(worker.local_directory).parent / "workbench"  # by the workers of a machine
+    shared = (
+        Path(worker.local_directory).parent / "workbench"
+    )  # by the workers of a machine
     (shared / "values").mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=worker.local_directory) as name:
         folder = Path(name)
@@ -286,18 +320,28 @@ def run_chunk(item: Any, do: Callable[[Any, Lab], Any], driver: Driver) -> tuple
             (folder / "prompts" / file).write_text(text, encoding="utf-8")
         with Cache(folder / "lab.sqlite") as store:
             executor = Executor(store, sandbox=_sandbox(worker.state.nthreads))
-            database: Callable[[str], Path] = cache(partial(_database, driver, shared, executor))
+            database: Callable[[str], Path] = cache(
+                partial(_database, driver, shared, executor)
+            )
             client, prompts = RelayClient(store, driver), folder / "prompts"
             made = do(item, Lab(client, executor, database, prompts, **driver.lab))
-            return made, {table: store.read(f"SELECT * FROM {table}") for table in _TABLES}
+            return made, {
+                table: store.read(f"SELECT * FROM {table}") for table in _TABLES
+            }
 
 
 def files_of(path: Path, executor: Executor) -> Files:
     """A database with the descriptions of its columns, whose texts are part of the content."""
     texts = sorted((path.parent / "database_description").glob("*"))
-    hashes = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in texts}
+    hashes = {
+        file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in texts
+    }
     content = content_hash("content", [executor.fingerprints([path])[path], hashes])
-    return str(path.absolute()), content, [str(f.relative_to(path.parent)) for f in (path, *texts)]
+    return (
+        str(path.absolute()),
+        content,
+        [str(f.relative_to(path.parent)) for f in (path, *texts)],
+    )
 
 
 def _database(driver: Driver, folder: Path, executor: Executor, db_id: str) -> Path:
@@ -314,7 +358,9 @@ def _database(driver: Driver, folder: Path, executor: Executor, db_id: str) -> P
             (draft / file).parent.mkdir(exist_ok=True)
             (draft / file).write_bytes(data)
         if files_of(draft / path.name, executor)[1] != content:
-            raise ClusterError(f"{path} changed while it was copied: run the same again")
+            raise ClusterError(
+                f"{path} changed while it was copied: run the same again"
+            )
         with suppress(OSError):  # another worker was faster
             draft.rename(copy.parent)
         shutil.rmtree(draft, ignore_errors=True)

@@ -50,7 +50,14 @@ _FUNCTIONS = {
     "variety": "COUNT(DISTINCT ",
 }
 _TOTALS = ("COUNT(", "CAST(", *_FUNCTIONS.values())  # what totals begin with
-_SIGNS = {"more": ">", "less": "<", "atleast": ">=", "atmost": "<=", "after": ">", "before": "<"}
+_SIGNS = {
+    "more": ">",
+    "less": "<",
+    "atleast": ">=",
+    "atmost": "<=",
+    "after": ">",
+    "before": "<",
+}
 _ASKING = {*_FUNCTIONS, "most", "fewest", "percent", "differ", "each", "sort", "not"}
 _TRIED = 10  # parts of each role
 _BEAM = 30  # queries that are kept at each step
@@ -87,7 +94,9 @@ class Part:
     @cached_property
     def template(self) -> str:
         """Its SQL without the names of tables."""
-        return "".join(piece if isinstance(piece, str) else piece.name for piece in self.pieces)
+        return "".join(
+            piece if isinstance(piece, str) else piece.name for piece in self.pieces
+        )
 
 
 class Reading:
@@ -126,7 +135,9 @@ class Reading:
             if token.number and token.low != "one":
                 losses["left.number"] |= 1 << place
             elif token.content:
-                kind = "name" if token.name else "column" if named >> place & 1 else "word"
+                kind = (
+                    "name" if token.name else "column" if named >> place & 1 else "word"
+                )
                 losses[f"left.{kind}"] |= 1 << place
         for cue in self.cues:
             if cue.kind in _ASKING:
@@ -147,7 +158,10 @@ class Reading:
             if part.role != role:
                 continue
             part.score = self.score(part.features)
-            explained = {loss: (mask & part.mask).bit_count() for loss, mask in self.losses.items()}
+            explained = {
+                loss: (mask & part.mask).bit_count()
+                for loss, mask in self.losses.items()
+            }
             gains[part] = part.score - self.score(explained)
         unique: dict[Pieces, Part] = {}
         for part in sorted(gains, key=lambda part: -round(gains[part], 6)):
@@ -178,7 +192,11 @@ def _near(
             nearest = min(some_mentions, key=lambda mention: abs(mention.first - place))
             gap = abs(nearest.first - place)
             if gap <= reach:
-                yield thing, nearest.mask, {"near.name": nearest.part, "near.gap": gap / 8}
+                yield (
+                    thing,
+                    nearest.mask,
+                    {"near.name": nearest.part, "near.gap": gap / 8},
+                )
 
 
 def _outputs(reading: Reading) -> Iterator[Part]:
@@ -202,7 +220,9 @@ def _outputs(reading: Reading) -> Iterator[Part]:
             yield Part("output", sheet.label, mention.mask, features)
         is_person = len(sheet.label) > 1
         for cue in reading.cues_of("who"):
-            yield Part("output", sheet.label, cue.mask, {"who": 1.0, "who.person": is_person})
+            yield Part(
+                "output", sheet.label, cue.mask, {"who": 1.0, "who.person": is_person}
+            )
 
 
 def _far(reading: Reading, place: int) -> float:
@@ -253,7 +273,12 @@ def _functions(reading: Reading) -> Iterator[Part]:
                 ordered = {**features, f"order.{kind}": 1.0}
                 yield Part("order", order, mask | cue.mask, ordered)
             if cue.kind == "sort":
-                yield Part("order", (field, descending), mask | cue.mask, {**features, "sort": 1.0})
+                yield Part(
+                    "order",
+                    (field, descending),
+                    mask | cue.mask,
+                    {**features, "sort": 1.0},
+                )
 
 
 def _told(reading: Reading) -> Iterator[Part]:
@@ -294,7 +319,9 @@ def _tests(reading: Reading) -> Iterator[Part]:
             shown |= dict.fromkeys((field, value) for value in field.examples)
     for field, value in shown:
         for mention in mentions(words_of(value), reading.context.question.text)[:1]:
-            words = [t for place, t in enumerate(reading.text) if mention.mask >> place & 1]
+            words = [
+                t for place, t in enumerate(reading.text) if mention.mask >> place & 1
+            ]
             if mention.part < _SHORTEST:
                 continue
             features = {
@@ -323,7 +350,9 @@ def _number_tests(reading: Reading, place: int, number: str) -> Iterator[Part]:
             yield Part("test", (field, test), asked, {"year": 1.0})
     for sheet, mask, features in _near(reading.tables, place, 4):
         features["having"] = 1.0
-        yield Part("having", (f"COUNT(*){test}",), mask | asked, features, counted=sheet)
+        yield Part(
+            "having", (f"COUNT(*){test}",), mask | asked, features, counted=sheet
+        )
 
 
 def _sign(reading: Reading, place: int) -> tuple[str, int]:
@@ -371,14 +400,18 @@ class Query:
     def missed(self) -> list[str]:
         """The words of the question that nothing of it explains."""
         return [
-            token.text for place, token in enumerate(self.reading.text) if self.left >> place & 1
+            token.text
+            for place, token in enumerate(self.reading.text)
+            if self.left >> place & 1
         ]
 
     @cached_property
     def sql(self) -> str:
         """Its SQL in the manner of BIRD: T1, T2, INNER JOIN."""
         outputs = self._clause(", ", "output", "total")
-        if self.reading.cues_of("distinct") and not any(part.is_total for part in self.parts):
+        if self.reading.cues_of("distinct") and not any(
+            part.is_total for part in self.parts
+        ):
             outputs = f"DISTINCT {outputs}"
         sql = f"SELECT {outputs} FROM {self._source()}"
         tests: dict[str, list[str]] = {}
@@ -401,7 +434,9 @@ class Query:
     def _clause(self, between: str, *roles: str) -> str:
         texts = []
         for role in roles:
-            texts += [self._text(part.pieces) for part in self.parts if part.role == role]
+            texts += [
+                self._text(part.pieces) for part in self.parts if part.role == role
+            ]
         return between.join(texts)
 
     def _source(self) -> str:
@@ -565,7 +600,9 @@ def reading_of(context: Context) -> Reading:
 def shares(scores: Iterable[float]) -> list[float]:
     """Return what part of the probability each score has: their softmax."""
     scores = [*scores]
-    best = max(scores, default=0.0)  # subtracted, since exp() of a large score would overflow
+    best = max(
+        scores, default=0.0
+    )  # subtracted, since exp() of a large score would overflow
     # The last digit of exp() and log() differs between processors, and that of sum() between
     # Pythons.
     weights = [round(math.exp(score - best), 9) for score in scores]

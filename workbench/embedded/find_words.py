@@ -15,7 +15,9 @@ from typing import NamedTuple
 
 from workbench.types import Column, Schema, Table, lower_name
 
-_ENGLISH = json.loads(Path(__file__).with_name("english.json").read_text(encoding="utf-8"))
+_ENGLISH = json.loads(
+    Path(__file__).with_name("english.json").read_text(encoding="utf-8")
+)
 WORDS = {kind: frozenset(words) for kind, words in _ENGLISH["words"].items()}
 STOPWORDS = WORDS["stop"]
 _TOKEN = re.compile(
@@ -31,7 +33,12 @@ _QUOTED = re.compile(
 _STEMMING = (  # of a word of four letters or more; the rest need not be a word
     (re.compile(r"(?<=..)ies$"), "y"),
     (re.compile(r"(?<=ss|sh|ch)es$|(?<=[xz])es$|(?<=[^su])(?<!i)s$"), ""),
-    (re.compile(r"(?<=.{4})(?:ments?|ations?|ings?|ions?|ers?|ors?|ed|ly|al|ity|est)$"), ""),
+    (
+        re.compile(
+            r"(?<=.{4})(?:ments?|ations?|ings?|ions?|ers?|ors?|ed|ly|al|ity|est)$"
+        ),
+        "",
+    ),
     (re.compile(r"([^aeioulsz])\1$"), r"\1"),
     (re.compile(r"(?<=...)e$"), ""),
     (re.compile(r"(?<=...)y$"), "i"),
@@ -100,7 +107,9 @@ def stem(word: str) -> str:
     """Return a word without accents and without the endings that grammar gives it."""
     if not word.isascii():
         letters = unicodedata.normalize("NFKD", word)
-        word = "".join(letter for letter in letters if not unicodedata.combining(letter))
+        word = "".join(
+            letter for letter in letters if not unicodedata.combining(letter)
+        )
     if word in _FORMS:
         word = _FORMS[word][0]
     if len(word) < 4 or not word.isalpha():
@@ -184,7 +193,9 @@ class Field:
     sheet: Sheet
     name: str
     words: tuple[str, ...]
-    heading: tuple[str, ...]  # its name, written out, if its description begins with that
+    heading: tuple[
+        str, ...
+    ]  # its name, written out, if its description begins with that
     kind: str  # number, text or date
     key: str  # primary, foreign or ""
     examples: tuple[str, ...]
@@ -237,10 +248,17 @@ class Index:
         self.joins: list[Join] = []
         for sheet, table in zip(self.sheets, schema.tables, strict=True):
             for key in table.foreign_keys:
-                (parent,) = [other for other in self.sheets if other.name == key.ref_table]
+                (parent,) = [
+                    other for other in self.sheets if other.name == key.ref_table
+                ]
                 on: list[str | Field] = []
                 for name, ref in zip(key.columns, key.ref_columns, strict=True):
-                    on += [" AND ", *self.find(name, sheet), " = ", *self.find(ref, parent)]
+                    on += [
+                        " AND ",
+                        *self.find(name, sheet),
+                        " = ",
+                        *self.find(ref, parent),
+                    ]
                 if parent is not sheet:
                     self.joins.append(Join(sheet, parent, tuple(on[1:])))
 
@@ -262,11 +280,15 @@ class Index:
                 return None
             for join in path:
                 tree.joins.append(join)
-                tree.sheets.append(join.parent if join.child in tree.sheets else join.child)
+                tree.sheets.append(
+                    join.parent if join.child in tree.sheets else join.child
+                )
             missing = [sheet for sheet in missing if sheet not in tree.sheets]
         return tree
 
-    def _path(self, reached: Sequence[Sheet], missing: Sequence[Sheet]) -> list[Join] | None:
+    def _path(
+        self, reached: Sequence[Sheet], missing: Sequence[Sheet]
+    ) -> list[Join] | None:
         """Return the fewest joins from some tables to a missing one."""
         paths: dict[Sheet, list[Join]] = {sheet: [] for sheet in reached}
         queue = [*paths]
@@ -282,7 +304,9 @@ class Index:
         return None
 
 
-index = lru_cache(maxsize=256)(Index)  # questions in a row are about one schema or its columns
+index = lru_cache(maxsize=256)(
+    Index
+)  # questions in a row are about one schema or its columns
 
 
 def _sheet(table: Table) -> Sheet:
@@ -361,7 +385,9 @@ def _by_beginning(question: str) -> dict[str, list[tuple[int, str]]]:
     """Return the stems of a question, with their places, by their first four letters."""
     read: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for place, token in enumerate(tokens(question)):
-        if place > 0 or token.low not in WORDS["commands"]:  # "Name" is a column only later on
+        if (
+            place > 0 or token.low not in WORDS["commands"]
+        ):  # "Name" is a column only later on
             read[token.stem[:4]].append((place, token.stem))
     return read
 

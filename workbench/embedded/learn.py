@@ -22,7 +22,13 @@ from scipy.special import logsumexp, softmax
 
 import workbench as wb
 from workbench.benchmarks.benchmark import known_flaws
-from workbench.embedded.build_queries import WEIGHTS_FILE, Features, Query, Reading, propose
+from workbench.embedded.build_queries import (
+    WEIGHTS_FILE,
+    Features,
+    Query,
+    Reading,
+    propose,
+)
 from workbench.embedded.provider import MODEL
 from workbench.embedded.read_prompt import read_schema
 
@@ -64,7 +70,9 @@ def learn() -> dict[str, float]:
                 proposed = propose(Reading(context, weights), PROPOSED)
                 path = benchmark.database(context.question.db_id)
                 gold = benchmark.golds[context.question.id].sql
-                runs = [(path, sql) for sql in (gold, *(query.sql for query in proposed))]
+                runs = [
+                    (path, sql) for sql in (gold, *(query.sql for query in proposed))
+                ]
                 wanted, *prints = executor.result_fingerprints(runs)
                 for query, result in zip(proposed, prints, strict=True):
                     pool.queries[query.sql] = query
@@ -82,7 +90,10 @@ def fit(pools: Collection[Pool]) -> dict[str, float]:
         right = np.array([*pool.right.values()], dtype=bool)
         if right.any():
             known.append(
-                (_matrix([query.features for query in pool.queries.values()], names), right)
+                (
+                    _matrix([query.features for query in pool.queries.values()], names),
+                    right,
+                )
             )
 
     def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
@@ -98,11 +109,16 @@ def fit(pools: Collection[Pool]) -> dict[str, float]:
         return value, slope
 
     best = minimize(loss, prior, jac=True, method="BFGS", options={"gtol": PRECISION}).x
-    return {name: round(float(weight), DIGITS) for name, weight in zip(names, best, strict=True)}
+    return {
+        name: round(float(weight), DIGITS)
+        for name, weight in zip(names, best, strict=True)
+    }
 
 
 def _matrix(rows: Sequence[Features], names: Sequence[str]) -> NDArray[np.float64]:
-    return np.array([[row.get(name, 0.0) for name in names] for row in rows], dtype=float)
+    return np.array(
+        [[row.get(name, 0.0) for name in names] for row in rows], dtype=float
+    )
 
 
 if __name__ == "__main__":

@@ -11,7 +11,14 @@ from typing import NamedTuple
 import sqlglot
 from sqlglot import exp
 
-from workbench.embedded.find_words import Field, Index, Mention, Pieces, mentions, words_of
+from workbench.embedded.find_words import (
+    Field,
+    Index,
+    Mention,
+    Pieces,
+    mentions,
+    words_of,
+)
 
 _CLAUSE = re.compile(
     r"\s*[;\n]\s*|\.\s+(?=[A-Z'\"`])"
@@ -77,7 +84,9 @@ def _split(clause: str, schema: Index) -> tuple[str, dict[tuple[str, Pieces], No
     return clause, {}
 
 
-def _formulas(text: str, schema: Index, *, words_after: int) -> dict[tuple[str, Pieces], None]:
+def _formulas(
+    text: str, schema: Index, *, words_after: int
+) -> dict[tuple[str, Pieces], None]:
     """Return the longest formula that a text begins with, for each table that it may be about."""
     words = _in_sql(text, schema).split(" ")
     for end in range(len(words), max(0, len(words) - 1 - words_after), -1):
@@ -95,7 +104,11 @@ def _in_sql(text: str, schema: Index) -> str:
         name = match[0]
         if name[0] in "'`":
             return name
-        return "'" + name[1:-1].replace("'", "''") + "'" if name[0] == '"' else f"`{name.lower()}`"
+        return (
+            "'" + name[1:-1].replace("'", "''") + "'"
+            if name[0] == '"'
+            else f"`{name.lower()}`"
+        )
 
     parts = _QUOTED.split(_columns_in(schema).sub(quoted, text))
     for pattern, sql in _HABITS:
@@ -116,7 +129,11 @@ def _columns_in(schema: Index) -> re.Pattern[str]:
 def _parsed(sql: str) -> exp.Expr | None:
     try:
         return sqlglot.parse_one(sql, into=exp.Condition, read="sqlite")
-    except (sqlglot.errors.SqlglotError, RecursionError, AttributeError):  # "[a: 1]" is the last
+    except (
+        sqlglot.errors.SqlglotError,
+        RecursionError,
+        AttributeError,
+    ):  # "[a: 1]" is the last
         return None
 
 
@@ -130,7 +147,9 @@ def _meant(tree: exp.Expr, schema: Index) -> Iterator[tuple[str, Pieces]]:
         for column in columns:
             named = schema.find(column.name)
             if column.table:
-                named = [field for field in named if field.sheet.name.lower() == column.table]
+                named = [
+                    field for field in named if field.sheet.name.lower() == column.table
+                ]
             named.sort(key=lambda field: field.sheet is not first.sheet)
             fields += named[:1]
         if len(fields) == len(columns):

@@ -60,7 +60,9 @@ class Asked(NamedTuple):
 
 def read(messages: Sequence[Message]) -> Asked:
     """Read the user's first message; one after a reply only asks for the same again."""
-    texts = [str(message["content"]) for message in messages if message.get("role") == "user"]
+    texts = [
+        str(message["content"]) for message in messages if message.get("role") == "user"
+    ]
     text = texts[0] if texts else ""
     sections = _sections(text)
     candidates: list[tuple[str, str]] = []
@@ -99,11 +101,15 @@ def _sections(text: str) -> dict[str, str]:
 def _context(sections: dict[str, str]) -> Context:
     """Return what the question is about."""
     values = []
-    listed = sections.get("Values found", "") + "\n" + sections.get("Missing entities", "")
+    listed = (
+        sections.get("Values found", "") + "\n" + sections.get("Missing entities", "")
+    )
     for table, column, texts in _OF_COLUMN.findall(listed):
         values += [_match(table, column, text) for text in re.findall(_TEXT, texts)]
     # A judge's prompt may show no values but those that the candidates compare columns with.
-    candidates = [body for title, body in sections.items() if title.startswith("Candidate")]
+    candidates = [
+        body for title, body in sections.items() if title.startswith("Candidate")
+    ]
     for column, text in sorted(set(_COMPARED.findall("\n".join(candidates)))):
         values.append(_match("", column, text))
     return Context(
@@ -174,7 +180,9 @@ def _defined(line: str) -> tuple[Column | None, bool]:
     if not defined or line.lstrip().startswith(("PRIMARY KEY (", "FOREIGN KEY (")):
         return None, False
     declared = _plain(defined["type"].strip())
-    return _column(defined["name"], declared, defined["note"] or ""), bool(defined["key"])
+    return _column(defined["name"], declared, defined["note"] or ""), bool(
+        defined["key"]
+    )
 
 
 def _mac_tables(text: str) -> list[Table]:
@@ -184,7 +192,9 @@ def _mac_tables(text: str) -> list[Table]:
     tables = []
     for block in listed.split("# Table: ")[1:]:
         name, _, body = block.partition("\n")
-        columns = [_column(column, "", note) for column, note in _MAC_COLUMN.findall(body)]
+        columns = [
+            _column(column, "", note) for column, note in _MAC_COLUMN.findall(body)
+        ]
         foreign = []
         for table, column, ref_table, ref in keys:
             if table == name:
@@ -200,7 +210,9 @@ def _column(name: str, declared: str, note: str) -> Column:
         return Column(_plain(name), declared, note.strip())
     literals = re.findall(_LITERAL, listed["sql"] or listed["mac"])
     description = note[: listed.start()].strip()
-    return Column(_plain(name), declared, description, examples=tuple(map(_value, literals)))
+    return Column(
+        _plain(name), declared, description, examples=tuple(map(_value, literals))
+    )
 
 
 def _value(literal: str) -> str | int | float | None:

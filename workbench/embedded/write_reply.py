@@ -37,7 +37,9 @@ _CHANGE = re.compile(
     r"|(?:add|create|set|change|replace|increase|decrease|raise|lower)\s+"
     r"(?:an?|the|all|every|each|new|this)\b)"
 )
-_CLOSE = 2.0  # the bonus for doing all that the failed query does: most of it may be right
+_CLOSE = (
+    2.0  # the bonus for doing all that the failed query does: most of it may be right
+)
 _RELEVANT = 0.6  # the part of a name that is said, from which a column is relevant
 _NEEDED = 0.04  # the share of probability from which a column or table is needed
 _SPOKEN = 0.15  # the share that a column counts as whose whole name is said
@@ -45,7 +47,9 @@ _UNSEEN = 0.02  # how likely the right query does something that no hypothesis d
 # Results as prompts show them: an error or no rows, and rows of nothing but NULL.
 _FAILED = re.compile(r"(?i)error|refused|stopped|too large|no rows|no such|empty|\[\]")
 _ALL_NULL = re.compile(r"[\d,]+ rows?\b.*:\n.*(?:\nNULL(?: \| NULL)*)+")
-_FORMS = Path(__file__).with_name("examples.txt").read_text(encoding="utf-8").splitlines()
+_FORMS = (
+    Path(__file__).with_name("examples.txt").read_text(encoding="utf-8").splitlines()
+)
 _QUOTED = re.compile(r"(?<=['\"`“])[^'\"`“”]{1,80}(?=['\"`”])")
 _NAMED = re.compile(
     r"(?<!^)\b[A-Z][\w.&'-]*(?:\s+(?:(?:of|the|de|la|von|van|and|&)\s+)?[A-Z0-9][\w.&'-]*)*"
@@ -57,7 +61,9 @@ _KEYWORD = re.compile(
 )
 
 
-def answer(messages: Sequence[Message], *, temperature: float = 1.0, seed: str = "") -> str:
+def answer(
+    messages: Sequence[Message], *, temperature: float = 1.0, seed: str = ""
+) -> str:
     """Return the reply to a prompt; the seed decides what is drawn at a temperature above 0."""
     asked = read(messages)
     for form, write in _WRITERS:
@@ -85,7 +91,9 @@ def _query(asked: Asked, temperature: float, seed: str) -> str:
 def _mended(asked: Asked, temperature: float, seed: str) -> str:
     """Draw a query that differs from the attempt; an attempt that gave rows stays as it is."""
     if asked.result and not _failed(asked.result):
-        return _formed(asked, asked.attempt, "The query ran and gave rows; it stays as it is.")
+        return _formed(
+            asked, asked.attempt, "The query ran and gave rows; it stays as it is."
+        )
     tried = elements(asked.attempt)
     scores = {}
     for query in hypotheses(asked.context):
@@ -93,7 +101,9 @@ def _mended(asked: Asked, temperature: float, seed: str) -> str:
         if does != tried:
             scores[query] = query.score + _CLOSE * len(tried & does) / len(tried | does)
     if not scores:
-        return _formed(asked, asked.attempt, "Nothing better fits the question and the schema.")
+        return _formed(
+            asked, asked.attempt, "Nothing better fits the question and the schema."
+        )
     query = [*scores][draw(scores.values(), temperature, seed)]
     first_line = asked.result.partition("\n")[0]
     return _formed(asked, query.sql, f"The database said: {first_line}", query.missed)
@@ -140,11 +150,15 @@ def _failed(result: str) -> bool:
     return bool(_FAILED.match(result) or _ALL_NULL.fullmatch(result))
 
 
-def _likely(context: Context, parts_of: Callable[[Query], Iterable[T]]) -> dict[T, float]:
+def _likely(
+    context: Context, parts_of: Callable[[Query], Iterable[T]]
+) -> dict[T, float]:
     """Return the probability that the right query has a part, for each part of the hypotheses."""
     likely: dict[T, float] = defaultdict(float)
     queries = hypotheses(context)
-    for query, share in zip(queries, shares(query.score for query in queries), strict=True):
+    for query, share in zip(
+        queries, shares(query.score for query in queries), strict=True
+    ):
         for part in parts_of(query):
             likely[part] += share
     return likely
@@ -216,7 +230,9 @@ def _verdicts(asked: Asked, _temperature: float, _seed: str) -> str:
         for sql, _ in asked.candidates:
             verdict = "Passed" if _passes(test, sql) else "Failed"
             lines.append(f"{label} #{len(lines) + 1}: {verdict}")
-    return _thought("Each query is compared with what the test names.", "\n".join(lines))
+    return _thought(
+        "Each query is compared with what the test names.", "\n".join(lines)
+    )
 
 
 def _passes(test: str, sql: str) -> bool:
@@ -244,7 +260,9 @@ def _filter_column(asked: Asked, _temperature: float, _seed: str) -> str:
         verdict = {"column": section.partition("\n")[0].removeprefix("Column: ")}
         if '"column"' not in asked.answer:
             verdict.clear()
-        verdict["chain_of_thought_reasoning"] = "It is spoken of." if is_relevant else "It is not."
+        verdict["chain_of_thought_reasoning"] = (
+            "It is spoken of." if is_relevant else "It is not."
+        )
         verdict["is_column_information_relevant"] = "Yes" if is_relevant else "No"
         lines.append(_json(verdict))
     return "\n".join(lines)
@@ -276,12 +294,18 @@ def _pruned(asked: Asked, _temperature: float, _seed: str) -> str:
     for field, spoken_of in reading_of(asked.context).columns.items():
         for mention in spoken_of[:1]:
             needs[field.sheet.name, field.name] += _SPOKEN * mention.part
-    tables = sorted(asked.context.schema.tables, key=lambda table: -needs[table.name, ""])
-    needed = [t.name for t in tables if needs[t.name, ""] >= _NEEDED] or [tables[0].name]
+    tables = sorted(
+        asked.context.schema.tables, key=lambda table: -needs[table.name, ""]
+    )
+    needed = [t.name for t in tables if needs[t.name, ""] >= _NEEDED] or [
+        tables[0].name
+    ]
     reply: dict[str, str | list[str]] = {}
     if "keep_all" in asked.answer:
         for table in tables:
-            worth = {column.name: needs[table.name, column.name] for column in table.columns}
+            worth = {
+                column.name: needs[table.name, column.name] for column in table.columns
+            }
             six = nlargest(6, worth, key=worth.__getitem__)
             reply[table.name] = "keep_all" if len(worth) <= 10 else six
         for table in tables[max(3, len(needed)) :]:

@@ -32,7 +32,9 @@ _COLUMNS = ["question_id", "db_id", "finding", "evidence", "sql"]
 _MOST = 3  # rows of a finding's evidence
 
 
-def undetermined(benchmark: Benchmark, executor: Executor | None = None) -> pd.DataFrame:
+def undetermined(
+    benchmark: Benchmark, executor: Executor | None = None
+) -> pd.DataFrame:
     """Return a row for each of FINDINGS about a gold query, with its evidence.
 
     Stored results are not looked at. Without an executor the queries run in one that is closed
@@ -61,7 +63,9 @@ def undetermined(benchmark: Benchmark, executor: Executor | None = None) -> pd.D
     return pd.DataFrame(in_order, columns=_COLUMNS)
 
 
-def _executed(path: Path, queries: Sequence[str], executor: Executor) -> dict[str, Execution]:
+def _executed(
+    path: Path, queries: Sequence[str], executor: Executor
+) -> dict[str, Execution]:
     """Return the executions of the queries and of their probes, by text."""
     texts: list[str] = []
     for sql in queries:

@@ -37,7 +37,9 @@ from workbench.types import Execution, Gold, Limits, Row
 Pair = tuple[str, str]  # a question's id and a query that answers it
 Parts = Mapping[Path, Sequence[Pair]]  # of each database file
 Form = Callable[[str], str]  # writes a query as it is executed
-Ran = list[list[Execution]]  # for each form: a query's execution, then the gold queries'
+Ran = list[
+    list[Execution]
+]  # for each form: a query's execution, then the gold queries'
 
 
 def ex_verdicts(
@@ -62,12 +64,18 @@ def ex_verdicts(
         right = _by_rows(benchmark, parts, executor, spider_text, limits)
     else:
         right = _by_fingerprint(benchmark, parts, executor, limits, known or {})
-    right |= _by_rows(benchmark, by_database(benchmark, by_results), executor, str, limits)
+    right |= _by_rows(
+        benchmark, by_database(benchmark, by_results), executor, str, limits
+    )
     return [right[pair] for pair in pairs]
 
 
 def _by_rows(
-    benchmark: Benchmark, parts: Parts, executor: Executor, form: Form, limits: Limits = DEFAULT
+    benchmark: Benchmark,
+    parts: Parts,
+    executor: Executor,
+    form: Form,
+    limits: Limits = DEFAULT,
 ) -> dict[Pair, bool]:
     right = {}
     for pair, ran in executed(benchmark, parts, executor, [form], limits):
@@ -134,7 +142,9 @@ def suite_verdicts(
     for path, part in by_database(benchmark, pairs).items():
         files = sorted(Path(suite, path.stem).glob("*.sqlite"))
         if not files:
-            raise BadInputError(f"{suite}: no {path.stem}/*.sqlite; give the test suite's folder")
+            raise BadInputError(
+                f"{suite}: no {path.stem}/*.sqlite; give the test suite's folder"
+            )
         for file in files:
             still = [pair for pair in part if right[pair]]
             right |= _by_rows(benchmark, {file: still}, executor, spider_text)
@@ -210,12 +220,16 @@ def spider_equal(predicted: Execution, gold: Execution, gold_sql: str) -> bool:
         return False
     if predicted.rows == gold.rows:  # no rows equal no rows, whatever the columns
         return True
-    if predicted.row_count != gold.row_count or len(predicted.columns) != len(gold.columns):
+    if predicted.row_count != gold.row_count or len(predicted.columns) != len(
+        gold.columns
+    ):
         return False
     if "order by" in gold_sql.lower():
         # Lists of rows are equal under some order of columns if the bags of their columns are
         # equal.
-        return Counter(zip(*predicted.rows, strict=True)) == Counter(zip(*gold.rows, strict=True))
+        return Counter(zip(*predicted.rows, strict=True)) == Counter(
+            zip(*gold.rows, strict=True)
+        )
     return _equal_as_bags(predicted.rows, gold.rows)
 
 
@@ -310,7 +324,9 @@ def efficiency(
             ratios[row] = max(gold_opcodes, 10) / max(opcodes, 10)
         else:
             gold_times, times = np.reshape(timed["times"], (2, repeats, runs))
-            ratios[row] = [time_ratio(a, b) for a, b in zip(gold_times, times, strict=True)]
+            ratios[row] = [
+                time_ratio(a, b) for a, b in zip(gold_times, times, strict=True)
+            ]
     best = np.sqrt(ratios).sum(axis=0).argmax()  # the repeat with the highest VES
     ratio = ratios[:, best]
     rewards = [reward(each) for each in ratio]

@@ -95,7 +95,9 @@ def judge(
     verdicts = {}
     for pair, ran in executed(benchmark, parts, executor, [str, spider_text]):
         question_id, sql = pair
-        verdicts[pair] = _verdict(benchmark, questions[question_id], sql, ran, own_metrics)
+        verdicts[pair] = _verdict(
+            benchmark, questions[question_id], sql, ran, own_metrics
+        )
     measured = pd.DataFrame([verdicts[pair] for pair in pairs], index=answers.index)
     frame = answers.join(measured)
     missing: dict[str, Any] = dict.fromkeys(METRICS, 0.0)
@@ -106,7 +108,9 @@ def judge(
     return _without_damaged(benchmark, frame, executor)
 
 
-def _with_missing(predictions: pd.DataFrame, question_ids: Sequence[str]) -> pd.DataFrame:
+def _with_missing(
+    predictions: pd.DataFrame, question_ids: Sequence[str]
+) -> pd.DataFrame:
     """Return every generator's answers, and a row without a query where it has none."""
     names = ["question_id", "generator"]
     generators = predictions["generator"].unique()
@@ -119,10 +123,14 @@ def _with_missing(predictions: pd.DataFrame, question_ids: Sequence[str]) -> pd.
 def named(metrics: Mapping[str, Metric] | Sequence[Metric]) -> dict[str, Metric]:
     """Return metrics of one's own by their names."""
     if not isinstance(metrics, Mapping):
-        metrics = {getattr(metric, "__name__", str(metric)): metric for metric in metrics}
+        metrics = {
+            getattr(metric, "__name__", str(metric)): metric for metric in metrics
+        }
     for name in sorted(metrics):
         if name in {*METRICS, "suite", "status", "error", "n"}:
-            raise BadInputError(f"a metric is called {name!r}, which is taken: give another name")
+            raise BadInputError(
+                f"a metric is called {name!r}, which is taken: give another name"
+            )
     return dict(metrics)
 
 
@@ -143,7 +151,9 @@ def _without_damaged(
     if not damaged:
         return verdicts
     rest = verdicts[~verdicts["db_id"].isin(damaged)]
-    left_out = [question.id for question in benchmark.questions if question.db_id in damaged]
+    left_out = [
+        question.id for question in benchmark.questions if question.db_id in damaged
+    ]
     errors = [f"{db_id}: {error}" for db_id, error in damaged.items()]
     message = (
         f"{benchmark.name}: {len(left_out)} questions on damaged databases are left out "
@@ -156,7 +166,11 @@ def _without_damaged(
 
 
 def _verdict(
-    benchmark: Benchmark, question: Question, sql: str, ran: Ran, metrics: Mapping[str, Metric]
+    benchmark: Benchmark,
+    question: Question,
+    sql: str,
+    ran: Ran,
+    metrics: Mapping[str, Metric],
 ) -> dict[str, Any]:
     gold = benchmark.golds[question.id]
     in_bird, in_spider = ran
@@ -186,7 +200,9 @@ def _verdict(
     for name, metric in metrics.items():
         number = metric(shown, predicted)
         if not isinstance(number, int | float) or not math.isfinite(number):
-            message = f"{name} gives {number!r} for question {question.id}: give a number"
+            message = (
+                f"{name} gives {number!r} for question {question.id}: give a number"
+            )
             raise BadInputError(message)
         verdict[name] = float(number)
     return verdict
@@ -238,7 +254,9 @@ def summarise(
     table = pd.DataFrame(rows).sort_values("ex_bird", ascending=False, kind="stable")
     if by:
         slices = list(verdicts[by].unique())
-        table = table.sort_values(by, key=lambda column: column.map(slices.index), kind="stable")
+        table = table.sort_values(
+            by, key=lambda column: column.map(slices.index), kind="stable"
+        )
     return table.reset_index(drop=True)
 
 
@@ -269,7 +287,9 @@ def _summary(verdicts: pd.DataFrame, metrics: Sequence[str]) -> dict[str, Any]:
     return row | _failures(verdicts["status"], questions["gold_status"])
 
 
-def _failures(status: "pd.Series[str]", gold_status: "pd.Series[str]") -> dict[str, int]:
+def _failures(
+    status: "pd.Series[str]", gold_status: "pd.Series[str]"
+) -> dict[str, int]:
     failed = ~status.isin([*_COMPLETE, "missing"])
     gold_failed = ~gold_status.isin(_COMPLETE)
     return {
@@ -282,9 +302,13 @@ def _failures(status: "pd.Series[str]", gold_status: "pd.Series[str]") -> dict[s
 def by_feature(verdicts: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
     """Return the verdicts with a row for each SQL feature of the gold query, named in `feature`."""
     names = {key: _features(gold) for key, gold in benchmark.golds.items()}
-    sliced = verdicts.assign(feature=verdicts["question_id"].map(names)).explode("feature")
+    sliced = verdicts.assign(feature=verdicts["question_id"].map(names)).explode(
+        "feature"
+    )
     order = [*_SLICES, _PLAIN, _UNREADABLE]
-    return sliced.sort_values("feature", key=lambda column: column.map(order.index), kind="stable")
+    return sliced.sort_values(
+        "feature", key=lambda column: column.map(order.index), kind="stable"
+    )
 
 
 def _features(gold: Gold) -> list[str]:

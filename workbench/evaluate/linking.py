@@ -16,10 +16,26 @@ from workbench.lab import Lab
 from workbench.sql.facts import comparisons
 from workbench.sql.reading import Used, columns_used
 from workbench.sql.schema import union_schema
-from workbench.types import Context, ForeignKey, Gold, Question, Schema, Table, lower_name
+from workbench.types import (
+    Context,
+    ForeignKey,
+    Gold,
+    Question,
+    Schema,
+    Table,
+    lower_name,
+)
 
 _VERDICTS = {"spelled": bool, "found": bool, "anywhere": bool}
-_COLUMNS = ["question_id", "db_id", "difficulty", "table", "column", "value", *_VERDICTS]
+_COLUMNS = [
+    "question_id",
+    "db_id",
+    "difficulty",
+    "table",
+    "column",
+    "value",
+    *_VERDICTS,
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +48,9 @@ class Linking:
     column_recall: float
 
 
-def linking_by_stage(questions: Iterable[tuple[Sequence[Context], Gold]]) -> tuple[Linking, ...]:
+def linking_by_stage(
+    questions: Iterable[tuple[Sequence[Context], Gold]],
+) -> tuple[Linking, ...]:
     """Return the linking after each stage of pruning, averaged over questions (CHESS, table 5).
 
     Each question is given as its contexts, the unpruned one first, and its gold query. One whose
@@ -67,7 +85,9 @@ def _share(part: AbstractSet[Any], whole: AbstractSet[Any]) -> float:
 
 
 def gold_literals(
-    benchmark: Benchmark, contexts: Mapping[str, Context], schema: Callable[[str], Schema]
+    benchmark: Benchmark,
+    contexts: Mapping[str, Context],
+    schema: Callable[[str], Schema],
 ) -> pd.DataFrame:
     """Return a row for each literal of gold, and whether value retrieval found it.
 
@@ -124,7 +144,9 @@ class AroundGold:
     """The schemas that other columns are drawn from, besides the question's own."""
 
     def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
-        return self.retrieve(lab, question, self.around(schema, self.golds[question.id]))
+        return self.retrieve(
+            lab, question, self.around(schema, self.golds[question.id])
+        )
 
     def around(self, schema: Schema, gold: Gold) -> Schema:
         """Return gold's tables and columns, and others up to a total of `columns`.
@@ -199,7 +221,9 @@ def _cut(table: Table, chosen: set[tuple[str, str]]) -> Table:
 
     return replace(
         table,
-        columns=tuple(column for column in table.columns if (table.name, column.name) in chosen),
+        columns=tuple(
+            column for column in table.columns if (table.name, column.name) in chosen
+        ),
         primary_key=table.primary_key if has(table.name, table.primary_key) else (),
         foreign_keys=tuple(key for key in table.foreign_keys if stays(key)),
     )

@@ -40,7 +40,9 @@ class ColumnUse(NamedTuple):
     distinct: bool
 
 
-Expression = tuple[str, ColumnUse, ColumnUse | None]  # a column, or two after their operator
+Expression = tuple[
+    str, ColumnUse, ColumnUse | None
+]  # a column, or two after their operator
 Value = Union[None, float, str, ColumnUse, "Query"]
 
 
@@ -71,7 +73,9 @@ class Query(NamedTuple):
     having: Conditions = Conditions()
     order: tuple[str, tuple[Expression, ...]] | None = None
     limit: bool = False
-    combined: tuple[str, "Query"] | None = None  # INTERSECT, UNION or EXCEPT, and its second query
+    combined: tuple[str, "Query"] | None = (
+        None  # INTERSECT, UNION or EXCEPT, and its second query
+    )
 
     def units(self) -> tuple[Condition, ...]:
         return self.on.units + self.where.units + self.having.units
@@ -90,12 +94,16 @@ def exact_match(predicted: str, gold: str, schema: Schema) -> bool:
     return ours == theirs or _components(ours) == _components(theirs)
 
 
-def hardness(sql: str, schema: Schema) -> Literal["easy", "medium", "hard", "extra", ""]:
+def hardness(
+    sql: str, schema: Schema
+) -> Literal["easy", "medium", "hard", "extra", ""]:
     """Return Spider's level of a gold query, by its `eval_hardness`; "" for an unreadable one."""
     query, _ = _read(sql, schema)
     if query is None:
         return ""
-    values = [unit.value for unit in query.units()] + [unit.upper for unit in query.units()]
+    values = [unit.value for unit in query.units()] + [
+        unit.upper for unit in query.units()
+    ]
     nested = sum(isinstance(value, Query) for value in values)
     nested += query.combined is not None
     clauses = _clauses(query)
@@ -207,7 +215,10 @@ def _linked(schema: Schema, columns: AbstractSet[str]) -> list[set[str]]:
     for table in schema.tables:
         for key in table.foreign_keys:
             for column, ref_column in zip(key.columns, key.ref_columns, strict=False):
-                pair = {f"{table.name}.{column}".lower(), f"{key.ref_table}.{ref_column}".lower()}
+                pair = {
+                    f"{table.name}.{column}".lower(),
+                    f"{key.ref_table}.{ref_column}".lower(),
+                }
                 if not pair <= columns:
                     continue
                 touched = [group for group in groups if not group.isdisjoint(pair)]
@@ -243,7 +254,9 @@ def _comparable(node: Any, merged: Mapping[str, str] | None) -> Any:
     if isinstance(node, ColumnUse):
         if merged is None:
             return node
-        return ColumnUse(node.aggregate, merged.get(node.column, node.column), distinct=False)
+        return ColumnUse(
+            node.aggregate, merged.get(node.column, node.column), distinct=False
+        )
     if isinstance(node, Condition):
         left = _comparable(node.left, merged)
         value = _comparable(node.value, None) if isinstance(node.value, Query) else None
@@ -273,7 +286,20 @@ _TOKEN = re.compile(
     r"""|"[^"]*+"|[,:](?=\d)|\.(?![\])}>\s]*\Z)|-(?!-))+|--|\S"""
 )
 _AGGREGATES = ("max", "min", "count", "sum", "avg")
-_COMPARISONS = {"not", "between", "=", ">", "<", ">=", "<=", "!=", "in", "like", "is", "exists"}
+_COMPARISONS = {
+    "not",
+    "between",
+    "=",
+    ">",
+    "<",
+    ">=",
+    "<=",
+    "!=",
+    "in",
+    "like",
+    "is",
+    "exists",
+}
 _SET_OPERATIONS = ("intersect", "union", "except")
 _CLAUSES = {*_SET_OPERATIONS, "select", "from", "where", "group", "order", "limit"}
 _JOINS = {"join", "on", "as"}
@@ -364,7 +390,9 @@ class _Parser:
         combined = (operation, self.query()) if operation else None
         self.names = outer_names
         self.depth -= 1
-        return Query(select, distinct, tables, on, where, group, having, order, limit, combined)
+        return Query(
+            select, distinct, tables, on, where, group, having, order, limit, combined
+        )
 
     def semicolons(self) -> None:
         while self.accept(";"):
@@ -391,7 +419,9 @@ class _Parser:
             if self.accept("on"):
                 more = self.conditions()
                 between = ("and",) if on.units else ()
-                on = Conditions(on.units + more.units, on.connectors + between + more.connectors)
+                on = Conditions(
+                    on.units + more.units, on.connectors + between + more.connectors
+                )
             if in_brackets:
                 self.expect(")")
             if self.upcoming in _CLAUSE_ENDS:
@@ -423,7 +453,9 @@ class _Parser:
     def order_clause(self) -> tuple[str, tuple[Expression, ...]] | None:
         """The direction, which is the last that is written, and the expressions."""
         direction = "asc"
-        ordered = self.by("order", lambda: (self.expression(), self.accept("asc", "desc")))
+        ordered = self.by(
+            "order", lambda: (self.expression(), self.accept("asc", "desc"))
+        )
         if ordered is None:
             return None
         for _, written in ordered:

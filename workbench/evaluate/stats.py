@@ -114,7 +114,9 @@ def _check_shares(x: Floats, clusters: Sequence[str]) -> None:
     are_fractions = ((x >= 0) & (x <= 1)).all()
     if len(x) == 0 or len(x) != len(clusters) or not are_fractions:
         counts = f"{len(x)} values and {len(clusters)} databases"
-        raise BadInputError(f"{counts}: give fractions, not percent, and the database of each")
+        raise BadInputError(
+            f"{counts}: give fractions, not percent, and the database of each"
+        )
 
 
 def _wilson(mean: float, half_of_unit: float, n: int) -> Interval:
@@ -217,7 +219,9 @@ def _check_paired(
 def _check_verdicts(values: Sequence[float]) -> None:
     others = set(values) - {0, 1}
     if others:
-        raise BadInputError(f"a verdict is {min(others)}: it must be true or false, or 1 or 0")
+        raise BadInputError(
+            f"a verdict is {min(others)}: it must be true or false, or 1 or 0"
+        )
 
 
 def mcnemar(won: int, lost: int) -> float:
@@ -303,7 +307,9 @@ def bounds(verdicts: Mapping[str, Sequence[float]]) -> pd.DataFrame:
     """
     fewest = min(map(len, verdicts.values()), default=0)
     if not fewest:
-        raise BadInputError("0 candidates of a question, or no question: bounds need one of each")
+        raise BadInputError(
+            "0 candidates of a question, or no question: bounds need one of each"
+        )
     rows = []
     for of_question in verdicts.values():
         _check_verdicts(of_question)

@@ -29,7 +29,13 @@ from workbench.explorer.recording import (
     sql_in,
     template,
 )
-from workbench.explorer.variants import Column, Edits, Variant, VariantStore, write_folder
+from workbench.explorer.variants import (
+    Column,
+    Edits,
+    Variant,
+    VariantStore,
+    write_folder,
+)
 from workbench.llm.calls import runs_here
 from workbench.prompts import BadTemplateError, Prompt, sections
 from workbench.replies import answer as without_thought
@@ -54,7 +60,9 @@ def explore(study: Study, *systems: System | Run) -> "Explorer":
     kept in the workbench's home, and are there again when the cell runs again.
     """
     if not systems:
-        raise BadInputError("no system is given: name one, as in wb.explore(study, wb.direct())")
+        raise BadInputError(
+            "no system is given: name one, as in wb.explore(study, wb.direct())"
+        )
     return Explorer(study, systems)
 
 
@@ -68,17 +76,25 @@ class Explorer(Grid):
         for each in systems:
             name = unused(each.name, self._systems)
             self._systems[name] = each.system if isinstance(each, Run) else each
-        self._questions = {question.id: question for question in study.benchmark.questions}
+        self._questions = {
+            question.id: question for question in study.benchmark.questions
+        }
         self._columns: dict[str, Column] = {}  # of the comparison
         self._kept: dict[str, Variant] = {}  # those of the columns that are variants
-        self._prompt = ""  # of the call that is shown: the next question opens at the same one
+        self._prompt = (
+            ""  # of the call that is shown: the next question opens at the same one
+        )
         super().__init__()
         for variant in self.store.variants():
             if variant.system in self._systems:
                 try:
                     self._add_column(variant)
-                except BadInputError as error:  # a prompt or a step that the system has no more
-                    print(f"variant {variant.name} is left out: {error}", file=sys.stderr)
+                except (
+                    BadInputError
+                ) as error:  # a prompt or a step that the system has no more
+                    print(
+                        f"variant {variant.name} is left out: {error}", file=sys.stderr
+                    )
         self.grid = self._without_runs()
         self.do_list(next(iter(self._systems)))
 
@@ -97,7 +113,11 @@ class Explorer(Grid):
             }
             rows.append(row)
         self.rows = rows
-        models = {*model_names(self.system), *self.study.models.values(), self.study.model}
+        models = {
+            *model_names(self.system),
+            *self.study.models.values(),
+            self.study.model,
+        }
         self.setup = {
             "systems": [*self._systems],
             "system": system,
@@ -159,7 +179,9 @@ class Explorer(Grid):
         count = self._first_count()
         parts = []
         for role, title, body in changed_call.parts:
-            parts.append([role, shown(title), shown(body, _LONG), round(len(body) * call.rate)])
+            parts.append(
+                [role, shown(title), shown(body, _LONG), round(len(body) * call.rate)]
+            )
         return {
             "parts": parts,
             "model": changed_call.request.model,
@@ -176,7 +198,9 @@ class Explorer(Grid):
         changed_call = edited(call, self._template(call), edit)
         reply = client.complete(changed_call.request)
         if reply.fault:
-            raise BadInputError(f"{changed_call.request.model} did not answer: {reply.error}")
+            raise BadInputError(
+                f"{changed_call.request.model} did not answer: {reply.error}"
+            )
         is_expected = bool(before["sql"]) or not before["cached"]
         has_query = is_expected and call.verb in {"generate", "fix"}
         sql = sql_in(reply.text) if has_query else ""
@@ -185,7 +209,10 @@ class Explorer(Grid):
         if before["sql"] and not sql:
             now["status"] = "wrong"
         now |= self._beside(before["sql"], sql)
-        return now | {"was": before["status"], "paid": _paid(changed_call.request.model, reply)}
+        return now | {
+            "was": before["status"],
+            "paid": _paid(changed_call.request.model, reply),
+        }
 
     def _beside(self, before: str, sql: str) -> dict[str, Any]:
         """The query of an edited call part by part beside the one before the edit."""
@@ -209,7 +236,9 @@ class Explorer(Grid):
             number += 1
         self._check_free(name)
         variant = Variant(name or f"v{number}", self.name, edits)
-        variant.built(self._systems[self.name], self.study.lab)  # a fault is said before it is kept
+        variant.built(
+            self._systems[self.name], self.study.lab
+        )  # a fault is said before it is kept
         self.store.keep(variant)
         self._add_column(variant)
         return variant.name
@@ -285,11 +314,15 @@ class Explorer(Grid):
 
     def _next_columns(self) -> dict[str, Column]:
         """The columns of the next comparison: at first all systems."""
-        return self._columns or {name: Column(each) for name, each in self._systems.items()}
+        return self._columns or {
+            name: Column(each) for name, each in self._systems.items()
+        }
 
     def _check_free(self, name: str) -> None:
         if name in self._columns or name in self._systems:
-            raise BadInputError(f"there is a column {name!r} already: give another name")
+            raise BadInputError(
+                f"there is a column {name!r} already: give another name"
+            )
 
     def _add_column(self, variant: Variant) -> None:
         system = self._systems[variant.system]
@@ -301,7 +334,9 @@ class Explorer(Grid):
     def _changes(self, name: str) -> list[dict[str, Any]]:
         """What a variant changes in its system."""
         system, prompts = self._columns[name]
-        before = asked_prompts(self._systems[self._kept[name].system], self.study.lab.prompts)
+        before = asked_prompts(
+            self._systems[self._kept[name].system], self.study.lab.prompts
+        )
         return prompt_changes(before, asked_prompts(system, prompts))
 
     def _folders(self) -> dict[str, Any]:
@@ -354,7 +389,9 @@ class Explorer(Grid):
         call = self._recorded.calls[n]
         prompt, variables = self._template(call), []
         for name, value in call.data.items():
-            variables.append([shown(name), shown(str(value), _LONG), name in prompt.variables])
+            variables.append(
+                [shown(name), shown(str(value), _LONG), name in prompt.variables]
+            )
         return self._replied(call) | {
             "n": n,
             "prompt": shown(call.request.prompt),
@@ -388,7 +425,9 @@ class Explorer(Grid):
                 }
                 turns.append(turn)
             else:
-                turns[-1]["seen"] = shown(dict(sections(text)).get("Result", text), _LONG)
+                turns[-1]["seen"] = shown(
+                    dict(sections(text)).get("Result", text), _LONG
+                )
         return turns
 
     def _template(self, call: Call) -> Prompt:
@@ -398,7 +437,11 @@ class Explorer(Grid):
         """A call's reply, the query in it with its result, and the verdict."""
         reply = call.reply
         if not reply:
-            return self._answer(sql or "") | {"cached": False, "reply": "", "replyTokens": 0}
+            return self._answer(sql or "") | {
+                "cached": False,
+                "reply": "",
+                "replyTokens": 0,
+            }
         query = self._recorded.queries.get(reply.key, "") if sql is None else sql
         return self._answer(query) | {
             "cached": True,
@@ -410,7 +453,9 @@ class Explorer(Grid):
         """A query beside gold with its result and verdict."""
         question = self._recorded.question
         gold = self.study.benchmark.golds[question.id].sql
-        return answer(self.study.lab, question, gold, sql) | {"status": self._verdicts[sql]}
+        return answer(self.study.lab, question, gold, sql) | {
+            "status": self._verdicts[sql]
+        }
 
     def _judge(self, queries: Collection[str]) -> None:
         lab, key = self.study.lab, self._recorded.question.id
@@ -458,14 +503,18 @@ class Explorer(Grid):
         if not contexts:
             return {"values": [], "kept": []}
         matches = contexts[0].values
-        values = [shown(f"{match.table}.{match.column}: {match.value}") for match in matches]
+        values = [
+            shown(f"{match.table}.{match.column}: {match.value}") for match in matches
+        ]
         if len(contexts) == 1:
             return {"values": values, "kept": []}
         kept_columns = set(contexts[-1].schema.columns())
         tables = []
         for table in contexts[0].schema.tables:
             names = [column.name for column in table.columns]
-            columns = [[shown(name), (table.name, name) in kept_columns] for name in names]
+            columns = [
+                [shown(name), (table.name, name) in kept_columns] for name in names
+            ]
             tables.append([shown(table.name), columns])
         return {"values": values, "kept": tables}
 
@@ -474,20 +523,31 @@ class Explorer(Grid):
         selection = self._recorded.selection
         if not selection:
             return []
-        fingerprints = [t.execution.fingerprint if t.execution else "" for t in selection.trials]
+        fingerprints = [
+            t.execution.fingerprint if t.execution else "" for t in selection.trials
+        ]
         groups = defaultdict[int, list[Trial]](list)
-        for trial, number in zip(selection.trials, group_numbers(fingerprints), strict=True):
+        for trial, number in zip(
+            selection.trials, group_numbers(fingerprints), strict=True
+        ):
             groups[number].append(trial)
         pool = []
         for number in sorted(groups, key=lambda number: (number < 0, number)):
             trials = groups[number]
-            ran, queries = trials[0].execution, [trial.candidate.sql for trial in trials]
+            ran, queries = (
+                trials[0].execution,
+                [trial.candidate.sql for trial in trials],
+            )
             group = {
                 "size": len(trials),
                 "status": self._verdicts[queries[0]],
-                "rows": many(ran.row_count, "row") if ran and number >= 0 else "no result",
+                "rows": many(ran.row_count, "row")
+                if ran and number >= 0
+                else "no result",
                 "chosen": any(trial is selection.trial for trial in trials),
-                "queries": [shown(sql or "no SQL", 4_000) for sql in dict.fromkeys(queries)],
+                "queries": [
+                    shown(sql or "no SQL", 4_000) for sql in dict.fromkeys(queries)
+                ],
             }
             pool.append(group)
         return pool
@@ -495,7 +555,9 @@ class Explorer(Grid):
     def _cached_outcomes(self) -> dict[str, str]:
         """Right, lost (a right candidate was there) or wrong, of the questions that are cached."""
         study, questions = self.study, self.study.benchmark.questions
-        records = cached_records(study.lab.client.cache, keys_of(self.system, questions, study.lab))
+        records = cached_records(
+            study.lab.client.cache, keys_of(self.system, questions, study.lab)
+        )
         solved = tuple(question for question in questions if question.id in records)
         if not solved:
             return {}
@@ -503,7 +565,9 @@ class Explorer(Grid):
             replace(study.benchmark, questions=solved), records, study.lab.executor
         )
         outcomes = {}
-        for key, correct, oracle in rows[["question_id", "correct", "oracle"]].to_numpy(object):
+        for key, correct, oracle in rows[["question_id", "correct", "oracle"]].to_numpy(
+            object
+        ):
             outcomes[key] = "right" if correct else "lost" if oracle else "wrong"
         return outcomes
 

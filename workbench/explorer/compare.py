@@ -12,7 +12,14 @@ import pandas as pd
 import traitlets
 
 from workbench.errors import BadInputError
-from workbench.explorer.recording import Call, amount, asked_prompts, changed, cost, record
+from workbench.explorer.recording import (
+    Call,
+    amount,
+    asked_prompts,
+    changed,
+    cost,
+    record,
+)
 from workbench.lab import Lab
 from workbench.llm.calls import check_model, runs_here
 from workbench.prompts import Prompt, check_folder, load, names
@@ -49,12 +56,16 @@ class Comparison:
         rows = runs.costs(against=base) if len(runs) > 1 else runs.costs()
         if len(runs) > 1:
             paired = differences(runs.questions).set_index("system").reindex(rows.index)
-            paired = paired.astype({"won": "Int64", "lost": "Int64"})  # the base has neither
+            paired = paired.astype(
+                {"won": "Int64", "lost": "Int64"}
+            )  # the base has neither
             rows.insert(8, "p", paired["p_value"])
             rows.insert(9, "won", paired["won"])
             rows.insert(10, "lost", paired["lost"])
         note = f"Changes are those from {base} on the same questions, in points of EX."
-        return rows.alone("Variants side by side", f"{note} {notes_on(self.runs)}".rstrip())
+        return rows.alone(
+            "Variants side by side", f"{note} {notes_on(self.runs)}".rstrip()
+        )
 
     @property
     def questions(self) -> ResultTable:
@@ -64,7 +75,9 @@ class Comparison:
             columns[name] = run.questions.set_index("question_id")["correct"]
         verdicts = pd.DataFrame(columns).astype(bool)
         flips = verdicts.any(axis=1) & ~verdicts.all(axis=1)
-        texts = {question.id: question.text for question in self.study.benchmark.questions}
+        texts = {
+            question.id: question.text for question in self.study.benchmark.questions
+        }
         rows = verdicts.replace({True: "right", False: "wrong"})
         rows.insert(0, "question", verdicts.index.map(texts))
         rows.insert(1, "flips", flips)
@@ -83,7 +96,9 @@ class Comparison:
         for name, run in self.runs.items():
             head = self._head(name, run)
             if row := rows_by_name.get(name):
-                head |= {key: row[key] for key in ("difference", "won", "lost", "p_value")}
+                head |= {
+                    key: row[key] for key in ("difference", "won", "lost", "p_value")
+                }
                 head["ends"] = [row[end] for end in ends]
             heads.append(head)
             cells.append(_cells(run))
@@ -98,7 +113,10 @@ class Comparison:
     def _head(self, name: str, run: Run) -> dict[str, Any]:
         """What tells a column from the others: name, changes, models, calls and price."""
         questions = run.questions
-        calls, free = questions["calls"].mean(), all(map(runs_here, model_names(run.system)))
+        calls, free = (
+            questions["calls"].mean(),
+            all(map(runs_here, model_names(run.system))),
+        )
         price = "free"
         if not free:
             dollars = questions["dollars"].mean()
@@ -144,7 +162,9 @@ class Comparison:
             models |= model_names(run.system)
         if all(map(runs_here, models)):
             return "free"
-        costs = pd.concat([run.questions[["dollars", "unpriced"]] for run in self.runs.values()])
+        costs = pd.concat(
+            [run.questions[["dollars", "unpriced"]] for run in self.runs.values()]
+        )
         more_questions = count - len(next(iter(self.runs.values())).questions)
         dollars = more_questions * costs["dollars"].mean() * len(self.runs)
         return amount(0, dollars, costs["unpriced"].sum())
@@ -189,7 +209,10 @@ class Grid(Desk):
 
 def sent_changes(changes: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
     """The changes as the page gets them."""
-    return [{key: shown(text, 200_000) for key, text in change.items()} for change in changes]
+    return [
+        {key: shown(text, 200_000) for key, text in change.items()}
+        for change in changes
+    ]
 
 
 def prompt_changes(
@@ -202,7 +225,9 @@ def prompt_changes(
     gone = [name for name in before if name not in after]
     changes = []
     for name, now in after.items():
-        same_verb = [one for one in gone if one.partition("/")[0] == name.partition("/")[0]]
+        same_verb = [
+            one for one in gone if one.partition("/")[0] == name.partition("/")[0]
+        ]
         if name in before:
             was = before[name]
         elif same_verb:
@@ -270,7 +295,11 @@ def compare(
         raise BadInputError("nothing to compare: give systems, runs, prompts or models")
     base = _first_system(variants)
     if study is None:  # closed when the process ends
-        models = model_names(base) if base else {one for one in variants if isinstance(one, str)}
+        models = (
+            model_names(base)
+            if base
+            else {one for one in variants if isinstance(one, str)}
+        )
         if models:
             settings = {"model": min(models), **settings}
         study = open_study(benchmark, limit=limit, **settings)
@@ -311,7 +340,9 @@ def _on_questions_of(run: Run, study: Study) -> Study:
     return replace(study, benchmark=replace(study.benchmark, questions=questions))
 
 
-def _made(variant: Compared, base: System, model: str) -> tuple[str, System, Path | None]:
+def _made(
+    variant: Compared, base: System, model: str
+) -> tuple[str, System, Path | None]:
     """The name of a variant, its system, and its folder of prompts."""
     models = sorted(model_names(base)) or [model]
     match variant:
@@ -365,7 +396,9 @@ def asked_anew(study: Study, system: System) -> str:
 def missing_calls(study: Study, system: System) -> list[list[Call]]:
     """The calls that each question needs next, of the questions that are not solved yet."""
     system, questions = study.with_settings(system), study.benchmark.questions
-    solved = cached_records(study.lab.client.cache, keys_of(system, questions, study.lab))
+    solved = cached_records(
+        study.lab.client.cache, keys_of(system, questions, study.lab)
+    )
     unsolved = [question for question in questions if question.id not in solved]
     missing = [record(system, question, study.lab).missing for question in unsolved]
     return list(filter(None, missing))

@@ -44,7 +44,9 @@ class Call:
     def opening(self) -> tuple[Message, ...]:
         """The messages before the first reply, which are those of the template."""
         messages = self.request.messages
-        return tuple(takewhile(lambda message: message["role"] != "assistant", messages))
+        return tuple(
+            takewhile(lambda message: message["role"] != "assistant", messages)
+        )
 
     @property
     def messages(self) -> list[tuple[str, str]]:
@@ -91,18 +93,26 @@ class Recording:
 
     @property
     def missing(self) -> list[Call]:
-        return [] if self.selection else [call for call in self.calls if call.reply is None]
+        return (
+            []
+            if self.selection
+            else [call for call in self.calls if call.reply is None]
+        )
 
     @property
     def queries(self) -> dict[str, str]:
         """The query that a reply proposes or repairs, by the call's key."""
         if self.selection is None:
-            replies = [c.reply for c in self.calls if c.reply and c.verb in {"generate", "fix"}]
+            replies = [
+                c.reply for c in self.calls if c.reply and c.verb in {"generate", "fix"}
+            ]
             return {reply.key: sql_in(reply.text) for reply in replies}
         queries: dict[str, str] = {}
         for last in self.selection.trials:
             for trial in last.history:
-                for key in trial.candidate.call_keys[-1:]:  # the calls before it led there
+                for key in trial.candidate.call_keys[
+                    -1:
+                ]:  # the calls before it led there
                     queries.setdefault(key, trial.candidate.sql)
         return queries
 
@@ -116,7 +126,9 @@ class Recording:
         return numbers
 
 
-def record(system: System, question: Question, lab: Lab, *, pay: bool = False) -> Recording:
+def record(
+    system: System, question: Question, lab: Lab, *, pay: bool = False
+) -> Recording:
     """Run a system on a question from the cache; `pay` makes the calls that are not cached."""
     seen: list[tuple[Request, Mapping[str, Any]]] = []
     client = lab.client if pay else copy.copy(lab.client)
@@ -129,12 +141,17 @@ def record(system: System, question: Question, lab: Lab, *, pay: bool = False) -
     with suppress(CacheMissError):
         for context in stages(system, question, watched):
             contexts.append(context)  # noqa: PERF402  contexts before a miss are kept
-        selection = select(system, context, watched, trials_of(system, context, watched))
+        selection = select(
+            system, context, watched, trials_of(system, context, watched)
+        )
     calls: list[Call] = []
     for request, data in seen:
         call = _call(request, data, watched)
         for earlier in calls:  # a turn shows the data of its conversation's first call
-            if len(call.opening) < len(request.messages) and earlier.opening == call.opening:
+            if (
+                len(call.opening) < len(request.messages)
+                and earlier.opening == call.opening
+            ):
                 call = replace(call, data=earlier.data)
                 break
         calls.append(call)
@@ -170,7 +187,11 @@ def changed(system: System, prompt: str, fields: Mapping[str, Any]) -> System:
 
     def change(step: Any) -> Any:
         asked = getattr(step, "prompt", None)
-        return replace(step, **fields) if prompt in (asked, getattr(asked, "name", "")) else step
+        return (
+            replace(step, **fields)
+            if prompt in (asked, getattr(asked, "name", ""))
+            else step
+        )
 
     return rebuilt(system, change)
 
@@ -182,8 +203,15 @@ def asked_prompts(system: System, folder: Path | None) -> dict[str, dict[str, An
     def note(step: Any) -> Any:
         if isinstance(prompt := getattr(step, "prompt", None), str | Prompt):
             source = load(prompt, folder)
-            model, temperature = getattr(step, "model", ""), getattr(step, "temperature", None)
-            asked[source.name] = {"source": source.source, "model": model, "T": temperature}
+            model, temperature = (
+                getattr(step, "model", ""),
+                getattr(step, "temperature", None),
+            )
+            asked[source.name] = {
+                "source": source.source,
+                "model": model,
+                "T": temperature,
+            }
         return step
 
     rebuilt(system, note)

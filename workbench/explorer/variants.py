@@ -57,11 +57,15 @@ class Variant:
                 file.write_text(prompt.source, encoding="utf-8")
                 if own_prompt(system, name):
                     system = changed(system, name, {"prompt": prompt})
-            fields = {part: edit[part] for part in ("model", "temperature") if part in edit}
+            fields = {
+                part: edit[part] for part in ("model", "temperature") if part in edit
+            }
             if fields:
                 other = changed(system, name, fields)
                 if other == system:
-                    raise BadInputError(f"no step of {self.system} has the model of {name} alone")
+                    raise BadInputError(
+                        f"no step of {self.system} has the model of {name} alone"
+                    )
                 system = other
         return Column(system, folder)
 
@@ -81,14 +85,20 @@ class VariantStore:
         if not self.path.exists():
             return []
         with self._database() as database:
-            rows = [*database.query("SELECT name, system, edits FROM variants ORDER BY rowid")]
+            rows = [
+                *database.query(
+                    "SELECT name, system, edits FROM variants ORDER BY rowid"
+                )
+            ]
         return [Variant(r["name"], r["system"], orjson.loads(r["edits"])) for r in rows]
 
     def variant(self, name: str) -> Variant:
         for variant in self.variants():
             if variant.name == name:
                 return variant
-        raise BadInputError(f"there is no variant {name!r}: it was removed or renamed elsewhere")
+        raise BadInputError(
+            f"there is no variant {name!r}: it was removed or renamed elsewhere"
+        )
 
     def keep(self, variant: Variant) -> None:
         row = {
@@ -114,7 +124,9 @@ class VariantStore:
         if not self.path.exists():
             return {}
         with self._database() as database:
-            rows = [*database.query("SELECT edits FROM drafts WHERE system = ?", [system])]
+            rows = [
+                *database.query("SELECT edits FROM drafts WHERE system = ?", [system])
+            ]
         return dict(orjson.loads(rows[0]["edits"])) if rows else {}
 
     def write_draft(self, system: str, edits: Edits) -> None:
@@ -125,9 +137,13 @@ class VariantStore:
     def _free(self, name: str) -> str:
         """The name, or an error where it is taken or none."""
         if not re.fullmatch(_NAME, name):
-            raise BadInputError(f"{name!r} is no name: give letters, digits, spaces, _, - and .")
+            raise BadInputError(
+                f"{name!r} is no name: give letters, digits, spaces, _, - and ."
+            )
         if any(variant.name == name for variant in self.variants()):
-            raise BadInputError(f"there is a variant {name!r} already: give another name")
+            raise BadInputError(
+                f"there is a variant {name!r} already: give another name"
+            )
         return name
 
     @contextmanager
@@ -154,7 +170,9 @@ def write_folder(
     """Write a folder in the home with each variant's prompts and an experiment for them."""
     folder = home() / "variants" / name
     if not re.fullmatch(_NAME, name) or folder.exists():
-        raise BadInputError(f"{name!r} is taken or no name: give letters, digits, _ and -")
+        raise BadInputError(
+            f"{name!r} is taken or no name: give letters, digits, _ and -"
+        )
     experiments = {}  # before anything is written, since one may be refused
     for variant in variants:
         system, prompts = columns[variant.name]

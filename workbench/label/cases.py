@@ -30,7 +30,9 @@ from workbench.study.study import Study
 from workbench.systems.system import System
 from workbench.types import Execution, Question, Schema, lower_name
 
-PUBLISHED = {file.stem: file for file in Path(__file__).with_name("taxonomies").glob("*.yaml")}
+PUBLISHED = {
+    file.stem: file for file in Path(__file__).with_name("taxonomies").glob("*.yaml")
+}
 
 # The causes that rules find; only a known flaw of a question has one of the last two.
 _Cause = Literal[
@@ -52,13 +54,19 @@ _Cause = Literal[
 def _different(parts: tuple[Any, ...]) -> tuple[Any, ...]:
     names = [part.name for part in parts]
     if len({*names}) < len(names) or " / " in "".join(names):
-        raise ValueError("a name is used twice, or has ' / ', which stands before a sub-category")
+        raise ValueError(
+            "a name is used twice, or has ' / ', which stands before a sub-category"
+        )
     return parts
 
 
-_Name = Annotated[str, Constraints(strict=True, strip_whitespace=True, pattern=r"^[^\r\n]+$")]
+_Name = Annotated[
+    str, Constraints(strict=True, strip_whitespace=True, pattern=r"^[^\r\n]+$")
+]
 # The short form of a category is its name alone.
-_LONG = BeforeValidator(lambda entry: {"name": entry} if isinstance(entry, str) else entry)
+_LONG = BeforeValidator(
+    lambda entry: {"name": entry} if isinstance(entry, str) else entry
+)
 
 
 class Part(BaseModel, extra="forbid", frozen=True):
@@ -69,7 +77,9 @@ class Part(BaseModel, extra="forbid", frozen=True):
 
 
 class Category(Part, frozen=True):
-    parts: Annotated[tuple[Annotated[Part, _LONG], ...], AfterValidator(_different)] = ()
+    parts: Annotated[
+        tuple[Annotated[Part, _LONG], ...], AfterValidator(_different)
+    ] = ()
 
 
 class Taxonomy(BaseModel, extra="forbid", frozen=True):
@@ -77,14 +87,22 @@ class Taxonomy(BaseModel, extra="forbid", frozen=True):
 
     name: _Name
     categories: Annotated[
-        tuple[Annotated[Category, _LONG], ...], Field(min_length=1), AfterValidator(_different)
+        tuple[Annotated[Category, _LONG], ...],
+        Field(min_length=1),
+        AfterValidator(_different),
     ]
     source: str = ""  # the figure or section of the paper
     # Whose answers are sorted: methods of a study, each with the role of its `model`.
     systems: Mapping[str, str] = {"chase_sql": "model"}
-    cases: Literal["wrong", "no correct candidate", "selection failed"] = "wrong"  # that it sorts
-    several: Annotated[bool, Field(strict=True)] = False  # whether a case may have several labels
-    share: Annotated[Fraction, BeforeValidator(str), Field(gt=0, le=1)] = Fraction(1)  # to label
+    cases: Literal["wrong", "no correct candidate", "selection failed"] = (
+        "wrong"  # that it sorts
+    )
+    several: Annotated[bool, Field(strict=True)] = (
+        False  # whether a case may have several labels
+    )
+    share: Annotated[Fraction, BeforeValidator(str), Field(gt=0, le=1)] = Fraction(
+        1
+    )  # to label
 
     def choices(self) -> dict[str, Part]:
         """Return all labels, such as "Vague Question" and "Vague Question / Column", in order."""
@@ -101,7 +119,9 @@ class Taxonomy(BaseModel, extra="forbid", frozen=True):
         are_known = all(name in known for name in names)
         if not names or not are_known or (len(names) > 1 and not self.several):
             number = "one or more" if self.several else "one"
-            raise BadInputError(f"{self.name} gives a case {number} of {'; '.join(known)}: {names}")
+            raise BadInputError(
+                f"{self.name} gives a case {number} of {'; '.join(known)}: {names}"
+            )
 
 
 def open_taxonomy(name: str) -> Taxonomy:
@@ -109,15 +129,21 @@ def open_taxonomy(name: str) -> Taxonomy:
     file = PUBLISHED.get(_file_stem(name), Path(name))
     if file.suffix not in {".yaml", ".yml"}:
         names = ", ".join(sorted(PUBLISHED))
-        raise BadInputError(f"no taxonomy {name!r}; there are {names}, or give a .yaml file")
+        raise BadInputError(
+            f"no taxonomy {name!r}; there are {names}, or give a .yaml file"
+        )
     try:
         taxonomy = Taxonomy.model_validate(read_yaml(file))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"
-        raise BadInputError(f"{file}: {where}: {first['msg']}, not {first['input']!r}") from error
+        raise BadInputError(
+            f"{file}: {where}: {first['msg']}, not {first['input']!r}"
+        ) from error
     if PUBLISHED.get(_file_stem(taxonomy.name), file) != file:
-        raise BadInputError(f"{file}: {taxonomy.name} is a paper's taxonomy: give another name")
+        raise BadInputError(
+            f"{file}: {taxonomy.name} is a paper's taxonomy: give another name"
+        )
     return taxonomy
 
 
@@ -141,7 +167,9 @@ class Case:
     gold_execution: Execution
     execution: Execution
     schema: Schema
-    agreeing: int = 1  # candidates of the question with the same result as the prediction
+    agreeing: int = (
+        1  # candidates of the question with the same result as the prediction
+    )
     candidates: int = 1
     compared: Results | None = None  # before the results were cut
 
@@ -219,7 +247,9 @@ def _draw(question_id: str) -> float:
     return random.Random(f"0 {question_id} question").random()  # noqa: S311  no secret
 
 
-_COUNT = re.compile(r"COUNT\((?!DISTINCT)[^()]*\)")  # COUNT(column) mostly equals COUNT(*)
+_COUNT = re.compile(
+    r"COUNT\((?!DISTINCT)[^()]*\)"
+)  # COUNT(column) mostly equals COUNT(*)
 _DISTINCT = re.compile(r"\bDISTINCT\b|\bIS (NOT )?NULL\b")
 _AGGREGATES = {"COUNT", "SUM", "AVG", "MIN", "MAX"}
 _ERRORS: dict[str, str] = {  # messages of SQLite
@@ -240,12 +270,19 @@ class _Sign(NamedTuple):
 
 _SIGNS: tuple[_Sign, ...] = (
     _Sign("missing table or join", "FROM", "gold reads {}, the prediction {}"),
-    _Sign("missing table or join", "JOIN ON", "gold joins by {}, the prediction by {}", both=True),
+    _Sign(
+        "missing table or join",
+        "JOIN ON",
+        "gold joins by {}, the prediction by {}",
+        both=True,
+    ),
     _Sign("other column", "SELECT", "gold returns {}, the prediction {}"),
     _Sign("other column", "columns", "gold uses {}, the prediction {}", both=True),
     _Sign("other literal", "WHERE", "gold requires {}, the prediction {}"),
     _Sign("aggregation", "operations", "gold uses {}, the prediction {}"),
-    _Sign("aggregation", "GROUP BY", "gold groups by {}, the prediction by {}", both=True),
+    _Sign(
+        "aggregation", "GROUP BY", "gold groups by {}, the prediction by {}", both=True
+    ),
     _Sign("function", "functions", "gold uses {}, the prediction {}"),
     _Sign("DISTINCT or NULL handling", "DISTINCT", "gold has {}, the prediction {}"),
     _Sign("order and limit", "ORDER BY", "gold orders by {}, the prediction by {}"),
@@ -253,7 +290,9 @@ _SIGNS: tuple[_Sign, ...] = (
 )
 
 
-def suggested(case: Case, taxonomy: Taxonomy, flaw: Flaw | None = None) -> tuple[str, str] | None:
+def suggested(
+    case: Case, taxonomy: Taxonomy, flaw: Flaw | None = None
+) -> tuple[str, str] | None:
     """Return the label of the question's known flaw, or else of the likeliest cause; and why."""
     label_of: dict[str, str] = {}
     for name, part in taxonomy.choices().items():
@@ -285,7 +324,9 @@ def _reasons(case: Case) -> Iterator[tuple[str, str]]:
     elif _is_nothing(gold) and not _is_nothing(case.execution):
         yield "wrong gold", "gold finds nothing, and the prediction does"
     alone = _alone(case)
-    names = alone["literals"].gold + [name.partition(".")[2] for name in alone["columns"].gold]
+    names = alone["literals"].gold + [
+        name.partition(".")[2] for name in alone["columns"].gold
+    ]
     for name in names:
         if name and _has_word(case.question.evidence, name):
             yield "hint ignored", f"the hint says {name!r}, which gold alone uses"

@@ -10,7 +10,14 @@ import traitlets
 
 from workbench.errors import BadInputError
 from workbench.label import store
-from workbench.label.cases import Case, Taxonomy, cases, difference, open_taxonomy, suggested
+from workbench.label.cases import (
+    Case,
+    Taxonomy,
+    cases,
+    difference,
+    open_taxonomy,
+    suggested,
+)
 from workbench.sql.counterexample import counterexample
 from workbench.sql.texts import create_table_text
 from workbench.study.run import Run
@@ -61,17 +68,26 @@ class Labeller(Desk):
         self.store = labels
         self.cases = {case.key: case for case in shown_cases}
         super().__init__(
-            taxonomy=taxonomy.model_dump(include={"name", "several", "categories"}, mode="json"),
-            rows=[{"key": key, "id": shown(case.question.id)} for key, case in self.cases.items()],
+            taxonomy=taxonomy.model_dump(
+                include={"name", "several", "categories"}, mode="json"
+            ),
+            rows=[
+                {"key": key, "id": shown(case.question.id)}
+                for key, case in self.cases.items()
+            ],
         )
         self.do_annotator(annotator)
         unlabelled = [key for key in self.cases if not self.mine.get(key, {}).get("is")]
-        self.detail = self.do_need([*unlabelled, *self.cases][:6])  # the first case, and five ahead
+        self.detail = self.do_need(
+            [*unlabelled, *self.cases][:6]
+        )  # the first case, and five ahead
 
     def do_annotator(self, name: str) -> None:
         name = name.strip()
         if not name or name.lower() == store.ADJUDICATOR:
-            raise BadInputError(f"annotator {name!r}: give a name other than {store.ADJUDICATOR!r}")
+            raise BadInputError(
+                f"annotator {name!r}: give a name other than {store.ADJUDICATOR!r}"
+            )
         self.annotator = shown(name, 60)
         self._refresh()
 
@@ -109,7 +125,9 @@ class Labeller(Desk):
     def do_gold(self, key: str, sql: str) -> str:
         execution = self.study.lab.run(self._case(key).question, sql)
         if not execution.is_complete:
-            raise BadInputError(f"not kept, since the query gives no result: {execution.error}")
+            raise BadInputError(
+                f"not kept, since the query gives no result: {execution.error}"
+            )
         self._add(key, self.annotator, store.GOLD, store.CORRECTED, note=sql)
         return f"Gold is corrected; the query gives {many(execution.row_count, 'row')}."
 
@@ -134,10 +152,15 @@ class Labeller(Desk):
                 texts.append(shown(text, 900))
             return {"values": texts}
         path = lab.database(case.question.db_id)
-        example = counterexample(lab.executor, path, case.gold, case.predicted, case.schema)
+        example = counterexample(
+            lab.executor, path, case.gold, case.predicted, case.schema
+        )
         if not example:
             return {}
-        tables = [{"name": shown(table), **result(rows)} for table, rows in example.tables.items()]
+        tables = [
+            {"name": shown(table), **result(rows)}
+            for table, rows in example.tables.items()
+        ]
         return {
             "tables": tables,
             "gold": result(example.first),
@@ -147,7 +170,9 @@ class Labeller(Desk):
 
     def _case(self, key: str) -> Case:
         if key not in self.cases:
-            raise BadInputError("this case is not among the cases of this cell: run the cell again")
+            raise BadInputError(
+                "this case is not among the cases of this cell: run the cell again"
+            )
         return self.cases[key]
 
     def _add(self, key: str, annotator: str, *names: str, note: str = "") -> None:
@@ -184,7 +209,9 @@ class Labeller(Desk):
         if label_and_reason:
             name, why = label_and_reason
             suggestion = [name, shown(why)]
-        detail: dict[str, Any] = {name: shown(text, 20_000) for name, text in texts.items()}
+        detail: dict[str, Any] = {
+            name: shown(text, 20_000) for name, text in texts.items()
+        }
         return detail | {
             "sql": pair(case.gold, case.predicted, case.schema),
             "goldResult": result(case.gold_execution),
@@ -197,7 +224,9 @@ class Labeller(Desk):
         """Read what this and other programs wrote."""
         known = self.kinds.choices().keys()
         labels = []
-        mine: defaultdict[str, Any] = defaultdict(lambda: {"is": [], "note": "", "gold": ""})
+        mine: defaultdict[str, Any] = defaultdict(
+            lambda: {"is": [], "note": "", "gold": ""}
+        )
         for label in self.store.labels():
             if label.key not in self.cases:
                 continue
@@ -219,11 +248,15 @@ class Labeller(Desk):
         for label in labels:
             by_annotator[label.annotator][label.key] = label.categories
         others = sorted(by_annotator.keys() - {self.annotator, store.ADJUDICATOR})
-        other = max(others, key=lambda annotator: len(by_annotator[annotator]), default="")
+        other = max(
+            others, key=lambda annotator: len(by_annotator[annotator]), default=""
+        )
         grid = self._grid(by_annotator[self.annotator], by_annotator[other])
         agreements = []
         if grid:
-            two = [label for label in labels if label.annotator in {self.annotator, other}]
+            two = [
+                label for label in labels if label.annotator in {self.annotator, other}
+            ]
             agreements.append(store.sentence(store.agreement(two)))
         if len(others) > 1:
             all_of_them = store.sentence(store.agreement(labels))
@@ -244,7 +277,9 @@ class Labeller(Desk):
         for label in labels:
             said[label.key][label.annotator] = list(label.categories)
         disputed = {key for key, label in store.final(labels).items() if label is None}
-        return [{"key": key, "said": said[key]} for key in self.cases if key in disputed]
+        return [
+            {"key": key, "said": said[key]} for key in self.cases if key in disputed
+        ]
 
     def _counts(self, labels: Mapping[str, tuple[str, ...]]) -> list[list[Any]]:
         """Return each category with its number of labels, and those of its parts that have one."""

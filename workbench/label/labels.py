@@ -101,7 +101,11 @@ def systems(study: Study, taxonomy: str) -> dict[str, System]:
 
 
 def save(
-    study: Study, name: str, labels: pd.DataFrame, draw: Callable[..., Figure], **options: Any
+    study: Study,
+    name: str,
+    labels: pd.DataFrame,
+    draw: Callable[..., Figure],
+    **options: Any,
 ) -> Piece:
     """Draw and save the labels that are not set `apart`; the stamp counts the automatic ones."""
     drawn = labels[~labels["apart"].astype(bool)]
@@ -120,7 +124,9 @@ def by_rule(labels: pd.DataFrame) -> str:
 
 
 def shares(
-    study: Study, labels: pd.DataFrame, kinds: "Mapping[str, pd.Series[bool]] | None" = None
+    study: Study,
+    labels: pd.DataFrame,
+    kinds: "Mapping[str, pd.Series[bool]] | None" = None,
 ) -> Table:
     """Return shares in percent: a row for each error, or with `kinds` one for each system."""
     masks = kinds or {"share": pd.Series(True, labels.index)}
@@ -170,7 +176,9 @@ def write_golds(study: Study) -> str:
     with naming(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(indented(items))
-    counts = f"{corrected} gold queries corrected, {both} questions with two right answers"
+    counts = (
+        f"{corrected} gold queries corrected, {both} questions with two right answers"
+    )
     return f"{file}: {counts}; corrected in several ways and left: {', '.join(left) or 'none'}"
 
 

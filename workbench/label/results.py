@@ -16,7 +16,9 @@ class Results(NamedTuple):
     """A sentence about two results, what only one of them has, and whether they say the same."""
 
     sentence: str
-    only: list[dict[str, list[bool]]]  # columns and first rows of gold alone, and of the prediction
+    only: list[
+        dict[str, list[bool]]
+    ]  # columns and first rows of gold alone, and of the prediction
     excused: str  # what differs though both say the same; "" if more than that does
 
 

@@ -34,7 +34,9 @@ ADJUDICATOR = "adjudicator"  # the annotator whose label settles a dispute
 # Verdicts on gold queries are labels of a taxonomy of their own, like any other.
 GOLD = "gold"
 CORRECTED = "corrected"  # the note has the right query
-BOTH_RIGHT = "both right"  # gold and the prediction answer the question in two readings of it
+BOTH_RIGHT = (
+    "both right"  # gold and the prediction answer the question in two readings of it
+)
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,15 @@ class Label:
     question_id: str
     question: str
     sql: str
-    at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    at: str = field(
+        default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds")
+    )
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @classmethod
-    def of(cls, case: Case, taxonomy: str, *names: str, annotator: str, note: str = "") -> Self:
+    def of(
+        cls, case: Case, taxonomy: str, *names: str, annotator: str, note: str = ""
+    ) -> Self:
         question = case.question
         return cls(
             annotator=annotator,
@@ -74,7 +80,10 @@ class Label:
     def row(self) -> dict[str, str]:
         """Return the fields as text: categories as JSON, `?` for what UTF-8 cannot encode."""
         texts = asdict(self) | {"categories": orjson.dumps(self.categories).decode()}
-        return {name: text.encode("utf-8", "replace").decode() for name, text in texts.items()}
+        return {
+            name: text.encode("utf-8", "replace").decode()
+            for name, text in texts.items()
+        }
 
 
 FIELDS = tuple(part.name for part in fields(Label))
@@ -91,7 +100,9 @@ class LabelStore:
     def named(cls, name: str) -> Self:
         """Return the labels of that name in the workbench's home."""
         if not re.fullmatch(r"(?!\.*$)[A-Za-z0-9_.\-]{1,100}", name):
-            raise BadInputError(f"labels {name!r}: letters, digits, '_', '-' and '.' only")
+            raise BadInputError(
+                f"labels {name!r}: letters, digits, '_', '-' and '.' only"
+            )
         return cls(home() / "labels" / f"{name}.sqlite")
 
     def add(self, labels: Iterable[Label]) -> int:
@@ -149,7 +160,9 @@ class LabelStore:
                 cells = {name: cell.removeprefix("'") for name, cell in row.items()}
                 labels.append(_label(cells))
         except (csv.Error, AttributeError, TypeError, ValueError) as error:
-            raise BadInputError(f"{path}, line {rows.line_num}: {fault(error)}") from error
+            raise BadInputError(
+                f"{path}, line {rows.line_num}: {fault(error)}"
+            ) from error
         return self.add(labels)
 
     @contextmanager
@@ -178,7 +191,9 @@ def agreement(labels: Iterable[Label]) -> dict[str, Any]:
     simulated annotators (five labels, right in 80%) in 93 to 98% of 150 data sets of 10 to 100
     cases. The adjudicator, who sees the others' labels, does not count.
     """
-    said: defaultdict[str, dict[str, str]] = defaultdict(dict)  # by annotator: each case's label
+    said: defaultdict[str, dict[str, str]] = defaultdict(
+        dict
+    )  # by annotator: each case's label
     for label in labels:
         if label.annotator != ADJUDICATOR:
             said[label.annotator][label.key] = "; ".join(sorted(label.categories))
@@ -236,7 +251,9 @@ def _with_interval(opinions: pd.DataFrame) -> tuple[float, float, float]:
     value = float(_coefficient(uses))
     if n < _LEAST or math.isnan(value):
         return value, math.nan, math.nan
-    if value == 1:  # no resample differs: the interval is that of a rate of disagreement of none
+    if (
+        value == 1
+    ):  # no resample differs: the interval is that of a rate of disagreement of none
         shares = uses.sum((0, 1)) / uses.sum()
         chance = float((shares**2).sum())
         most_disagree = binomtest(0, n).proportion_ci().high

@@ -23,7 +23,9 @@ from workbench.llm.send import hidden, reading
 from workbench.store import Store
 from workbench.types import Request
 
-QUIET = 5.0  # seconds: when no new call has come for so long, the gathered calls are sent
+QUIET = (
+    5.0  # seconds: when no new call has come for so long, the gathered calls are sent
+)
 SETTLING = 60.0  # seconds until a new batch is in its provider's list
 MOST = 4_000  # calls of a batch, whose file may have 200 MB
 _POLL = 5.0  # seconds between two looks at a batch, at first
@@ -48,9 +50,13 @@ class Batches:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._searches: dict[_Group, asyncio.Task[None]] = {}
-        self._open: dict[_Group, tuple[_Calls, asyncio.Task[None]]] = {}  # these gather calls
+        self._open: dict[
+            _Group, tuple[_Calls, asyncio.Task[None]]
+        ] = {}  # these gather calls
         self._changed = 0.0
-        self._sent: dict[str, asyncio.Task[None]] = {}  # by key: the task that follows its batch
+        self._sent: dict[
+            str, asyncio.Task[None]
+        ] = {}  # by key: the task that follows its batch
         self._answers: dict[str, Reply | Refusal] = {}  # by key
 
     async def ask(self, key: str, request: Request, url: str) -> Reply:
@@ -78,7 +84,10 @@ class Batches:
         self._changed = time.monotonic()
         if group not in self._open or len(self._open[group][0]) >= MOST:
             gathered: _Calls = {}
-            self._open[group] = gathered, asyncio.create_task(self._send(group, gathered))
+            self._open[group] = (
+                gathered,
+                asyncio.create_task(self._send(group, gathered)),
+            )
         calls, task = self._open[group]
         calls[key] = request
         try:
@@ -95,7 +104,9 @@ class Batches:
                 break
             await asyncio.sleep(min(_POLL, SETTLING / 4))
         for batch in reversed(ours):
-            content = await _call("afile_content", group, file_id=batch["input_file_id"])
+            content = await _call(
+                "afile_content", group, file_id=batch["input_file_id"]
+            )
             task = asyncio.create_task(self._follow(group, batch["id"]))
             for line in _lines(content):
                 self._sent[f"call:{line.get('custom_id')}"] = task
@@ -108,15 +119,25 @@ class Batches:
             page = await _call("alist_batches", group, after=after, limit=100)
             page = page if isinstance(page, dict) else page.model_dump()
             batches = page.get("data") or []
-            recent = [batch for batch in batches if batch["created_at"] > time.time() - _RECENT]
-            ours += [batch for batch in recent if (batch.get("metadata") or {}).get("workbench")]
+            recent = [
+                batch
+                for batch in batches
+                if batch["created_at"] > time.time() - _RECENT
+            ]
+            ours += [
+                batch
+                for batch in recent
+                if (batch.get("metadata") or {}).get("workbench")
+            ]
             if not page.get("has_more") or len(recent) < len(batches):
                 return ours
             after = batches[-1]["id"]
 
     def _noted(self, group: _Group) -> set[str]:
         """Return the files of batches that are perhaps made and may not be in the list yet."""
-        select = "SELECT file FROM batches WHERE model = ? AND address = ? AND created > ?"
+        select = (
+            "SELECT file FROM batches WHERE model = ? AND address = ? AND created > ?"
+        )
         values = [group[0], public(group[1]), time.time() - SETTLING]
         return {file for (file,) in self._store.read(select, values)}
 
@@ -150,7 +171,9 @@ class Batches:
         await asyncio.to_thread(self._note, group, file)
         try:
             batch = await _call("acreate_batch", group, **settings)
-        except Refusal as refused:  # perhaps only its reply is lost: the next try searches for it
+        except (
+            Refusal
+        ) as refused:  # perhaps only its reply is lost: the next try searches for it
             self._searches.pop(group, None)
             refused.wait = max(pause(0, 0.0), refused.wait)
             raise
@@ -161,14 +184,18 @@ class Batches:
         """Wait for the end of a batch, and read its results."""
         wait = _POLL
         while True:
-            batch = (await _call("aretrieve_batch", group, batch_id=number)).model_dump()
+            batch = (
+                await _call("aretrieve_batch", group, batch_id=number)
+            ).model_dump()
             if batch["status"] in {"failed", "completed", "expired", "cancelled"}:
                 break
             wait = min(LONGEST, 1.5 * wait)
             await asyncio.sleep(wait)
         if batch["status"] == "failed":  # before it began, so nothing is paid
             raise sort("", 400, str(batch.get("errors") or "the batch failed"))
-        for file in filter(None, (batch.get("output_file_id"), batch.get("error_file_id"))):
+        for file in filter(
+            None, (batch.get("output_file_id"), batch.get("error_file_id"))
+        ):
             for line in _lines(await _call("afile_content", group, file_id=file)):
                 self._answers[f"call:{line.get('custom_id')}"] = _result(line)
 
@@ -223,7 +250,9 @@ async def _call(function: str, group: _Group, **arguments: Any) -> Any:
             refused = refusal(error, posted=False, response=None)
             attempt += 1
             if makes_a_batch or attempt == 9 or not refused.again:
-                if not makes_a_batch:  # else the next `ask` first searches for what was made
+                if (
+                    not makes_a_batch
+                ):  # else the next `ask` first searches for what was made
                     refused.again = False
                 raise refused from None  # LiteLLM's text may repeat a key
             await asyncio.sleep(pause(attempt, refused.wait))

@@ -26,10 +26,11 @@ from workbench.llm.send import FILTERED, asked, dropped
 from workbench.store import Store, tables_of
 from workbench.types import Completion, Request
 
-_ANSWER = "text, model, finish_reason, input_tokens, output_tokens, cached_tokens, cost, key"
-_CALL = (
-    f"{_ANSWER}, endpoint, messages, parameters, dropped, sample, prompt, reply, seconds, created"
+_ANSWER = (
+    "text, model, finish_reason, input_tokens, output_tokens, cached_tokens, cost, key"
 )
+_REQUEST = "endpoint, messages, parameters, dropped, sample, prompt"
+_CALL = f"{_ANSWER}, {_REQUEST}, reply, seconds, created"
 _COLUMNS = _CALL.split(", ")
 _INSERT = f"({_CALL}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 _MADE_ON = "made_on"  # of an export's first line
@@ -42,7 +43,9 @@ _WRONG_TYPES = " OR ".join(
     [f"typeof({name}) <> 'integer' OR {name} < 0" for name in _COUNTS]
     + [f"typeof({name}) NOT IN ('integer', 'real')" for name in _TIMES]
     + [f"typeof({name}) <> 'text'" for name in (*_TEXTS, *_JSON)]
-    + ["NOT (cost IS NULL OR typeof(cost) IN ('integer', 'real') AND cost >= 0 AND cost < 9e999)"]
+    + [
+        "NOT (cost IS NULL OR typeof(cost) IN ('integer', 'real') AND cost >= 0 AND cost < 9e999)"
+    ]
 )
 # Errors of one statement, which SQLite undoes; others are of the file or its disk.
 _OF_A_STATEMENT = (
@@ -62,7 +65,9 @@ class _Unsaved:
     statements: list[Statement] = field(default_factory=list)
     refused: bool = False  # a full disk has refused them
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    next_commit: "asyncio.Task[None] | None" = None  # it has not begun, and takes what comes
+    next_commit: "asyncio.Task[None] | None" = (
+        None  # it has not begun, and takes what comes
+    )
 
 
 # By process and file: on a full disk they outlive a Cache.
@@ -79,7 +84,9 @@ class Cache(Store):
 
     def __init__(self, path: Path | str | None = None) -> None:
         super().__init__(path)
-        self._unsaved = _unsaved.setdefault((os.getpid(), self.path.resolve()), _Unsaved())
+        self._unsaved = _unsaved.setdefault(
+            (os.getpid(), self.path.resolve()), _Unsaved()
+        )
 
     def get_many(self, keys: Sequence[str]) -> dict[str, Completion]:
         """Return the cached answers by key; one that a content filter withheld has a fault."""
@@ -143,7 +150,9 @@ class Cache(Store):
         if errors:
             raise StoreError(f"{len(errors)} replies could not be stored: {errors[0]}")
 
-    def export(self, path: Path | str, where: str = "1", values: Sequence[Any] = ()) -> int:
+    def export(
+        self, path: Path | str, where: str = "1", values: Sequence[Any] = ()
+    ) -> int:
         """Write the calls to a file of JSON lines, whole or not at all; returns their number."""
         path, number, last = Path(path), 0, ""
         unfinished = path.with_name(f"{path.name}.{os.getpid()}.unfinished")
@@ -192,7 +201,9 @@ class Cache(Store):
             if tables_of(db, "theirs").get("executions") == tables_of(db)["executions"]:
                 tables["executions"] = "*"
             for table, columns in tables.items():
-                total += db.execute(f"SELECT count(*) FROM theirs.{table}").fetchone()[0]
+                total += db.execute(f"SELECT count(*) FROM theirs.{table}").fetchone()[
+                    0
+                ]
                 into = table if columns == "*" else f"{table}({columns})"
                 copy = f"INSERT OR IGNORE INTO main.{into} SELECT {columns} FROM theirs.{table}"
                 new += db.execute(copy).rowcount
@@ -259,11 +270,17 @@ def _row(call: Mapping[str, Any]) -> list[Any]:
 
 def _check(call: Mapping[str, Any], name: str, is_valid: object, wanted: str) -> None:
     if not is_valid:
-        raise ValueError(f"its {name} is {str(call[name])[:100]!r}: it must be {wanted}")
+        raise ValueError(
+            f"its {name} is {str(call[name])[:100]!r}: it must be {wanted}"
+        )
 
 
 def insert(
-    request: Request, answer: Completion, endpoint: str, reply: Mapping[str, Any], began: float
+    request: Request,
+    answer: Completion,
+    endpoint: str,
+    reply: Mapping[str, Any],
+    began: float,
 ) -> Statement:
     """Return the statement that stores a call, and replaces one that is asked once more."""
     now = time.time()
@@ -286,4 +303,6 @@ def insert(
         "seconds": now - began,
         "created": now,
     }
-    return f"INSERT OR REPLACE INTO calls{_INSERT}", tuple(values[name] for name in _COLUMNS)
+    return f"INSERT OR REPLACE INTO calls{_INSERT}", tuple(
+        values[name] for name in _COLUMNS
+    )

@@ -27,7 +27,10 @@ Version = str | Callable[[str], str]
 _registered: dict[str, tuple[Answer, Version]] = {}
 
 FREE = "WORKBENCH_FREE"  # models that a person calls free, as `hosted_vllm/*, ollama/llama3`
-LIMITS = ("max_completion_tokens", "max_tokens")  # two names of the limit on a reply's tokens
+LIMITS = (
+    "max_completion_tokens",
+    "max_tokens",
+)  # two names of the limit on a reply's tokens
 _THOUGHT = 8_192  # tokens of thinking where no parameter limits them
 _KNOWN = {
     "dimensions", "embedding", "encoding_format", "extra_body", "frequency_penalty", "keep_alive",
@@ -38,12 +41,19 @@ _KNOWN = {
     "user", "verbosity",
 }  # fmt: skip
 _SECRET = ("key", "secret", "password", "credentials", "headers", "_token")
-_LONGEST = 128_000  # tokens of output assumed for a model whose longest reply is not listed
+_LONGEST = (
+    128_000  # tokens of output assumed for a model whose longest reply is not listed
+)
 
 
 def request_key(request: Request, endpoint: str) -> str:
     """Return the call's key: equal for two requests exactly when one reply can answer both."""
-    parts = {"version": 1, "endpoint": endpoint, "model": request.model, "sample": request.sample}
+    parts = {
+        "version": 1,
+        "endpoint": endpoint,
+        "model": request.model,
+        "sample": request.sample,
+    }
     parts |= {"messages": request.messages, "parameters": request.parameters}
     return content_hash("call", parts)
 
@@ -89,7 +99,10 @@ def is_free(model: str) -> bool:
 @functools.cache
 def _installed() -> Mapping[str, str]:
     """Return the modules of installed packages that answer for a provider."""
-    return {entry.name: entry.value for entry in metadata.entry_points(group="workbench.models")}
+    return {
+        entry.name: entry.value
+        for entry in metadata.entry_points(group="workbench.models")
+    }
 
 
 def endpoint(model: str, url: str) -> str:
@@ -106,7 +119,9 @@ def endpoint(model: str, url: str) -> str:
 def address(model: str) -> str:
     """Return the model's URL by PROVIDER_API_BASE or PROVIDER_BASE_URL, else ""."""
     provider = model.partition("/")[0].upper().replace("-", "_")
-    return os.environ.get(f"{provider}_API_BASE") or os.environ.get(f"{provider}_BASE_URL", "")
+    return os.environ.get(f"{provider}_API_BASE") or os.environ.get(
+        f"{provider}_BASE_URL", ""
+    )
 
 
 def public(url: str) -> str:
@@ -141,7 +156,9 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
             )
     for name in parameters.get("extra_body") or ():
         if name.endswith(_SECRET):
-            raise BadInputError(f"{name!r} may be a secret: keys come from the environment")
+            raise BadInputError(
+                f"{name!r} may be a secret: keys come from the environment"
+            )
 
 
 def check_given(parameters: Mapping[str, Mapping[str, Any]]) -> None:

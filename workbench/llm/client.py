@@ -36,7 +36,9 @@ from workbench.llm.send import EMBEDDING, Call, Send, send
 from workbench.llm.turns import Limiter, Locks
 from workbench.types import Completion, Request
 
-_loops: dict[int, asyncio.AbstractEventLoop] = {}  # by process: a forked one has no threads
+_loops: dict[
+    int, asyncio.AbstractEventLoop
+] = {}  # by process: a forked one has no threads
 _starting = threading.Lock()
 _LONGEST_TIMEOUT = 7 * 86_400  # seconds
 
@@ -47,7 +49,9 @@ def _loop() -> asyncio.AbstractEventLoop:
         if os.getpid() not in _loops:
             loop = _loops[os.getpid()] = asyncio.new_event_loop()
             loop.set_default_executor(futures.ThreadPoolExecutor(64, "calls"))
-            thread = threading.Thread(target=loop.run_forever, name="calls", daemon=True)
+            thread = threading.Thread(
+                target=loop.run_forever, name="calls", daemon=True
+            )
             thread.start()
             atexit.register(_end, loop, thread)
         return _loops[os.getpid()]
@@ -106,7 +110,9 @@ class Client:
         self._refreshed: set[str] = set()
         self._checked: set[str] = set()  # models whose key and address are there
         self._checking = asyncio.Lock()
-        self._unreached: set[str] = set()  # hosts that could not be reached, which is said once
+        self._unreached: set[str] = (
+            set()
+        )  # hosts that could not be reached, which is said once
         self._calls: set[Call] = set()  # under way; only the loop's thread uses it
         self._halted: WeakSet[threading.Thread] = WeakSet()
 
@@ -138,8 +144,12 @@ class Client:
         for group in groups.values():
             letters = 0
             for request in group:
-                letters += sum(len(str(message.get("content"))) for message in request.messages)
-            sums += estimate(self.cache, group[0], letters / LETTERS / len(group), len(group))
+                letters += sum(
+                    len(str(message.get("content"))) for message in request.messages
+                )
+            sums += estimate(
+                self.cache, group[0], letters / LETTERS / len(group), len(group)
+            )
         return sums
 
     def complete(self, request: Request) -> Completion:
@@ -157,7 +167,9 @@ class Client:
         keys = [self.key(request) for request in requests]
         known = self._refreshed.intersection(keys) if self.refresh else keys
         answers = self.cache.get_many(list(known))
-        missing = {k: r for k, r in zip(keys, requests, strict=True) if k not in answers}
+        missing = {
+            k: r for k, r in zip(keys, requests, strict=True) if k not in answers
+        }
         if missing:
             answers |= self._find(missing, len(keys))
         ordered = []
@@ -165,8 +177,12 @@ class Client:
             answer = answers[key]
             ordered.append(answer)
             if answer.cached:
-                self.ledger.add(request, answer)  # any other was counted when it was paid
-            answers[key] = replace(answer, cached=True)  # the same request once more costs nothing
+                self.ledger.add(
+                    request, answer
+                )  # any other was counted when it was paid
+            answers[key] = replace(
+                answer, cached=True
+            )  # the same request once more costs nothing
         return ordered
 
     def _find(self, missing: dict[str, Request], total: int) -> dict[str, Completion]:
@@ -205,7 +221,9 @@ class Client:
         try:
             return run.result()
         except futures.CancelledError:
-            raise StoppedError("the run was stopped before this call was sent") from None
+            raise StoppedError(
+                "the run was stopped before this call was sent"
+            ) from None
         except BaseException:
             if not run.done():  # Ctrl-C; a second one leaves at once
                 with self.stopped():
@@ -244,7 +262,10 @@ class Client:
         self._halted.discard(threading.current_thread())
         if count := asyncio.run_coroutine_threadsafe(self._stop(), _loop()).result():
             replies = "1 reply" if count == 1 else f"{count:,} replies"
-            print(f"waiting for {replies} under way; Ctrl-C again leaves them", file=sys.stderr)
+            print(
+                f"waiting for {replies} under way; Ctrl-C again leaves them",
+                file=sys.stderr,
+            )
         yield
         self._halted = WeakSet()
 
@@ -295,7 +316,9 @@ class Client:
     async def _make(self, call: Call, key: str, request: Request) -> Completion:
         """Return the answer to a call: limited, locked, and repeated while that may help."""
         await self._check_access(request.model)
-        batch = self.batch and EMBEDDING not in request.parameters and takes(request.model)
+        batch = (
+            self.batch and EMBEDDING not in request.parameters and takes(request.model)
+        )
         limiter = self._limiters.setdefault(request.model, Limiter(self.at_once))
         attempt, end, wait = 1, time.monotonic() + self.timeout, 0.01
         while True:
@@ -306,15 +329,25 @@ class Client:
                             return await self._answer(call, key, request, batch=batch)
                         finally:
                             self._locks.release(key)
-                wait = min(0.5, 0.01 + 2 * wait)  # another run or process makes this call
+                wait = min(
+                    0.5, 0.01 + 2 * wait
+                )  # another run or process makes this call
             except Refusal as refused:
                 if refused.fatal:
                     raise ProviderError(f"{request.model} refused: {refused}") from None
-                limited = refused.fault == "rate_limit" and not batch and time.monotonic() < end
+                limited = (
+                    refused.fault == "rate_limit"
+                    and not batch
+                    and time.monotonic() < end
+                )
                 again = limited or (refused.again and attempt <= self.retries)
                 if call.stopped or not again:
                     failed = Completion(
-                        "", request.model, key=key, fault=refused.fault, error=str(refused)
+                        "",
+                        request.model,
+                        key=key,
+                        fault=refused.fault,
+                        error=str(refused),
                     )
                     self.ledger.add(request, failed)
                     return failed
@@ -328,11 +361,17 @@ class Client:
 
     def _tell(self, host: str, refused: Refusal) -> None:
         """Say once that a host cannot be reached: the tries that follow take a while."""
-        if refused.fault == "connection" and not refused.paid and host not in self._unreached:
+        if (
+            refused.fault == "connection"
+            and not refused.paid
+            and host not in self._unreached
+        ):
             self._unreached.add(host)
             print(f"{refused}; trying again", file=sys.stderr)
 
-    async def _answer(self, call: Call, key: str, request: Request, *, batch: bool) -> Completion:
+    async def _answer(
+        self, call: Call, key: str, request: Request, *, batch: bool
+    ) -> Completion:
         """Return the answer that another run has stored meanwhile, else that of one attempt."""
         while self.cache.waits:  # a full disk: nothing is paid until there is room
             await self.cache.put()
@@ -354,7 +393,9 @@ class Client:
                 endpoint = self.endpoint(request.model)
                 statements.append(insert(request, answer, endpoint, reply, began))
         except Exception as error:  # noqa: BLE001  `refusal` raises again what is no provider's
-            refused = refusal(error, posted=call.posted, response=call.response, host=call.host)
+            refused = refusal(
+                error, posted=call.posted, response=call.response, host=call.host
+            )
             paid = refused.paid
             raise refused from None  # LiteLLM's text may repeat a key
         finally:  # what was paid is stored with the end of its reservation
@@ -369,7 +410,9 @@ class Client:
         self.ledger.add(request, answer)
         return answer
 
-    async def _reply(self, call: Call, key: str, request: Request, *, batch: bool) -> calls.Reply:
+    async def _reply(
+        self, call: Call, key: str, request: Request, *, batch: bool
+    ) -> calls.Reply:
         url = self._urls[request.model]
         if batch:
             return await self._batches.ask(key, request, url)

@@ -34,7 +34,12 @@ _FILTERED = re.compile(r"content_(?:filter|policy_violation)|content management 
 _DELAY = re.compile(
     r'(?i)(?:"retryDelay": *"|(?:try again|retry) in )(?:(\d{1,6})m)?(\d{1,9}(?:\.\d*)?) ?(ms|s)'
 )
-_FATAL = {"AuthenticationError", "PermissionDeniedError", "NotFoundError", "PaymentRequiredError"}
+_FATAL = {
+    "AuthenticationError",
+    "PermissionDeniedError",
+    "NotFoundError",
+    "PaymentRequiredError",
+}
 _SERVER = {
     "InternalServerError",
     "ServiceUnavailableError",
@@ -64,10 +69,18 @@ class Refusal(Exception):  # noqa: N818  not an error of ours
     ) -> None:
         plain = " ".join(re.sub(r"<[^>]*>", " ", redact(text)).split())
         super().__init__(plain[:2_000])  # a server may send a whole page
-        self.fault, self.fatal, self.again, self.wait, self.paid = fault, fatal, again, wait, paid
+        self.fault, self.fatal, self.again, self.wait, self.paid = (
+            fault,
+            fatal,
+            again,
+            wait,
+            paid,
+        )
 
 
-def refusal(error: Exception, *, posted: bool, response: Any, host: str = "") -> Refusal:
+def refusal(
+    error: Exception, *, posted: bool, response: Any, host: str = ""
+) -> Refusal:
     """Return the Refusal for an exception of `send`; one of no provider is raised again."""
     status = response.status_code if response else 0
     if isinstance(error, Refusal):
@@ -86,9 +99,13 @@ def refusal(error: Exception, *, posted: bool, response: Any, host: str = "") ->
     name = type(error).__name__
     if not status and (cause := _no_connection(error)):
         return Refusal(
-            "connection", f"no connection to {host or 'its server'} ({cause})", again=True
+            "connection",
+            f"no connection to {host or 'its server'} ({cause})",
+            again=True,
         )
-    text = str(error).partition("Traceback (")[0].replace(f"{name}: {name}: ", f"{name}: ")
+    text = (
+        str(error).partition("Traceback (")[0].replace(f"{name}: {name}: ", f"{name}: ")
+    )
     source = response or getattr(error, "response", None)
     wait = wait_in(getattr(source, "headers", None) or {}, text)
     if posted and not status and name in _SERVER:  # the connection was made, and lost
@@ -109,7 +126,9 @@ def _no_connection(error: BaseException) -> BaseException | None:
 
 def sort(name: str, status: int, text: str, wait: float = 0.0) -> Refusal:
     """Return the Refusal for LiteLLM's exception of this name, a server's status and its words."""
-    if name == "ContentPolicyViolationError" or (status in {0, 400} and _FILTERED.search(text)):
+    if name == "ContentPolicyViolationError" or (
+        status in {0, 400} and _FILTERED.search(text)
+    ):
         return Refusal("filtered", text)
     ended = "exceeded your current quota" in text and not wait
     if name in _FATAL or status in {401, 402, 403, 404} or ended or _ENDS.search(text):

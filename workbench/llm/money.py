@@ -26,8 +26,12 @@ if TYPE_CHECKING:
 
 CAUTIOUS = 5.0  # dollars that may be spent where nobody says how many
 LETTERS = 4  # of a token, about
-_FIRST = 4  # replies of a prompt after which their costs say what to reserve for the next
-_COLUMNS = "prompt, question, system, model, input, output, dollars, cached, again, fault"
+_FIRST = (
+    4  # replies of a prompt after which their costs say what to reserve for the next
+)
+_COLUMNS = (
+    "prompt, question, system, model, input, output, dollars, cached, again, fault"
+)
 _loading = threading.Lock()
 Statement = tuple[str, tuple[Any, ...]]
 
@@ -40,7 +44,9 @@ def litellm() -> Any:
         warnings.simplefilter("ignore")
         module: Any = importlib.import_module("litellm")
     # Of LiteLLM's types, which pydantic reads at the first call.
-    warnings.filterwarnings("ignore", message="Items? .* on TypedDict", module="pydantic")
+    warnings.filterwarnings(
+        "ignore", message="Items? .* on TypedDict", module="pydantic"
+    )
     module.telemetry, module.suppress_debug_info = False, True
     return module
 
@@ -108,7 +114,9 @@ class Preview:
         return f"{asked} make; {cost}; the cache grows by {self.megabytes:,.1f} MB"
 
 
-def estimate(store: Store, request: Request, tokens: float, calls: int, cached: int = 0) -> Preview:
+def estimate(
+    store: Store, request: Request, tokens: float, calls: int, cached: int = 0
+) -> Preview:
     """Return the cost of so many calls like this request, each with about so many tokens of input.
 
     A reply is about as long as the cached ones of the prompt and model, else of 20 to 1,000 tokens.
@@ -121,7 +129,9 @@ def estimate(store: Store, request: Request, tokens: float, calls: int, cached: 
     limit = longest(request)
     low = price(request, 0.7 * tokens, min(shortest, limit))
     high = price(request, 1.3 * tokens, min(longer, limit))
-    megabytes = calls * (1.3 * LETTERS * tokens + 2_000) / 1e6  # of messages, and the rest of a row
+    megabytes = (
+        calls * (1.3 * LETTERS * tokens + 2_000) / 1e6
+    )  # of messages, and the rest of a row
     if low is None or high is None:
         return Preview(calls, cached, calls, 0.0, 0.0, megabytes)
     return Preview(calls, cached, 0, calls * low, calls * high, megabytes)
@@ -167,7 +177,9 @@ class Ledger:
         self.rows: list[tuple[Any, ...]] = []
         self.failed: Counter[str] = Counter()
         self.failed_by_question: Counter[str] = Counter()
-        self._questions: dict[str | None, Tally] = defaultdict(Tally)  # None: all together
+        self._questions: dict[str | None, Tally] = defaultdict(
+            Tally
+        )  # None: all together
         self._lock = threading.Lock()
 
     def add(self, request: Request, answer: Completion) -> None:
@@ -188,7 +200,9 @@ class Ledger:
         """Return a row for each answer: `client.ledger.frame().groupby("prompt").dollars.sum()`."""
         import pandas as pd  # noqa: PLC0415  takes long to import
 
-        return pd.DataFrame(self.rows, columns=_COLUMNS.split(", ")).astype({"dollars": float})
+        return pd.DataFrame(self.rows, columns=_COLUMNS.split(", ")).astype(
+            {"dollars": float}
+        )
 
     def total(self, question: str | None = None) -> Tally:
         """Return the tally of one question, by default of all."""
@@ -200,8 +214,12 @@ class Ledger:
         paid = f"{sums.calls:,} calls: {dollars(sums.cost, sums.unpriced)}"
         earlier = dollars(sums.cached_cost, sums.cached_unpriced)
         tokens = f"{sums.input_tokens:,} tokens in, {sums.output_tokens:,} out"
-        failed = [f"{number:,} without answer: {name}" for name, number in self.failed.items()]
-        return "\n".join([paid, f"{sums.hits:,} cached answers: {earlier}", tokens, *failed])
+        failed = [
+            f"{number:,} without answer: {name}" for name, number in self.failed.items()
+        ]
+        return "\n".join(
+            [paid, f"{sums.hits:,} cached answers: {earlier}", tokens, *failed]
+        )
 
 
 @dataclass(frozen=True)
@@ -239,7 +257,9 @@ class Budget:
         if calls is not None:
             at_least(0, calls=calls)
         if dollars is not None and valid_cost(dollars) is None and dollars != math.inf:
-            raise BadInputError(f"dollars is {dollars!r}: it must be a number, 0 or more")
+            raise BadInputError(
+                f"dollars is {dollars!r}: it must be a number, 0 or more"
+            )
         self.dollars, self.calls, self.name = dollars, calls, name or uuid4().hex
         self._most_dollars = math.inf if dollars is None else dollars
         self._most_calls = math.inf if calls is None else calls
@@ -248,7 +268,9 @@ class Budget:
         self._store: Store | None = None
         self._under_way = 0  # calls of this process
         self._guesses: Counter[str] = Counter()  # those with a guessed cost, by model
-        self._costs: dict[tuple[str, str], list[float]] = defaultdict(list)  # by model and prompt
+        self._costs: dict[tuple[str, str], list[float]] = defaultdict(
+            list
+        )  # by model and prompt
         self._dearest: dict[str, float] = defaultdict(float)  # reply, by model
         self._lock = threading.Lock()
         self._freed = asyncio.Event()  # set when a call of this process ends
@@ -278,7 +300,9 @@ class Budget:
             if not self._took(store, "made", 0.0):
                 raise self._reached(0.0)
 
-    async def reserve(self, store: Store, request: Request, *, batch: bool = False) -> Reservation:
+    async def reserve(
+        self, store: Store, request: Request, *, batch: bool = False
+    ) -> Reservation:
         """Return the reservation of a call, once there is room for it.
 
         Raises BudgetError where no call of this process is under way that could make room.
@@ -300,7 +324,9 @@ class Budget:
             await freed.wait()
         return Reservation(request)
 
-    def _reserve(self, store: Store, request: Request, *, batch: bool) -> Reservation | None:
+    def _reserve(
+        self, store: Store, request: Request, *, batch: bool
+    ) -> Reservation | None:
         """Return the reservation; None if the call has to wait."""
         with self._lock:
             self._store = store
@@ -331,7 +357,9 @@ class Budget:
     def _took(self, store: Store, counter: str, dollars: float) -> bool:
         """Whether a call still fits into the row, which then counts it."""
         with store.write(durable=False) as db:
-            db.execute("INSERT OR IGNORE INTO budgets VALUES (?, 0, 0, 0, 0)", [self.name])
+            db.execute(
+                "INSERT OR IGNORE INTO budgets VALUES (?, 0, 0, 0, 0)", [self.name]
+            )
             update = (
                 f"UPDATE budgets SET reserved = reserved + :dollars, {counter} = {counter} + 1 "
                 "WHERE name = :name AND spent + reserved + :dollars <= :most_dollars "
@@ -347,7 +375,9 @@ class Budget:
 
     def _reached(self, needed: float) -> BudgetError:
         spent, _, reserved = self._row
-        if spent + reserved + needed <= self._most_dollars:  # other processes' calls count too
+        if (
+            spent + reserved + needed <= self._most_dollars
+        ):  # other processes' calls count too
             return BudgetError(
                 f"the budget of {self.calls:,} calls is used up: allow more (--calls)"
             )
@@ -358,7 +388,9 @@ class Budget:
 
     def _most(self, request: Request) -> float:
         """Return the most that a call may cost: a token for two bytes, and the longest reply."""
-        size = sum(len(str(message.get("content")).encode()) for message in request.messages)
+        size = sum(
+            len(str(message.get("content")).encode()) for message in request.messages
+        )
         most = price(request, size // 2 + 100, longest(request))
         if most is None and not self._unpriced:
             advice = (

@@ -63,8 +63,13 @@ async def _before(request: Any) -> None:
         if call.stopped:
             raise asyncio.CancelledError
         if call.posted:
-            raise Refusal("connection", "the connection was lost", again=True, paid=True)
-        call.posted, call.host = True, f"{request.url.scheme}://{request.url.netloc.decode()}"
+            raise Refusal(
+                "connection", "the connection was lost", again=True, paid=True
+            )
+        call.posted, call.host = (
+            True,
+            f"{request.url.scheme}://{request.url.netloc.decode()}",
+        )
 
 
 async def _after(response: Any) -> None:
@@ -79,7 +84,9 @@ def http() -> Any:
     hooks = {"request": [_before], "response": [_after]}
     ours = module.AsyncHTTPHandler(timeout=None, event_hooks=hooks)
     ours.client.follow_redirects = False
-    module.aclient_session = ours.client  # for those that LiteLLM reaches by OpenAI's package
+    module.aclient_session = (
+        ours.client
+    )  # for those that LiteLLM reaches by OpenAI's package
     clients: Any = type(module.in_memory_llm_clients_cache)
 
     class Clients(clients):  # type: ignore[misc]
@@ -91,7 +98,9 @@ def http() -> Any:
             return super().get_cache(key, *args, **kwargs)
 
     module.in_memory_llm_clients_cache = Clients()
-    hasattr(module, "")  # with its first lazy name LiteLLM registers an end in another loop: ours
+    hasattr(
+        module, ""
+    )  # with its first lazy name LiteLLM registers an end in another loop: ours
     atexit.register(_close, ours, asyncio.get_running_loop())  # has to come before that
     return ours
 
@@ -106,18 +115,21 @@ def check_access(model: str, url: str) -> None:
     """Raise ProviderError if the address cannot be used, or the environment lacks the API key."""
     if "@" in urlsplit(url).netloc:
         advice = "give it without them, and the key in the environment"
-        raise ProviderError(f"the address of {model} has a user and a password: {advice}")
+        raise ProviderError(
+            f"the address of {model} has a user and a password: {advice}"
+        )
     needed = litellm().validate_environment(model)["missing_keys"]
     keys = [name for name in needed if name.endswith("_API_KEY")]
     # Some providers know more names of a key, as TOGETHER_API_KEY or AZURE_AD_TOKEN.
     stems = tuple(name[:5] for name in keys)
-    known = [n for n in os.environ if n.startswith(stems) and n.endswith(("KEY", "TOKEN"))]
+    known = [
+        n for n in os.environ if n.startswith(stems) and n.endswith(("KEY", "TOKEN"))
+    ]
     if keys and not any(os.environ[name] for name in known):
-        names, place = " or ".join(keys), f'os.environ["{keys[0]}"]'
-        advice = (
-            f"export it in the shell or set {place}; any text will do for a server without keys"
+        raise ProviderError(
+            f"{model} needs a key, and {' or '.join(keys)} is not set: export it in the "
+            f'shell or set os.environ["{keys[0]}"]; any text will do for a server without keys'
         )
-        raise ProviderError(f"{model} needs a key, and {names} is not set: {advice}")
 
 
 async def send(request: Request, url: str, seconds: float) -> Reply:
@@ -138,8 +150,12 @@ async def send(request: Request, url: str, seconds: float) -> Reply:
             reply = await module.aembedding(input=texts, **arguments)
         else:
             messages = [dict(message) for message in request.messages]
-            reply = await module.acompletion(messages=messages, drop_params=leaves_out, **arguments)
-    except module.UnsupportedParamsError as error:  # LiteLLM's own refusal: nothing was sent
+            reply = await module.acompletion(
+                messages=messages, drop_params=leaves_out, **arguments
+            )
+    except (
+        module.UnsupportedParamsError
+    ) as error:  # LiteLLM's own refusal: nothing was sent
         if is_embedding or leaves_out:
             raise
         _leave_out(request, str(error).removeprefix("litellm."))
@@ -167,7 +183,10 @@ def _leave_out(request: Request, reason: str) -> None:
     words = set(re.findall(r"\w+", reason))
     names = ", ".join(name for name in request.parameters if name in words) or reason
     if asked(request) not in dropped:
-        print(f"{request.model} does not take {names}: left out ({reason})", file=sys.stderr)
+        print(
+            f"{request.model} does not take {names}: left out ({reason})",
+            file=sys.stderr,
+        )
     dropped[asked(request)] = names
 
 
@@ -178,7 +197,9 @@ def asked(request: Request) -> bytes:
 
 async def called(send: Send, request: Request, url: str, seconds: float) -> Reply:
     """Return the reply of any `send`, without secrets; a plain function runs in a thread."""
-    if inspect.iscoroutinefunction(send) or inspect.iscoroutinefunction(type(send).__call__):
+    if inspect.iscoroutinefunction(send) or inspect.iscoroutinefunction(
+        type(send).__call__
+    ):
         reply = send(request, url, seconds)
     else:
         reply = await asyncio.to_thread(send, request, url, seconds)
@@ -224,7 +245,12 @@ def completion(request: Request, key: str, reply: Reply) -> Completion:
     fault: Fault = ""
     error = ""
     if refused or reason == "content_filter":
-        reason, text, fault, error = "content_filter", text or refused, "filtered", FILTERED
+        reason, text, fault, error = (
+            "content_filter",
+            text or refused,
+            "filtered",
+            FILTERED,
+        )
     elif text is None and reason != "length":
         fault, error = "empty", f"the reply has no content (finish_reason {reason!r})"
     counts = _token_counts(reply.get("usage") or {})
@@ -255,7 +281,9 @@ class scripted:  # noqa: N801  it reads as a function: send=wb.scripted([...])
     """
 
     def __init__(
-        self, replies: Iterable[str | Reply | Refusal] = (), otherwise: str | None = None
+        self,
+        replies: Iterable[str | Reply | Refusal] = (),
+        otherwise: str | None = None,
     ) -> None:
         self.replies, self.otherwise = deque(replies), otherwise
         self.history: list[Request] = []
@@ -269,7 +297,9 @@ class scripted:  # noqa: N801  it reads as a function: send=wb.scripted([...])
             raise reply
         if isinstance(reply, dict):
             return reply
-        words = sum(len(str(message["content"]).split()) for message in request.messages)
+        words = sum(
+            len(str(message["content"]).split()) for message in request.messages
+        )
         return reply_with(reply, "stop", words, len(reply.split()))
 
 

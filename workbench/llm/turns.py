@@ -52,11 +52,15 @@ class Limiter:
             self.running, before = self.running - 1, int(self.limit)
             if throttled:
                 now = time.monotonic()
-                if entered > self._cut_at:  # one cut for all 429s of calls that were sent before it
+                if (
+                    entered > self._cut_at
+                ):  # one cut for all 429s of calls that were sent before it
                     self._cut_at = now
                     self.limit = max(1.0, 0.95 * self.running)
                     self._pause = min(faults.LONGEST, asked or 2 * self._pause)
-                    if asked or not self.running:  # nothing was accepted: a limit on time
+                    if (
+                        asked or not self.running
+                    ):  # nothing was accepted: a limit on time
                         self._opens_at = now + self._pause
                 else:  # sent before the cut: as many as are still under way were accepted
                     self.limit = min(self.limit, max(1.0, self.running))
@@ -81,7 +85,9 @@ class Locks:
                 return False
             try:
                 if self._path not in _files:
-                    _files[self._path] = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
+                    _files[self._path] = os.open(
+                        self._path, os.O_RDWR | os.O_CREAT, 0o666
+                    )
                 fcntl.lockf(_files[self._path], _TRY, 1, int(key[-15:], 16))
             except BlockingIOError:
                 return False

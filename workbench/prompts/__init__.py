@@ -106,7 +106,9 @@ def load(name: str | Prompt, folder: Path | None = None) -> Prompt:
             path = base / f"{name}.md"
             if path.is_file():
                 return Prompt(content_of(path).decode("utf-8-sig"), name)
-    raise BadInputError(f"there is no prompt {name!r}; the prompts are {', '.join(names())}")
+    raise BadInputError(
+        f"there is no prompt {name!r}; the prompts are {', '.join(names())}"
+    )
 
 
 def names(folder: Path = _OURS) -> list[str]:
@@ -156,7 +158,9 @@ def _parsed(source: str, name: str) -> _Parsed:
             message = f"prompt {name}.md:{error.lineno}: {error.message}"
             raise BadTemplateError(message, error.lineno) from None
         if next(tree.find_all(_FORBIDDEN), None):
-            message = f"prompt {name}: it cannot call, include, import or extend anything"
+            message = (
+                f"prompt {name}: it cannot call, include, import or extend anything"
+            )
             raise BadTemplateError(message)
         variables |= meta.find_undeclared_variables(tree)
     return _Parsed(settings, frozenset(variables), messages)
@@ -206,7 +210,9 @@ def _shown(value: object) -> str:
 
 def _block(value: object) -> _Safe:
     if not isinstance(value, str | int | float | jinja2.Undefined):
-        raise TypeError(f"a prompt shows text and numbers, not a {type(value).__name__}")
+        raise TypeError(
+            f"a prompt shows text and numbers, not a {type(value).__name__}"
+        )
     lines = re.sub("\r\n?", "\n", str(value))  # of an undefined variable it raises
     return _Safe(_OPENS.sub("    ", _BREAKS.sub(" ", lines)))
 
@@ -221,7 +227,10 @@ def _fence(value: object, language: str = "sql") -> _Safe:
 
 
 _ENVIRONMENT = ImmutableSandboxedEnvironment(
-    undefined=jinja2.StrictUndefined, finalize=_shown, trim_blocks=True, lstrip_blocks=True
+    undefined=jinja2.StrictUndefined,
+    finalize=_shown,
+    trim_blocks=True,
+    lstrip_blocks=True,
 )
 _ENVIRONMENT.globals.clear()
 _ENVIRONMENT.filters |= {"block": _block, "fence": _fence}

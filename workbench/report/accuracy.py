@@ -41,7 +41,12 @@ from workbench.report.tables import ResultTable, sentence
 _COSTS = {"calls": "model calls", "tokens": "tokens", "dollars": "US dollars"}
 _SIZES = {"columns": "columns in the schema", "tests": "unit tests per question"}
 _FEWEST = 10  # questions of a row that is drawn
-_TRACED = {"system", "generator", "db_id", "difficulty"}  # columns by which `trace` finds answers
+_TRACED = {
+    "system",
+    "generator",
+    "db_id",
+    "difficulty",
+}  # columns by which `trace` finds answers
 _WAYS = {
     "holds": ("better", BLUE),
     "fails": ("worse", style.RED),
@@ -110,7 +115,9 @@ def accuracy_by(
         note = "Intervals are over the questions of each database."
     if len(drawn) < len(data):
         left_out = [f"{shown(name)} ({count})" for name, count in few.items()]
-        note += f" Left out, with fewer than {_FEWEST} questions: {', '.join(left_out)}."
+        note += (
+            f" Left out, with fewer than {_FEWEST} questions: {', '.join(left_out)}."
+        )
     return finish(figure, data, stamp, title, note)
 
 
@@ -123,7 +130,9 @@ def _title_of_rows(means: "pd.Series[float]") -> str:
     )
 
 
-def _draw_intervals(axes: Axes, parts: dict[str, DataFrame], by: str, rows: list[Any]) -> None:
+def _draw_intervals(
+    axes: Axes, parts: dict[str, DataFrame], by: str, rows: list[Any]
+) -> None:
     """Draw in each row a mark with its interval for each part, one below the other."""
     looks = style.looks(parts)
     step = 0.8 / len(parts)
@@ -149,7 +158,9 @@ def differences(questions: DataFrame, against: str | None = None) -> DataFrame:
     need(questions, "question_id", "db_id", "correct", "system")
     verdicts: dict[str, Any] = {}
     for name, part in questions.groupby("system", sort=False):
-        verdicts[str(name)] = part.set_index("question_id")["correct"].astype(float).to_dict()
+        verdicts[str(name)] = (
+            part.set_index("question_id")["correct"].astype(float).to_dict()
+        )
     base = next(iter(verdicts)) if against is None else against
     if base not in verdicts or len(verdicts) < 2:
         systems = ", ".join(map(str, verdicts))
@@ -223,7 +234,11 @@ def _draw_difference(axes: Axes, place: int, row: dict[Any, Any], ink: str) -> N
             axes.hlines(place, row["clustered low"], row["clustered high"], PALE, lw=5)
         axes.hlines(place, row["low"], row["high"], ink)
         axes.plot(row["difference"], place, "o", color=ink)
-        told = "{difference:+.1f}  won {won}, lost {lost}, p = {p_value:.3g}".format_map(row)
+        told = (
+            "{difference:+.1f}  won {won}, lost {lost}, p = {p_value:.3g}".format_map(
+                row
+            )
+        )
         told = told.replace("-", "\N{MINUS SIGN}")
     else:
         axes.plot(0, place, "o", color=GREY, mfc="white")
@@ -232,7 +247,9 @@ def _draw_difference(axes: Axes, place: int, row: dict[Any, Any], ink: str) -> N
 
 
 @style.settings
-def pareto(rows: DataFrame, cost: str = "tokens", *, per: str = "", stamp: object) -> Picture:
+def pareto(
+    rows: DataFrame, cost: str = "tokens", *, per: str = "", stamp: object
+) -> Picture:
     """Draw accuracy against cost, and the frontier: filled marks, which no cheaper system beats.
 
     `rows` have `system`, EX in percent, `low` and `high`, and calls, tokens or dollars `per`
@@ -247,13 +264,17 @@ def pareto(rows: DataFrame, cost: str = "tokens", *, per: str = "", stamp: objec
     data["best"] = data["EX"] > best_so_far.shift(fill_value=-inf)
     known = data.dropna(subset=cost)
     if known.empty:
-        raise BadInputError(f"no row has its {cost}: the price of the model may be unknown")
+        raise BadInputError(
+            f"no row has its {cost}: the price of the model may be unknown"
+        )
 
     figure, axes = blank(2.4, TWO)
     _draw_costs(axes, known, cost, style.looks(rows["system"]))
     best = known[known["best"]]
     line: Any = {"color": PALE, "linewidth": 2, "zorder": 0}
-    axes.step(best[cost], best["EX"], where="post", label="frontier (filled marks)", **line)
+    axes.step(
+        best[cost], best["EX"], where="post", label="frontier (filled marks)", **line
+    )
     if known[cost].min() > 0:
         logarithmic(axes)
     unit = _COSTS[cost]
@@ -270,7 +291,9 @@ def pareto(rows: DataFrame, cost: str = "tokens", *, per: str = "", stamp: objec
     return finish(figure, data.sort_index(), stamp, title)
 
 
-def _draw_costs(axes: Axes, known: DataFrame, cost: str, looks: dict[str, Look]) -> None:
+def _draw_costs(
+    axes: Axes, known: DataFrame, cost: str, looks: dict[str, Look]
+) -> None:
     """Draw the marks, the most accurate first; one is smaller the more others it lies on."""
     for index in known.sort_values("EX", kind="stable").index[::-1]:
         row = known.loc[[index]]
@@ -338,7 +361,9 @@ def accuracy_against(
     return finish(figure, points, stamp, _title_of(points[x], changes))
 
 
-def _draw_lines(axes: Axes, parts: dict[str, DataFrame], x: str, looks: dict[str, Look]) -> None:
+def _draw_lines(
+    axes: Axes, parts: dict[str, DataFrame], x: str, looks: dict[str, Look]
+) -> None:
     """Draw lines with their intervals, which lie in each other, the last one's thinnest."""
     wide = 0.8 + 1.2 * len(parts)
     for name, part in parts.items():

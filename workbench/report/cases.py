@@ -11,7 +11,16 @@ from dataclasses import dataclass, field, replace
 from workbench.errors import CacheMissError, one_of
 from workbench.lab import Lab
 from workbench.llm.money import Ledger
-from workbench.report.display import Html, details, join, line, pre, result_html, table_html, view
+from workbench.report.display import (
+    Html,
+    details,
+    join,
+    line,
+    pre,
+    result_html,
+    table_html,
+    view,
+)
 from workbench.sql.facts import Part, aligned
 from workbench.sql.reading import normalise_text
 from workbench.sql.texts import plan_text
@@ -46,7 +55,9 @@ class Case:
         client.offline, client.refresh = True, False
         client.ledger = Ledger()  # looking at cached calls is not counted as their use
         requests: list[Request] = []
-        lab = replace(self.lab, client=client, watch=lambda request, _: requests.append(request))
+        lab = replace(
+            self.lab, client=client, watch=lambda request, _: requests.append(request)
+        )
         with suppress(CacheMissError):
             solve(self.system, self.question, lab)
         calls: dict[str, list[tuple[Request, str]]] = {}

@@ -28,7 +28,9 @@ class Html(Markup):
 
     @classmethod
     def escape(cls, text: Any) -> "Html":
-        return cls(Markup.escape(text if hasattr(text, "__html__") else visible(str(text))))
+        return cls(
+            Markup.escape(text if hasattr(text, "__html__") else visible(str(text)))
+        )
 
     def _repr_html_(self) -> str:
         return str(self)
@@ -43,7 +45,9 @@ join = Html("").join
 
 def execution_html(execution: Execution) -> Html:
     """The status, time and first rows of an execution."""
-    return view(line(f"{execution.status}, {execution.seconds:.3f} s") + result_html(execution))
+    return view(
+        line(f"{execution.status}, {execution.seconds:.3f} s") + result_html(execution)
+    )
 
 
 def trial_html(trial: Trial) -> Html:
@@ -89,14 +93,20 @@ def pool_html(selection: Selection) -> Html:
     named: dict[int | None, str] = dict(enumerate(names))
     named[None] = "none"
 
-    results = [trial.execution.fingerprint if trial.execution else "" for trial in trials]
+    results = [
+        trial.execution.fingerprint if trial.execution else "" for trial in trials
+    ]
     groups = group_numbers(results)
     different = len(set(groups) - {-1})
     parts = [
-        line(f"Question {selection.question_id}. Candidates: {len(trials)}; results: {different}."),
+        line(
+            f"Question {selection.question_id}. Candidates: {len(trials)}; results: {different}."
+        ),
         line(f"{selection.selector} chose {named[selection.chosen]}."),
     ]
-    order = sorted(range(len(trials)), key=lambda number: (groups[number] < 0, groups[number]))
+    order = sorted(
+        range(len(trials)), key=lambda number: (groups[number] < 0, groups[number])
+    )
     for number in order:
         group = groups[number]
         summary = f"Result {group + 1}" if group >= 0 else "No complete result"

@@ -33,7 +33,9 @@ def key(name: object) -> str:
 
 
 _SHOWN = {key(name): name for name in _GENERATORS + _SYSTEMS}
-PLACES = {key(name): place for place, name in [*enumerate(_GENERATORS), *enumerate(_SYSTEMS)]}
+PLACES = {
+    key(name): place for place, name in [*enumerate(_GENERATORS), *enumerate(_SYSTEMS)]
+}
 PLACES["chess"] = PLACES["chess (ir, cg, ut)"]  # as a part of longer names
 
 
@@ -49,4 +51,6 @@ def root(name: object) -> str:
 
 def ordered(names: Iterable[Any]) -> list[Any]:
     """Return each name once, difficulties last and from easy to hard."""
-    return sorted(dict.fromkeys(names), key=lambda n: _LEVELS.index(n) if n in _LEVELS else -1)
+    return sorted(
+        dict.fromkeys(names), key=lambda n: _LEVELS.index(n) if n in _LEVELS else -1
+    )

@@ -51,7 +51,9 @@ _WAYS = {
 _SPACE = 0.1  # of the panel between the marks of a line
 
 
-def bounds(trials: DataFrame, by: str = "generator", *, first: bool = False) -> DataFrame:
+def bounds(
+    trials: DataFrame, by: str = "generator", *, first: bool = False
+) -> DataFrame:
     """Return the bounds in percent for every k, for each value of a column and for all together.
 
     A bound is the exact mean over all choices of k candidates; with `first` of the first k alone.
@@ -66,7 +68,9 @@ def bounds(trials: DataFrame, by: str = "generator", *, first: bool = False) -> 
         if first:
             rows = _first_bounds(group.assign(k=verdicts.cumcount() + 1))
         else:
-            rows = stats.bounds({str(question): part.tolist() for question, part in verdicts})
+            rows = stats.bounds(
+                {str(question): part.tolist() for question, part in verdicts}
+            )
         rows.insert(0, by, name)
         tables.append(rows.assign(run=runs(group), counted="all"))
     return pd.concat(tables, ignore_index=True)
@@ -106,7 +110,9 @@ def bounds_by_generator(
         _draw_bounds(axes, part, looks[name].colour)
         if selected is not None:
             chosen = part.dropna(subset="selected")
-            axes.plot(chosen["k"], chosen["selected"], "D:", c=style.BLACK, label="selected")
+            axes.plot(
+                chosen["k"], chosen["selected"], "D:", c=style.BLACK, label="selected"
+            )
         _name_axes(axes, first=selected is not None)
     if paper is not None:
         theirs = paper.frame()
@@ -151,7 +157,9 @@ def bounds_by_difficulty(trials: DataFrame, *, stamp: object) -> Picture:
 
 
 def _name_axes(axes: Axes, *, first: bool = False) -> None:
-    axes.set_xlabel("the first k candidates" if first else "any k candidates, on average")
+    axes.set_xlabel(
+        "the first k candidates" if first else "any k candidates, on average"
+    )
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1))
     axes.set_xlim(left=0.5)
     percent(axes.yaxis, "EX")
@@ -184,7 +192,9 @@ def _regions(wide: DataFrame, run: str) -> DataFrame:
 
 
 @style.settings
-def venn(trials: DataFrame, *, paper: Published | None = None, stamp: object) -> Picture:
+def venn(
+    trials: DataFrame, *, paper: Published | None = None, stamp: object
+) -> Picture:
     """Draw figure 3a: the questions that each of two or three generators solves at least once.
 
     A paper's counts stand in brackets below ours.
@@ -192,7 +202,9 @@ def venn(trials: DataFrame, *, paper: Published | None = None, stamp: object) ->
     wide = solved(trials)
     number = len(wide.columns)
     if number not in {2, 3}:
-        raise BadInputError(f"a Venn diagram shows two or three, not {number}: use `agreement`")
+        raise BadInputError(
+            f"a Venn diagram shows two or three, not {number}: use `agreement`"
+        )
     data = _regions(wide, runs(trials))
     printed = _printed_regions(paper)
     texts = {}
@@ -206,7 +218,9 @@ def venn(trials: DataFrame, *, paper: Published | None = None, stamp: object) ->
 
     total = len(wide)
     none = data.iloc[-1]
-    told = f"none: {none['n']:,} of {total:,} ({none['percent']:.1f}%); areas not to scale"
+    told = (
+        f"none: {none['n']:,} of {total:,} ({none['percent']:.1f}%); areas not to scale"
+    )
     if paper is not None:
         theirs = printed[frozenset([""])]
         told += f"\n({printed_name(paper)}: {theirs} of {paper.n:,})"
@@ -247,7 +261,9 @@ def _draw_circles(axes: Axes, wide: DataFrame, texts: dict[str, str]) -> None:
         draw, algorithm = venn3, layout.venn3.DefaultLayoutAlgorithm
     else:
         draw, algorithm = venn2, layout.venn2.DefaultLayoutAlgorithm
-    combinations = ["".join(digits) for digits in product("01", repeat=len(wide.columns))]
+    combinations = [
+        "".join(digits) for digits in product("01", repeat=len(wide.columns))
+    ]
     regions = combinations[1:]
     even = algorithm(fixed_subset_sizes=(1,) * len(regions))
     looks = style.looks(wide)
@@ -257,7 +273,9 @@ def _draw_circles(axes: Axes, wide: DataFrame, texts: dict[str, str]) -> None:
     for look, label in zip(looks.values(), diagram.set_labels, strict=True):
         label.set(color=look.colour, fontsize=8)
     for region in regions:
-        inside = [name for name, digit in zip(looks, region, strict=True) if digit == "1"]
+        inside = [
+            name for name, digit in zip(looks, region, strict=True) if digit == "1"
+        ]
         ground = _overlap([looks[name].colour for name in inside])
         patch = diagram.get_patch_by_id(region)
         patch.set(facecolor=ground, edgecolor="white")
@@ -295,7 +313,11 @@ def solved_alone(trials: DataFrame, by: str = "difficulty") -> DataFrame:
 
 @style.settings
 def unique_solves(
-    trials: DataFrame, by: str = "db_id", *, paper: Published | None = None, stamp: object
+    trials: DataFrame,
+    by: str = "db_id",
+    *,
+    paper: Published | None = None,
+    stamp: object,
 ) -> Picture | ResultTable:
     """Draw figure 5: the questions that one generator alone solves, by database and all together.
 
@@ -320,11 +342,16 @@ def unique_solves(
     return finish(figure, data, stamp, title)
 
 
-_TITLES = {"same verdict": "both right or both wrong", "row alone": "row right, column wrong"}
+_TITLES = {
+    "same verdict": "both right or both wrong",
+    "row alone": "row right, column wrong",
+}
 
 
 @style.settings
-def agreement(trials: DataFrame, measure: str = "same verdict", *, stamp: object) -> Picture:
+def agreement(
+    trials: DataFrame, measure: str = "same verdict", *, stamp: object
+) -> Picture:
     """Draw a heat map over pairs of generators, in percent; the diagonal has what each solves.
 
     "same verdict": both right or both wrong. "row alone": the row is right, the column is wrong.
@@ -350,7 +377,9 @@ def _title_of_pairs(data: DataFrame, measure: str) -> str:
     pairs = data[data["generator"] != data["other"]].sort_values("percent")
     if pairs.empty:
         only = data.iloc[0]
-        return f"{shown(only['generator'])} solves {only['percent']:.0f}% of the questions"
+        return (
+            f"{shown(only['generator'])} solves {only['percent']:.0f}% of the questions"
+        )
     row = pairs.iloc[0]
     if measure == "row alone":
         row = pairs.iloc[-1]
@@ -370,7 +399,9 @@ def _shares_of_pairs(wide: DataFrame, measure: str) -> DataFrame:
             counted = ours == theirs
         if name == other:
             counted = ours
-        rows.append({"generator": name, "other": other, "percent": 100 * counted.mean()})
+        rows.append(
+            {"generator": name, "other": other, "percent": 100 * counted.mean()}
+        )
     return DataFrame(rows)
 
 
@@ -382,9 +413,20 @@ def _draw_cells(axes: Axes, shares: DataFrame, *, annotated: bool) -> None:
     others = shares.mask(diagonal)
     low: Any = others.fillna(100).min(axis=None)
     high: Any = others.max(axis=None)
-    scale = {"vmin": low, "vmax": max(low + 1, high), "cmap": "Blues", "cbar": len(shares) > 1}
+    scale = {
+        "vmin": low,
+        "vmax": max(low + 1, high),
+        "cmap": "Blues",
+        "cbar": len(shares) > 1,
+    }
     bar = {"label": "questions, %", "shrink": 0.9}
-    form: Any = {"fmt": ".0f", "xticklabels": True, "yticklabels": True, "cbar_kws": bar, **scale}
+    form: Any = {
+        "fmt": ".0f",
+        "xticklabels": True,
+        "yticklabels": True,
+        "cbar_kws": bar,
+        **scale,
+    }
     heatmap(others, annot=annotated, ax=axes, **form)
     axes.set(xlabel="", ylabel="")
     axes.tick_params(axis="x", rotation=40)
@@ -457,7 +499,11 @@ def exists_and_chosen(
 ) -> Picture:
     """Draw figure 7: the percentage of questions with a right candidate, and with one chosen."""
     need(questions, "db_id", "correct", "oracle")
-    sums = {"n": ("oracle", "size"), "exists": ("oracle", "mean"), "chosen": ("correct", "mean")}
+    sums = {
+        "n": ("oracle", "size"),
+        "exists": ("oracle", "mean"),
+        "chosen": ("correct", "mean"),
+    }
     data = questions.groupby("db_id", sort=False).agg(**sums).reset_index()
     data[["exists", "chosen"]] *= 100
     data = data.assign(run=runs(questions), counted="all")
@@ -471,7 +517,9 @@ def exists_and_chosen(
         theirs = style.printed(paper, wide.index).set_axis(wide.index)
     figure, axes = style.bars(wide, looks, ONE, theirs=theirs, paper=paper)
     percent(axes.xaxis, "questions")
-    axes.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))  # long names leave no room
+    axes.xaxis.set_major_locator(
+        MaxNLocator(3, steps=[1, 2, 5, 10])
+    )  # long names leave no room
     title = _kept(questions["correct"].sum(), questions["oracle"].sum())
     return finish(figure, data, stamp, title)
 

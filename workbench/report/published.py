@@ -20,10 +20,14 @@ class Published(BaseModel, extra="forbid", frozen=True):
     title: str
     benchmark: str
     metric: str
-    n: int | None  # the benchmark's questions, of several splits those of dev; None: not printed
+    n: (
+        int | None
+    )  # the benchmark's questions, of several splits those of dev; None: not printed
     model: str  # empty if the column `model` names one for each row
     columns: tuple[str, ...]
-    rows: tuple[tuple[str | int | float | None, ...], ...]  # first the row's name in the paper
+    rows: tuple[
+        tuple[str | int | float | None, ...], ...
+    ]  # first the row's name in the paper
     ours: Mapping[str, str] = {}  # from the paper's name of a row to that of our tables
     note: str = ""  # to compare: where the text and a table, or two tables, disagree
 
@@ -34,7 +38,9 @@ class Published(BaseModel, extra="forbid", frozen=True):
             raise ValueError("two rows have the same name")
         for row in self.rows:
             if len(row) != 1 + len(self.columns):
-                raise ValueError(f"row {row[0]!r} does not have {len(self.columns)} cells")
+                raise ValueError(
+                    f"row {row[0]!r} does not have {len(self.columns)} cells"
+                )
         unknown = self.ours.keys() - set(names)
         if unknown:
             raise ValueError(f"`ours` names {min(unknown)!r}, which is no row")
@@ -57,7 +63,9 @@ class Published(BaseModel, extra="forbid", frozen=True):
 def read_paper(path: Path) -> tuple[Published, ...]:
     data = read_yaml(path)
     try:
-        return tuple(Published(paper=data["paper"], **table) for table in data["tables"])
+        return tuple(
+            Published(paper=data["paper"], **table) for table in data["tables"]
+        )
     except (KeyError, TypeError, ValidationError) as error:
         raise BadInputError(f"{path}: {' '.join(str(error).split())}") from error
 

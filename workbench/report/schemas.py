@@ -56,12 +56,16 @@ _CAUSES = {
 
 def sizes(stages: Mapping[str, Schema]) -> DataFrame:
     """Return the numbers of tables and columns of one question's schema that each stage leaves."""
-    rows = [(name, len(left.tables), len(left.columns())) for name, left in stages.items()]
+    rows = [
+        (name, len(left.tables), len(left.columns())) for name, left in stages.items()
+    ]
     return DataFrame(rows, columns=["stage", "tables", "columns"])
 
 
 @style.settings
-def columns_left(stages: DataFrame, *, paper: Published | None = None, stamp: object) -> Picture:
+def columns_left(
+    stages: DataFrame, *, paper: Published | None = None, stamp: object
+) -> Picture:
     """Draw figure 5: the mean number of `columns` left after each `stage`, by `db_id`.
 
     `stages` have a row for each question and stage. The paper prints one number for all databases.
@@ -106,7 +110,9 @@ def _shades(number: int) -> list[Any]:
 
 
 @style.settings
-def funnel(stages: DataFrame, *, paper: Published | None = None, stamp: object) -> Picture:
+def funnel(
+    stages: DataFrame, *, paper: Published | None = None, stamp: object
+) -> Picture:
     """Draw figure 16: one question's tables and columns after each stage.
 
     `stages` have the columns `stage`, `tables` and `columns`. The paper's are hollow bars.
@@ -114,7 +120,9 @@ def funnel(stages: DataFrame, *, paper: Published | None = None, stamp: object) 
     need(stages, "stage", "tables", "columns")
     figure, axes = blank(0.1 + 0.36 * len(stages))
     _draw_centred(axes, stages["columns"], color=_shades(len(stages)))
-    texts = [f"{row.tables:,} tables, {row.columns:,} columns" for row in stages.itertuples()]
+    texts = [
+        f"{row.tables:,} tables, {row.columns:,} columns" for row in stages.itertuples()
+    ]
     if paper is not None:
         theirs = style.printed(paper, stages["stage"])
         name = printed_name(paper)
@@ -148,13 +156,17 @@ def _draw_centred(axes: Axes, widths: "pd.Series[Any]", **look: Any) -> None:
     axes.barh(places, widths, left=-widths / 2, **look)
 
 
-def survival(stages: Mapping[str, Schema], used: Iterable[tuple[str, str]] = ()) -> DataFrame:
+def survival(
+    stages: Mapping[str, Schema], used: Iterable[tuple[str, str]] = ()
+) -> DataFrame:
     """Return for each column the last stage that kept it, its keys, and whether gold uses it.
 
     `stages` maps each stage's name to the schema that it left, the whole schema first.
     """
     if not stages:
-        raise BadInputError("no stages: give the whole schema, and what each stage left of it")
+        raise BadInputError(
+            "no stages: give the whole schema, and what each stage left of it"
+        )
     names = list(stages)
     left = [_lowered(schema.columns()) for schema in stages.values()]
     wanted = _lowered(used)
@@ -163,7 +175,9 @@ def survival(stages: Mapping[str, Schema], used: Iterable[tuple[str, str]] = ())
         for column in table.columns:
             key = (lower_name(table.name), lower_name(column.name))
             place = max(place for place, kept in enumerate(left) if key in kept)
-            leads = [k.ref_table for k in table.foreign_keys if column.name in k.columns]
+            leads = [
+                k.ref_table for k in table.foreign_keys if column.name in k.columns
+            ]
             row = {
                 "table": table.name,
                 "column": column.name,
@@ -183,7 +197,9 @@ def _lowered(columns: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
 
 
 @style.settings
-def pruned_schema(columns: DataFrame, *, paper: Published | None = None, stamp: object) -> Picture:
+def pruned_schema(
+    columns: DataFrame, *, paper: Published | None = None, stamp: object
+) -> Picture:
     """Draw figure 17: a block for each table; a column that more stages kept is darker.
 
     `survival` makes `columns`. Primary keys are bold, foreign keys in italics with the table that
@@ -226,7 +242,9 @@ def _draw_block(axes: Axes, x: int, y: int, table: str, block: DataFrame) -> Non
             label = f"\N{BLACK STAR} {label}"
         if row["foreign_key"]:
             label += f" \N{RIGHTWARDS ARROW} {row['foreign_key']}"
-        cell = axes.text(x + 0.02, y + 0.5, style.text(label, 24), va="center", size=SMALL)
+        cell = axes.text(
+            x + 0.02, y + 0.5, style.text(label, 24), va="center", size=SMALL
+        )
         cell.set_color(ink_on(ground))
         cell.set_fontweight("bold" if row["primary_key"] else "normal")
         cell.set_fontstyle("italic" if row["foreign_key"] else "normal")
@@ -287,7 +305,9 @@ def _feature_shares(source: str, queries: DataFrame) -> DataFrame:
     counts = [features(sql) for sql in queries["sql"].astype(str)]
     readable = DataFrame([of_query for of_query in counts if of_query])
     if readable.empty:
-        raise BadInputError(f"none of the {len(queries)} queries of {source} can be read as SQL")
+        raise BadInputError(
+            f"none of the {len(queries)} queries of {source} can be read as SQL"
+        )
     shares = 100 * (readable > 0).mean()
     table = shares.rename_axis("feature").reset_index(name="percent")
     table.insert(0, "source", source)
@@ -317,7 +337,9 @@ def error_bars(
     counts = _counts_of_causes(labels.assign(**{by: _bar_of(labels, panel)}), by)
     data = _rows_of_causes(counts, by).assign(run=runs(labels))
     shares = 100 * counts / counts.sum()
-    shares.index = [f"{error}: {kind}" if kind else error for error, kind in counts.index]
+    shares.index = [
+        f"{error}: {kind}" if kind else error for error, kind in counts.index
+    ]
     first = shares.columns[0]
     number = counts[first].sum()
     title = _most_frequent_cause(counts[first])
@@ -340,7 +362,9 @@ def error_bars(
 def _most_frequent_cause(counts: "pd.Series[int]") -> str:
     of_error = counts.groupby("error").sum()
     share = 100 * of_error.max() / of_error.sum()
-    return f"{style.text(of_error.idxmax(), 40)} is the most frequent cause: {share:.0f}%"
+    return (
+        f"{style.text(of_error.idxmax(), 40)} is the most frequent cause: {share:.0f}%"
+    )
 
 
 def _bar_of(labels: DataFrame, panel: str | None) -> "pd.Series[str]":
@@ -367,7 +391,9 @@ def _counts_of_causes(labels: DataFrame, by: str) -> DataFrame:
 
 def _rows_of_causes(counts: DataFrame, by: str) -> DataFrame:
     """Return a row for each bar and cause, with its count and its percentage of the bar's."""
-    data = counts.reset_index().melt(["error", "detail"], var_name=by, value_name="count")
+    data = counts.reset_index().melt(
+        ["error", "detail"], var_name=by, value_name="count"
+    )
     data = data[data["count"] > 0].reset_index(drop=True)
     totals = data.groupby(by)["count"].transform("sum")
     data["percent"] = 100 * data["count"] / totals
@@ -380,7 +406,9 @@ def _with_paper(
     """Return our shares with rows for all causes of a paper, and the paper's values."""
     if _CAUSES.keys() <= {*paper.columns}:
         shares = _with_causes(_with_sums(shares, counts), _CAUSES.values())
-        theirs = style.printed(paper, shares.columns)[[*_CAUSES]].set_axis(shares.columns)
+        theirs = style.printed(paper, shares.columns)[[*_CAUSES]].set_axis(
+            shares.columns
+        )
         return shares, theirs.rename(columns=_CAUSES).T
     column = column or paper.columns[0]
     one_of(paper.columns, column=column)

@@ -17,7 +17,9 @@ class Stamp:
     n: int
     ex: str = "EX (BIRD)"
     others: tuple[str, ...] = ()  # further models that were asked
-    remarks: tuple[str, ...] = ()  # where a run departs from its paper: "similarity by letters"
+    remarks: tuple[
+        str, ...
+    ] = ()  # where a run departs from its paper: "similarity by letters"
     # By model, the parameters that it refuses, so that its calls were sent without them.
     dropped: Mapping[str, Sequence[str]] = field(default_factory=dict)
     models_by_run: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -37,7 +39,10 @@ class Stamp:
         first, *others = dict.fromkeys(models or [self.model, *self.others])
         remarks = remarks or [*self.remarks]
         return replace(
-            self, model=first, others=tuple(others), remarks=tuple(dict.fromkeys(remarks))
+            self,
+            model=first,
+            others=tuple(others),
+            remarks=tuple(dict.fromkeys(remarks)),
         )
 
     def __str__(self) -> str:
@@ -55,7 +60,10 @@ class Stamp:
 def joined(stamps: Sequence[Stamp | None]) -> Stamp | None:
     """Return the stamp of a table made of several; None if they are on different questions."""
     known = [stamp for stamp in stamps if stamp]
-    if len(known) < len(stamps) or len({(stamp.benchmark, stamp.n) for stamp in known}) > 1:
+    if (
+        len(known) < len(stamps)
+        or len({(stamp.benchmark, stamp.n) for stamp in known}) > 1
+    ):
         return None
     whole = known[0]
     for stamp in known[1:]:

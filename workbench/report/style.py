@@ -25,7 +25,13 @@ from matplotlib.axis import Axis
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.font_manager import findfont, get_font
-from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator, PercentFormatter
+from matplotlib.ticker import (
+    EngFormatter,
+    LogLocator,
+    MaxNLocator,
+    NullLocator,
+    PercentFormatter,
+)
 from matplotlib.typing import ColorType
 from pandas import DataFrame
 from PIL import Image
@@ -40,7 +46,16 @@ from workbench.terminal import visible
 ONE, TWO = 3.2, 6.4  # the width of one and of two columns of print, in inches
 PIXELS = 110  # of a page for an inch, so that text is as large as the page's
 SMALL = 6.5  # the size of small text, in points; other text has 8
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#7F7F7F", "#000000")
+COLOURS = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#CC79A7",
+    "#56B4E9",
+    "#7F7F7F",
+    "#000000",
+)
 BLUE, ORANGE, _, RED, PURPLE, SKY, GREY, BLACK = COLOURS
 PALE, INK = "#D9D9D9", "#222222"
 MARKERS = "os^DvPX<"
@@ -49,7 +64,9 @@ _UNSAID = {  # of a file's metadata, so that the same figure has the same bytes
     "png": ["Software"],
     "pdf": ["CreationDate", "Creator", "Producer"],
 }
-settings = style.context(str(Path(__file__).with_name("workbench.mplstyle")), after_reset=True)
+settings = style.context(
+    str(Path(__file__).with_name("workbench.mplstyle")), after_reset=True
+)
 """A decorator of functions that draw: our look, whatever a notebook has set."""
 
 
@@ -71,7 +88,9 @@ def colour(name: object) -> str:
     return COLOURS[PLACES[root(name)] % 8] if root(name) else INK
 
 
-def looks(names: Iterable[Any], sizes: "pd.Series[int] | None" = None) -> dict[str, Look]:
+def looks(
+    names: Iterable[Any], sizes: "pd.Series[int] | None" = None
+) -> dict[str, Look]:
     """Return the looks of the names in one figure; their labels say the `sizes`.
 
     A variant has the colour of its system or generator, paler; other names take what is free.
@@ -132,9 +151,13 @@ def need(frame: DataFrame, *columns: str) -> None:
     for name in columns:
         if name in frame:
             continue
-        message = f"the table has no column {name}: the figure needs {', '.join(columns)}"
+        message = (
+            f"the table has no column {name}: the figure needs {', '.join(columns)}"
+        )
         if name == "generator" and "system" in frame:
-            message += "; these are the answers of systems: give the candidates, `run.trials`"
+            message += (
+                "; these are the answers of systems: give the candidates, `run.trials`"
+            )
         raise BadInputError(message)
     if frame.empty:
         raise BadInputError("the table has no rows: there is nothing to draw")
@@ -237,7 +260,9 @@ def bars(
             if pd.isna(value):
                 continue
             axes.plot(value, bar.get_y() + bar.get_height() / 2, **printed_look(paper))
-            if -0.02 < (value - bar.get_width()) / limit < 0.1:  # the mark would touch the number
+            if (
+                -0.02 < (value - bar.get_width()) / limit < 0.1
+            ):  # the mark would touch the number
                 label.xy = (value + 0.01 * limit, label.xy[1])
     return figure, axes
 
@@ -251,7 +276,9 @@ def stack(values: DataFrame, looks: Mapping[str, Look], pale: object = None) -> 
     axes.set_xlim(0, 100)
     for look, container in zip(looks.values(), _containers(axes), strict=True):
         shares = container.datavalues
-        texts = [f"{share:.1f}" if share >= 4 else "" for share in shares]  # else there is no room
+        texts = [
+            f"{share:.1f}" if share >= 4 else "" for share in shares
+        ]  # else there is no room
         numbers = axes.bar_label(container, texts, fontsize=SMALL, label_type="center")
         for row, piece, label in zip(values.index, container, numbers, strict=True):
             ground = to_rgba(look.colour, 0.45 if row == pale else 1)
@@ -267,7 +294,9 @@ def _draw_bars(
     columns = values[[*looks]].set_axis(labels, axis=1)
     colours: Any = [look.colour for look in looks.values()]
     look_of_all: Any = {"edgecolor": "white", "lw": 0.4, "width": 0.84}
-    columns.plot.barh(ax=axes, stacked=stacked, legend=False, color=colours, **look_of_all)
+    columns.plot.barh(
+        ax=axes, stacked=stacked, legend=False, color=colours, **look_of_all
+    )
 
 
 def _containers(axes: Axes) -> list[Any]:
@@ -281,7 +310,9 @@ def name_rows(axes: Axes, names: list[Any], most: int = 25) -> None:
     axes.tick_params(axis="y", length=0, grid_alpha=0)
 
 
-def name_lines(axes: Axes, ends: Mapping[str, float], looks: Mapping[str, Look]) -> None:
+def name_lines(
+    axes: Axes, ends: Mapping[str, float], looks: Mapping[str, Look]
+) -> None:
     """Name a few lines at their right ends, the names apart from each other."""
     longest = max(len(looks[name].label) for name in ends)
     if not 2 <= len(ends) <= 6 or longest > 28:
@@ -298,13 +329,24 @@ def name_lines(axes: Axes, ends: Mapping[str, float], looks: Mapping[str, Look])
     beside = axes.get_yaxis_transform()
     for name, place in places.items():
         look = looks[name]
-        axes.text(1.02, place - too_high, look.label, c=look.colour, va="center", transform=beside)
+        axes.text(
+            1.02,
+            place - too_high,
+            look.label,
+            c=look.colour,
+            va="center",
+            transform=beside,
+        )
 
 
 def percent(axis: Axis, label: str) -> None:
     """Let an axis be in whole percent."""
     few = MaxNLocator(6, steps=[1, 2, 5, 10], integer=True)
-    axis.set(major_formatter=PercentFormatter(decimals=0), major_locator=few, label_text=label)
+    axis.set(
+        major_formatter=PercentFormatter(decimals=0),
+        major_locator=few,
+        label_text=label,
+    )
 
 
 def logarithmic(axes: Axes) -> None:
@@ -317,16 +359,22 @@ def logarithmic(axes: Axes) -> None:
     axes.xaxis.set_major_formatter(lambda x, _: short(x) if x >= 1000 else f"{x:g}")
 
 
-def finish(figure: Picture, data: DataFrame, stamp: object, title: str, note: str = "") -> Picture:
+def finish(
+    figure: Picture, data: DataFrame, stamp: object, title: str, note: str = ""
+) -> Picture:
     """Write title, legend, stamp and note, for which the figure grows; fix the layout."""
     wide = figure.get_figwidth()
     heading = textwrap.wrap(text(title), int(13.5 * wide), max_lines=3)
     letters = int(17.9 * wide)  # of a line of the footer
     source = stamped(stamp, data).replace("a small statistical parser, no", "no")
-    source = text(source, 2 * letters - 8).replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+    source = text(source, 2 * letters - 8).replace(
+        " = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
+    )
     whole = f"{source}. {text(note)}" if note else source
     footer = textwrap.wrap(whole, letters, max_lines=4, break_on_hyphens=False)
-    figure.supxlabel("\n".join(footer), x=0.01, ha="left", fontsize=SMALL, color="#555555")
+    figure.supxlabel(
+        "\n".join(footer), x=0.01, ha="left", fontsize=SMALL, color="#555555"
+    )
     rows = _add_legend(figure, "\n".join(heading))
     more = 0.14 * len(heading) + 0.1 * len(footer) + 0.16 * rows
     figure.set_figheight(figure.get_figheight() + more)
@@ -351,7 +399,9 @@ def _add_legend(figure: Picture, heading: str) -> int:
         panel = figure.axes[0]
         has_room = wide == TWO and panel.axison and 0.16 * len(signs) <= high
         if has_room and max(taken) <= 36:
-            panel.legend(signs.values(), signs, loc="upper left", bbox_to_anchor=(1.01, 1))
+            panel.legend(
+                signs.values(), signs, loc="upper left", bbox_to_anchor=(1.01, 1)
+            )
             signs = {}
     place: Any = "outside upper left"
     above = figure.legend([*signs.values()], [*signs], loc=place, ncols=columns)

@@ -22,11 +22,18 @@ from workbench.report.published import Published
 from workbench.report.stamp import Stamp, measured, stamped
 from workbench.terminal import visible
 
-_BEHIND = {"run", "question_ids", "counted"}  # columns for `trace`, which only the CSV has
+_BEHIND = {
+    "run",
+    "question_ids",
+    "counted",
+}  # columns for `trace`, which only the CSV has
 _PAIRED = {"difference", "change"}  # columns whose intervals are over pairs of verdicts
 _LEFT = {"props": "text-align: left; white-space: pre-wrap"}
 _STYLE: Any = [
-    {"selector": "caption", "props": "font-weight: 600; text-align: left; white-space: normal"},
+    {
+        "selector": "caption",
+        "props": "font-weight: 600; text-align: left; white-space: normal",
+    },
     {"selector": "th, td", "props": "text-align: right; padding: .2em .6em"},
     {"selector": "thead th", "props": "max-width: 11em"},
     {"selector": "td", "props": "font-variant-numeric: tabular-nums; max-width: 32em"},
@@ -72,7 +79,9 @@ class ResultTable:
             sides[place] = "left"
         cells = texts.map(markdown).rename(columns=markdown)
         rows = cells.to_markdown(index=False, colalign=sides, disable_numparse=True)
-        below = "\n".join(f"{markdown(said)}  " for said in self.caption)  # two blanks break a line
+        below = "\n".join(
+            f"{markdown(said)}  " for said in self.caption
+        )  # two blanks break a line
         return f"**{markdown(self.title)}**\n\n{rows}\n\n{below}"
 
     _repr_html_ = to_html
@@ -161,13 +170,17 @@ def alone(ours: pd.DataFrame, stamp: Stamp, title: str, *notes: str) -> ResultTa
     if {"n", "change", "change high"} <= set(ours) and is_parser(stamp.model):
         without_effect = ", ".join(_without_effect(ours))
         if without_effect:
-            lines.append(f"No effect with the parser (no verdict differs): {without_effect}.")
+            lines.append(
+                f"No effect with the parser (no verdict differs): {without_effect}."
+            )
     return ResultTable(title, (" ".join(lines), *filter(None, notes)), ours)
 
 
 def sentence(title: str, data: pd.DataFrame, stamp: object, *notes: str) -> ResultTable:
     """Make a table in place of a picture that would show nothing; its title says what there is."""
-    return ResultTable(title, (f"Here: {stamped(stamp, data)}.", *filter(None, notes)), data)
+    return ResultTable(
+        title, (f"Here: {stamped(stamp, data)}.", *filter(None, notes)), data
+    )
 
 
 def _without_effect(ours: pd.DataFrame) -> list[str]:
@@ -204,7 +217,9 @@ def beside(
     right = theirs.reindex([*matched, *others]).reset_index(drop=True)
     table = ours.astype(dict.fromkeys(ours.select_dtypes("integer"), "Int64"))
     table = table.reset_index(drop=True).reindex(right.index)
-    table[label] = table[label].fillna(right["printed" if "model" in theirs else "label"])
+    table[label] = table[label].fillna(
+        right["printed" if "model" in theirs else "label"]
+    )
     intervals = _intervals(ours)
     for name, wanted in pairs.items():
         *_, last = intervals.get(name, [name])
@@ -256,18 +271,24 @@ def _pairs(
     return pairs
 
 
-def _matched(ours: pd.DataFrame, theirs: pd.DataFrame, label: str, stamp: Stamp) -> list[int]:
+def _matched(
+    ours: pd.DataFrame, theirs: pd.DataFrame, label: str, stamp: Stamp
+) -> list[int]:
     """Return for each of our rows the paper's row beside it, -1 without one."""
     matched = []
     for place, name in enumerate(ours[label]):
         asked = stamp.of(ours.iloc[[place]]).models.split(", ")
         row = -1
         for number, their_name in enumerate(theirs["label"]):
-            is_of_model = "model" not in theirs or _same_models(theirs["model"][number], asked)
+            is_of_model = "model" not in theirs or _same_models(
+                theirs["model"][number], asked
+            )
             if row < 0 and is_of_model and _words(their_name) == _words(name):
                 row = number
         if row >= 0 and row in matched:
-            raise BadInputError(f"two of our rows are {name!r}: give one of them another label")
+            raise BadInputError(
+                f"two of our rows are {name!r}: give one of them another label"
+            )
         matched.append(row)
     return matched
 

@@ -26,8 +26,24 @@ from workbench import replies
 from workbench.errors import BadInputError, at_least, one_of
 from workbench.lab import Lab
 from workbench.llm.send import EMBEDDING
-from workbench.retrieve.values import LONGEST, LSH, Search, Trigram, Values, folded, open_values
-from workbench.types import Column, Context, DescriptionMatch, Question, Request, Schema, ValueMatch
+from workbench.retrieve.values import (
+    LONGEST,
+    LSH,
+    Search,
+    Trigram,
+    Values,
+    folded,
+    open_values,
+)
+from workbench.types import (
+    Column,
+    Context,
+    DescriptionMatch,
+    Question,
+    Request,
+    Schema,
+    ValueMatch,
+)
 
 Matrix = npt.NDArray[np.float64]
 PLACES = 4  # decimal places of a similarity: the last ones differ between processors
@@ -47,7 +63,12 @@ class Lexical:
         return self.alike
 
     def __call__(
-        self, lab: Lab, queries: Sequence[str], texts: Sequence[str], *, collection: bool = False
+        self,
+        lab: Lab,
+        queries: Sequence[str],
+        texts: Sequence[str],
+        *,
+        collection: bool = False,
     ) -> Matrix:
         del lab
         query_features = [_features(text) for text in queries]
@@ -61,7 +82,9 @@ class Lexical:
                 return 1
             return round(1000 * math.log1p(len(texts) / max(1, counts[feature])))
 
-        asked = sorted(set().union(*query_features))  # no other feature counts in a product
+        asked = sorted(
+            set().union(*query_features)
+        )  # no other feature counts in a product
         place = {feature: n for n, feature in enumerate(asked)}
 
         def vectors(sets: Sequence[frozenset[str]]) -> Matrix:
@@ -128,7 +151,12 @@ class Embedding:
         return _ALIKE[self.model] if self.alike is None else self.alike
 
     def __call__(
-        self, lab: Lab, queries: Sequence[str], texts: Sequence[str], *, collection: bool = False
+        self,
+        lab: Lab,
+        queries: Sequence[str],
+        texts: Sequence[str],
+        *,
+        collection: bool = False,
     ) -> Matrix:
         del collection
         beginnings = {text: text[:2000].strip() for text in (*queries, *texts)}
@@ -146,12 +174,16 @@ class Embedding:
         cosines = matrix(queries) @ matrix(texts).T
         return cosines.clip(0, 1).round(PLACES)
 
-    def _vectors(self, lab: Lab, texts: Sequence[str]) -> dict[str, npt.NDArray[np.float32]]:
+    def _vectors(
+        self, lab: Lab, texts: Sequence[str]
+    ) -> dict[str, npt.NDArray[np.float32]]:
         """Return the vector of each text for which the model does not fail."""
         requests = []
         for text in texts:
             message = {"role": "user", "content": text}
-            requests.append(Request("retrieve/embed", self.model, [message], {EMBEDDING: True}))
+            requests.append(
+                Request("retrieve/embed", self.model, [message], {EMBEDDING: True})
+            )
         vectors = {}
         for text, reply in zip(texts, lab.client.complete_many(requests), strict=True):
             if not reply.fault:
@@ -182,7 +214,9 @@ class Keywords:
         answer = lab.ask(self, "retrieve/keywords", question, replies.strings, **data)
         keywords = [" ".join(keyword.split()) for keyword in answer.value or ()]
         distinct = dict.fromkeys(keywords)
-        return tuple(keyword for keyword in distinct if 0 < len(keyword) <= LONGEST)[:60]
+        return tuple(keyword for keyword in distinct if 0 < len(keyword) <= LONGEST)[
+            :60
+        ]
 
 
 @dataclass(frozen=True)
@@ -226,16 +260,24 @@ class Matching:
     ) -> tuple[ValueMatch, ...]:
         similar = self._similar(values, keywords)
         alike = self._alike(lab, similar, similarity)
-        alike.sort(key=lambda m: (-m.edit, -m.semantic, m.table, m.column, m.value, m.keyword))
-        matches: dict[tuple[str, str], dict[str, ValueMatch]] = {}  # by column, then by value
+        alike.sort(
+            key=lambda m: (-m.edit, -m.semantic, m.table, m.column, m.value, m.keyword)
+        )
+        matches: dict[
+            tuple[str, str], dict[str, ValueMatch]
+        ] = {}  # by column, then by value
         for column in schema.columns():
             matches[column] = {}
         for match in self._kept(alike):
             by_value = matches.setdefault((match.table, match.column), {})
             by_value.setdefault(match.value, match)
-        return tuple(chain.from_iterable(by_value.values() for by_value in matches.values()))
+        return tuple(
+            chain.from_iterable(by_value.values() for by_value in matches.values())
+        )
 
-    def _similar(self, values: Values, keywords: Sequence[str]) -> list[tuple[str, ValueMatch]]:
+    def _similar(
+        self, values: Values, keywords: Sequence[str]
+    ) -> list[tuple[str, ValueMatch]]:
         """Return the values like the keywords in spelling, each with the part that found it."""
         similar = []
         for keyword in keywords:
@@ -249,7 +291,10 @@ class Matching:
         return similar
 
     def _alike(
-        self, lab: Lab, similar: Sequence[tuple[str, ValueMatch]], similarity: Similarity
+        self,
+        lab: Lab,
+        similar: Sequence[tuple[str, ValueMatch]],
+        similarity: Similarity,
     ) -> list[ValueMatch]:
         """Return the matches that are also alike in meaning."""
         parts = list(dict.fromkeys(part for part, _ in similar))
@@ -270,7 +315,9 @@ class Matching:
     def _kept(self, matches: Sequence[ValueMatch]) -> Iterator[ValueMatch]:
         """Yield the matches that their columns keep; the best is given and yielded first."""
         best: dict[tuple[str, ...], float] = {}  # the best spelling among rivals
-        kept: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)  # by column and keyword
+        kept: defaultdict[tuple[str, ...], set[str]] = defaultdict(
+            set
+        )  # by column and keyword
         for match in matches:
             column = (match.table, match.column)
             group = (*column, match.keyword)
@@ -294,7 +341,9 @@ def _parts(keyword: str) -> list[str]:
 def _check_shares(**numbers: object) -> None:
     for name, number in numbers.items():
         if not (isinstance(number, int | float) and 0 <= number <= 1):
-            raise BadInputError(f"{name} is {number!r}: it must be a number from 0 to 1")
+            raise BadInputError(
+                f"{name} is {number!r}: it must be a number from 0 to 1"
+            )
 
 
 @dataclass(frozen=True)
@@ -329,9 +378,14 @@ class Descriptions:
         queries = [f"{text} {keyword}".strip() for text, keyword in pairs]
         scores = np.nan_to_num(similarity(lab, queries, texts, collection=True))
         top = min(self.top, len(texts))
-        least = np.sort(scores, axis=1)[:, -top, np.newaxis]  # of a query's top descriptions
+        least = np.sort(scores, axis=1)[
+            :, -top, np.newaxis
+        ]  # of a query's top descriptions
         best = np.where(scores >= least, scores, 0.0).max(axis=0).tolist()
-        scored = [replace(match, score=score) for match, score in zip(catalog, best, strict=True)]
+        scored = [
+            replace(match, score=score)
+            for match, score in zip(catalog, best, strict=True)
+        ]
         scored.sort(key=lambda match: (-match.score, match.table, match.column))
         return tuple(match for match in scored if match.score > 0)
 
@@ -384,7 +438,9 @@ class Retrieval:
             known = open_values(lab.database(question.db_id), self.index, lab.executor)
             values = self.matching(lab, known, schema, keywords, self.similarity)
         if self.descriptions:
-            descriptions = self.descriptions(lab, question, schema, keywords, self.similarity)
+            descriptions = self.descriptions(
+                lab, question, schema, keywords, self.similarity
+            )
         return Context(question, schema, values, descriptions)
 
     @property
@@ -420,14 +476,18 @@ def with_retrieval(step: Any, setting: str | Mapping[str, Any]) -> Any:
         return step
     if "matching" in changes:
         changes["matching"] = replace(step.matching, rule=changes["matching"])
-    kept = {name: new for name, new in changes.items() if getattr(step, name) is not None}
+    kept = {
+        name: new for name, new in changes.items() if getattr(step, name) is not None
+    }
     return replace(step, **kept)
 
 
 def _changes(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a `Retrieval` that the settings change, checked."""
     for name in settings:
-        one_of(("index", "similarity", "alike", "descriptions", "matching"), retrieval=name)
+        one_of(
+            ("index", "similarity", "alike", "descriptions", "matching"), retrieval=name
+        )
     changes: dict[str, Any] = {}
     if "index" in settings:
         index = settings["index"]

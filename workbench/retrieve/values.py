@@ -47,7 +47,9 @@ LONGEST = 200
 _COMPARED = 700  # texts that `Trigram` compares with a keyword
 _opening: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
 _BUCKETS = 1 << 16  # of hashed trigrams: a language has some 2 ** 14, so few collide
-_MIXERS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32)  # odd, with well-mixed bits
+_MIXERS = np.array(
+    [0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32
+)  # odd, with well-mixed bits
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,9 @@ class LSH:
     def build(self, texts: Sequence[str]) -> Arrays:
         """Return the signatures of all texts, a row for each hash; each n-gram is signed once."""
         number: defaultdict[str, int] = defaultdict(count().__next__)
-        occurrences = array("i")  # the numbers of the n-grams of each text, text after text
+        occurrences = array(
+            "i"
+        )  # the numbers of the n-grams of each text, text after text
         begins = array("q")
         for text in texts:
             begins.append(len(occurrences))
@@ -80,7 +84,9 @@ class LSH:
             signatures.append(least)
         return {"signatures": np.array(signatures, np.uint32)}
 
-    def find(self, arrays: Arrays, texts: Sequence[str], text: str, limit: int) -> Numbers:
+    def find(
+        self, arrays: Arrays, texts: Sequence[str], text: str, limit: int
+    ) -> Numbers:
         """Return the candidates with the highest estimated Jaccard similarity.
 
         Equals stay in the order of the texts.
@@ -126,7 +132,10 @@ class Trigram:
         sizes = np.array([len(key) for key in keys], np.int32)
         buckets = _hashed(f" {'  '.join(keys)} ")
         owners = np.repeat(np.arange(len(keys), dtype=np.int32), sizes + 2)
-        begin, end = owners[:-2], owners[2:]  # the text of a trigram's first and last letter
+        begin, end = (
+            owners[:-2],
+            owners[2:],
+        )  # the text of a trigram's first and last letter
         is_inside = begin == end
         buckets = buckets[is_inside]
         owners = begin[is_inside]
@@ -138,7 +147,9 @@ class Trigram:
             "sizes": np.clip(sizes, 1, 1000).astype(np.uint16),
         }
 
-    def find(self, arrays: Arrays, texts: Sequence[str], text: str, limit: int) -> Numbers:
+    def find(
+        self, arrays: Arrays, texts: Sequence[str], text: str, limit: int
+    ) -> Numbers:
         """Return the texts with the highest WRatio, an equal text first.
 
         Of those alike, the one with the highest ratio comes first.
@@ -158,7 +169,9 @@ class Trigram:
 
         The number is relative to the shorter of the two.
         """
-        wanted = np.unique(_hashed(f" {query} ")).astype(np.intp)  # the buckets of its trigrams
+        wanted = np.unique(_hashed(f" {query} ")).astype(
+            np.intp
+        )  # the buckets of its trigrams
         texts_of = arrays["texts_of"]
         until = arrays["until"]
         sizes = arrays["sizes"]
@@ -166,7 +179,9 @@ class Trigram:
         for begin, end in zip(until[wanted], until[wanted + 1], strict=True):
             shared[texts_of[begin:end]] += 1
         shorter = np.minimum(sizes, max(1, len(wanted)))
-        near = np.flatnonzero(5 * shared >= shorter)  # most texts share a trigram by chance
+        near = np.flatnonzero(
+            5 * shared >= shorter
+        )  # most texts share a trigram by chance
         if len(near) < _COMPARED:
             near = np.flatnonzero(shared)
         share = shared[near] / shorter[near]
@@ -249,7 +264,9 @@ def _opened(database: Path, fingerprint: str, by: Search, executor: Executor) ->
         arrays = _built(texts_of(database, executor), by)
         if executor.fingerprints([database])[database] != fingerprint:
             changed = f"{database.name} changed while its values were read"
-            raise UnreadableDatabaseError(f"{changed}: ask when no program writes to it")
+            raise UnreadableDatabaseError(
+                f"{changed}: ask when no program writes to it"
+            )
         if path:
             _save(arrays, path)
     columns = orjson.loads(arrays["columns"].tobytes())
@@ -296,13 +313,17 @@ def texts_of(database: Path, executor: Executor) -> dict[tuple[str, str], list[s
             error = answer.get("error")
             if error:
                 place = f"{database.name}, {table.name}.{column.name}"
-                warnings.warn(f"values are not searched: {place}: {error}", stacklevel=2)
+                warnings.warn(
+                    f"values are not searched: {place}: {error}", stacklevel=2
+                )
             else:
                 texts[table.name, column.name] = orjson.loads(answer.get("rows", "[]"))
     return texts
 
 
-def _built(texts_by_column: Mapping[tuple[str, str], Sequence[str]], by: Search) -> Arrays:
+def _built(
+    texts_by_column: Mapping[tuple[str, str], Sequence[str]], by: Search
+) -> Arrays:
     texts = sorted(set().union(*texts_by_column.values()))
     number = {text: n for n, text in enumerate(texts)}
     columns: list[int] = []  # of every text of every column

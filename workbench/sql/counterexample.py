@@ -38,18 +38,26 @@ def counterexample(
     probes: list[tuple[str, str]] = []
     for sql in (first, second):
         tree, names = parse(sql), columns_used(sql, schema)
-        if not tree or names.error or any(table.db for table in tree.find_all(exp.Table)):
+        if (
+            not tree
+            or names.error
+            or any(table.db for table in tree.find_all(exp.Table))
+        ):
             return None
         read |= names.tables
         probes += _probes(tree, schema)
     if {table.kind for table in schema.tables if table.name in read} != {"table"}:
         return None
-    probes_by_table = {name: [f"SELECT rowid FROM main.{quote(name)}"] for name in sorted(read)}
+    probes_by_table = {
+        name: [f"SELECT rowid FROM main.{quote(name)}"] for name in sorted(read)
+    }
     for table, probe in probes:
         if table in read:
             probes_by_table[table].append(probe)
     # The queries' own common table expressions follow those of the worker.
-    queries = [re.sub(r"(?i)^\s*WITH\s+(RECURSIVE\s+)?", ", ", sql) for sql in (first, second)]
+    queries = [
+        re.sub(r"(?i)^\s*WITH\s+(RECURSIVE\s+)?", ", ", sql) for sql in (first, second)
+    ]
     request = {"do": "counterexample", "queries": queries, "seconds": 2.0}
     answer = executor.ask(database, request | {"probes": probes_by_table})
     results = [_execution(fields) for fields in values(answer["rows"])]

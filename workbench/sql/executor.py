@@ -30,14 +30,25 @@ from workbench.types import Execution, Limits
 Job = tuple[Path, str]
 T = TypeVar("T")
 
-SETTLED = 2_000_000_000  # ns; a younger file may change again without a change of its times
+SETTLED = (
+    2_000_000_000  # ns; a younger file may change again without a change of its times
+)
 DEFAULT = Limits()
 # What gives another value at another time.
 _CHANGING = re.compile(
     r"""(?ix) ['"]now['"] | \bcurrent_(?:date|time|timestamp)\b | \brandom(?:blob)?\s*\(
     | \b(?:date|time|datetime|julianday|unixepoch)\s*\(\s*\) | \bstrftime\s*\([^(),]*\)"""
 )
-STORED = ("status", "fingerprint", "row_count", "truncated", "seconds", "error", "columns", "rows")
+STORED = (
+    "status",
+    "fingerprint",
+    "row_count",
+    "truncated",
+    "seconds",
+    "error",
+    "columns",
+    "rows",
+)
 
 
 class Executor:
@@ -54,7 +65,10 @@ class Executor:
     """
 
     def __init__(
-        self, store: Store | None = None, workers: int | None = None, sandbox: Sandbox | None = None
+        self,
+        store: Store | None = None,
+        workers: int | None = None,
+        sandbox: Sandbox | None = None,
     ) -> None:
         self.store = store
         self.sandbox = sandbox or Sandbox(workers or os.cpu_count() or 1)
@@ -62,16 +76,22 @@ class Executor:
     def execute(self, database: Path, sql: str, limits: Limits = DEFAULT) -> Execution:
         return self.execute_many([(database, sql)], limits)[0]
 
-    def execute_many(self, jobs: Sequence[Job], limits: Limits = DEFAULT) -> list[Execution]:
+    def execute_many(
+        self, jobs: Sequence[Job], limits: Limits = DEFAULT
+    ) -> list[Execution]:
         """Return the execution of every job, in order; equal jobs run once."""
         return self._run(jobs, limits, STORED, execution)
 
-    def result_fingerprints(self, jobs: Sequence[Job], limits: Limits = DEFAULT) -> list[str]:
+    def result_fingerprints(
+        self, jobs: Sequence[Job], limits: Limits = DEFAULT
+    ) -> list[str]:
         """Return the fingerprint of every job's result, "" for an incomplete one.
 
         Cached rows are not read.
         """
-        return self._run(jobs, limits, ["fingerprint"], lambda answer: str(answer["fingerprint"]))
+        return self._run(
+            jobs, limits, ["fingerprint"], lambda answer: str(answer["fingerprint"])
+        )
 
     def _run(
         self,
@@ -83,7 +103,11 @@ class Executor:
         """Return what `read` makes of each job's answer; a cached answer has these fields alone."""
         states = {path: file_state(path) for path in dict(jobs)}
         # Without a store, keys are used in this call only, so a path can stand for its content.
-        contents = self.fingerprints(states) if self.store else {path: str(path) for path in states}
+        contents = (
+            self.fingerprints(states)
+            if self.store
+            else {path: str(path) for path in states}
+        )
         keys = _keys(jobs, contents, limits)
         missing = dict(zip(keys, jobs, strict=True))
         results = {}
@@ -103,7 +127,9 @@ class Executor:
                 results[key] = read(answer)
                 if not answer["transient"] and not _CHANGING.search(sql):
                     stored = (answer[field] for field in STORED)
-                    rows[path].append((key, contents[path], _utf8(sql), limits_text, *stored))
+                    rows[path].append(
+                        (key, contents[path], _utf8(sql), limits_text, *stored)
+                    )
             for path, state in states.items():
                 self._keep(path, state, rows[path])
         return [results[key] for key in keys]
@@ -124,11 +150,15 @@ class Executor:
     def fingerprints(self, databases: Iterable[Path]) -> dict[Path, str]:
         """Return `db:` and a hash of each database's bytes, cached with the state of its file."""
         states = {path: file_state(path) for path in databases}
-        places = {path: content_hash("place", os.path.realpath(path)) for path in states}
+        places = {
+            path: content_hash("place", os.path.realpath(path)) for path in states
+        }
         cached: dict[tuple[str, str], str] = {}
         if self.store:
             select = "SELECT place, state, fingerprint FROM databases WHERE place IN"
-            for place, state, fingerprint in self.store.read_keys(select, list(places.values())):
+            for place, state, fingerprint in self.store.read_keys(
+                select, list(places.values())
+            ):
                 cached[place, state] = fingerprint
         fingerprints = {}
         for path, state in states.items():
@@ -138,7 +168,9 @@ class Executor:
                 continue
             fingerprints[path] = self._hash(path)
             if path.stat().st_ctime_ns < time.time_ns() - SETTLED:
-                self._write("REPLACE INTO databases", [(place, state, fingerprints[path])])
+                self._write(
+                    "REPLACE INTO databases", [(place, state, fingerprints[path])]
+                )
         return fingerprints
 
     def _hash(self, database: Path) -> str:
@@ -170,8 +202,12 @@ def _utf8(sql: str) -> str:
 
 def _keys(jobs: Sequence[Job], contents: dict[Path, str], limits: Limits) -> list[str]:
     """Return each job's key in the cache, the same for equal jobs."""
-    version = sqlite3.sqlite_version  # sums of reals differ in their last digit between versions
-    common = {path: canonical([4, contents[path], limits, version]) for path in contents}
+    version = (
+        sqlite3.sqlite_version
+    )  # sums of reals differ in their last digit between versions
+    common = {
+        path: canonical([4, contents[path], limits, version]) for path in contents
+    }
     keys = []
     for path, sql in jobs:
         digest = sha256(common[path] + sql.encode("utf-8", "surrogatepass"))
@@ -180,7 +216,11 @@ def _keys(jobs: Sequence[Job], contents: dict[Path, str], limits: Limits) -> lis
 
 
 def _requests(jobs: Sequence[Job], limits: Limits) -> list[Answer]:
-    common = {"do": "run", "seconds": limits.seconds, "most": [limits.rows, limits.bytes]}
+    common = {
+        "do": "run",
+        "seconds": limits.seconds,
+        "most": [limits.rows, limits.bytes],
+    }
     real = {path: os.path.realpath(path) for path in dict(jobs)}
     return [common | {"path": real[path], "sql": sql} for path, sql in jobs]
 
@@ -192,7 +232,9 @@ def file_state(path: Path) -> str:
     status change (ctime). Raises `UnreadableDatabaseError` for a path that is not a file, and for a
     database whose newest rows are in its write-ahead log alone.
     """
-    text = str(path)  # every step of a system calls this, and texts are faster than paths
+    text = str(
+        path
+    )  # every step of a system calls this, and texts are faster than paths
     try:
         text.encode()
         status = os.stat(text)  # noqa: PTH116
@@ -202,9 +244,14 @@ def file_state(path: Path) -> str:
         if os.path.exists(log) and os.path.getsize(log):  # noqa: PTH110, PTH202
             why = "its write-ahead log (-wal) holds changes: end the program that writes it"
             raise OSError(0, why)
-    except (OSError, ValueError) as error:  # a ValueError for a NUL, and for what is not UTF-8
+    except (
+        OSError,
+        ValueError,
+    ) as error:  # a ValueError for a NUL, and for what is not UTF-8
         name = path.name.encode("utf-8", "backslashreplace").decode()
-        why = f"{name}: {getattr(error, 'strerror', error)}; give a whole SQLite database"
+        why = (
+            f"{name}: {getattr(error, 'strerror', error)}; give a whole SQLite database"
+        )
         raise UnreadableDatabaseError(why) from None
     times = status.st_mtime_ns, status.st_ctime_ns
     return " ".join(map(str, (status.st_dev, status.st_ino, status.st_size, *times)))

@@ -41,7 +41,9 @@ def features(sql: str) -> dict[str, int] | None:
         "LIMIT": count(exp.Limit),
         "DISTINCT": count(exp.Distinct),  # of a SELECT or inside an aggregate
         "aggregation": sum(map(_is_aggregate, plain)),
-        "scalar function": sum(not isinstance(call, exp.Case | exp.If) for call in scalar_calls),
+        "scalar function": sum(
+            not isinstance(call, exp.Case | exp.If) for call in scalar_calls
+        ),
         "arithmetic": count(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod),
         "AND or OR": count(exp.And, exp.Or),  # that of BETWEEN apart
         "LIKE": count(exp.Like),
@@ -104,7 +106,9 @@ def comparisons(sql: str, schema: Schema) -> list[Comparison]:
         sides = [side.unnest() for side in node.iter_expressions()]
         literals = [side for side in sides if side.is_string or side.is_number]
         compared = next((side for side in sides if side not in literals), None)
-        while isinstance(compared, exp.Paren | exp.Lower | exp.Upper | exp.Cast | exp.Trim):
+        while isinstance(
+            compared, exp.Paren | exp.Lower | exp.Upper | exp.Cast | exp.Trim
+        ):
             compared = compared.this
         column = query.column(compared)
         equals = isinstance(node, exp.EQ | exp.Is | exp.In)
@@ -255,18 +259,24 @@ def _opening(clause: str, is_first: bool) -> tuple[str, int]:
     return "", 0 if clause == "FROM" else 7
 
 
-def _says(clause: str, item: exp.Expr, query: exp.Expr, names: Resolved) -> list[tuple[str, str]]:
+def _says(
+    clause: str, item: exp.Expr, query: exp.Expr, names: Resolved
+) -> list[tuple[str, str]]:
     """Return the meaning of a part, see `Part`."""
     aliases: dict[str, exp.Expr] = {}
     if clause != "SELECT":
-        aliases = {column.alias_or_name: column.unalias() for column in query.expressions}
+        aliases = {
+            column.alias_or_name: column.unalias() for column in query.expressions
+        }
 
     def named(node: exp.Expr) -> exp.Expr:
         column = names.column(node)
         return exp.column(column[1], column[0]) if column else node
 
     def without_alias(node: exp.Expr) -> exp.Expr:
-        may_be_alias = isinstance(node, exp.Column) and not node.table and not names.column(node)
+        may_be_alias = (
+            isinstance(node, exp.Column) and not node.table and not names.column(node)
+        )
         if may_be_alias and node.name in aliases:
             return aliases[node.name].transform(named)
         return named(node)
@@ -275,7 +285,9 @@ def _says(clause: str, item: exp.Expr, query: exp.Expr, names: Resolved) -> list
     conditions = [item.unalias()]
     if clause == "FROM":
         side = item.args.get("side")
-        table = lower_name(item.this.name) if isinstance(item.this, exp.Table) else "(…)"
+        table = (
+            lower_name(item.this.name) if isinstance(item.this, exp.Table) else "(…)"
+        )
         says.append((clause, f"{side} JOIN {table}" if side else table))
         conditions = _conditions(item.args.get("on"))
     for condition in conditions:
@@ -301,4 +313,6 @@ def _sides(equality: exp.EQ) -> tuple[list[str], list[str]]:
 def _written(node: exp.Expr) -> str:
     """Write a part on one line, with (…) for a subquery, whose parts follow."""
     folded = node.transform(lambda n: exp.var("(…)") if isinstance(n, exp.Query) else n)
-    return " ".join(folded.sql("sqlite", comments=False).split()).replace("((…))", "(…)")
+    return " ".join(folded.sql("sqlite", comments=False).split()).replace(
+        "((…))", "(…)"
+    )

@@ -65,10 +65,16 @@ def _key(select: exp.Select, key: exp.Expr) -> exp.Expr:
     if isinstance(key, exp.Literal) and key.is_int:
         column: exp.Expr = select.expressions[int(key.name) - 1]
         return column.unalias().copy()
-    aliases = {item.alias: item.this for item in select.expressions if isinstance(item, exp.Alias)}
+    aliases = {
+        item.alias: item.this
+        for item in select.expressions
+        if isinstance(item, exp.Alias)
+    }
 
     def behind(node: exp.Expr) -> exp.Expr:
-        is_alias = isinstance(node, exp.Column) and not node.table and node.name in aliases
+        is_alias = (
+            isinstance(node, exp.Column) and not node.table and node.name in aliases
+        )
         return aliases[node.name].copy() if is_alias else node
 
     return key.transform(behind)
@@ -77,15 +83,25 @@ def _key(select: exp.Select, key: exp.Expr) -> exp.Expr:
 def _whole(node: exp.Expr | None) -> int | None:
     """The number of a LIMIT or OFFSET that is written as a number."""
     number = node and node.expression
-    return int(number.name) if isinstance(number, exp.Literal) and number.is_int else None
+    return (
+        int(number.name) if isinstance(number, exp.Literal) and number.is_int else None
+    )
 
 
 def _compared(select: exp.Select) -> Iterator[Compared]:
-    extremes: dict[type[exp.Expr], Literal["max", "min"]] = {exp.Max: "max", exp.Min: "min"}
-    for node in select.find_all(exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, *extremes):
+    extremes: dict[type[exp.Expr], Literal["max", "min"]] = {
+        exp.Max: "max",
+        exp.Min: "min",
+    }
+    for node in select.find_all(
+        exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, *extremes
+    ):
         column = node.this
         extreme: Literal["max", "min", ""] = extremes.get(type(node), "")
-        if not isinstance(column, exp.Column) or node.find_ancestor(exp.Select) is not select:
+        if (
+            not isinstance(column, exp.Column)
+            or node.find_ancestor(exp.Select) is not select
+        ):
             continue
         ends = [node.args.get(name) for name in ("expression", "low", "high")]
         bounds = tuple(end.name for end in ends if isinstance(end, exp.Literal))

@@ -23,7 +23,13 @@ _TABLES = 64  # in a join, which is also SQLite's limit
 _WORK = 1_000_000  # the depths of all nodes together: for each, sqlglot may climb to the root
 # Other texts are refused before sqlglot, which would log warnings about many of them, and so are
 # commands in a query.
-_COMMANDS = {TokenType.ALTER, TokenType.COMMAND, TokenType.CREATE, TokenType.DROP, TokenType.SET}
+_COMMANDS = {
+    TokenType.ALTER,
+    TokenType.COMMAND,
+    TokenType.CREATE,
+    TokenType.DROP,
+    TokenType.SET,
+}
 _OPENING = re.compile(r"(?is)(?:\s|\(|--[^\n]*+|/\*.*?\*/)*+(?:SELECT|WITH|VALUES)\b")
 _QUOTED = re.compile(r"""('[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\])""")
 _SPACE = re.compile(r"[ \t\n\f\r]+")  # to SQLite, other white space is part of a name
@@ -116,7 +122,9 @@ def normalise_text(sql: str) -> str:
         parts[at] = _SPACE.sub(" ", lower_name(parts[at]))
     text = "".join(parts).strip(" ")
     query = text.removesuffix(";").rstrip(" ")
-    return text if query.endswith(";") else query  # Python's sqlite3 refuses a second semicolon
+    return (
+        text if query.endswith(";") else query
+    )  # Python's sqlite3 refuses a second semicolon
 
 
 @lru_cache(maxsize=4096)  # selectors need the normal form of a candidate several times
@@ -150,7 +158,11 @@ def _may_be_string(name: exp.Expr, sql: str) -> bool:
     """Whether SQLite may read this name as a string: of a column, in double quotes, no table."""
     start = name.meta.get("start", -1)
     column = name.parent
-    return sql[start : start + 1] == '"' and isinstance(column, exp.Column) and not column.table
+    return (
+        sql[start : start + 1] == '"'
+        and isinstance(column, exp.Column)
+        and not column.table
+    )
 
 
 class Used(NamedTuple):
@@ -174,7 +186,9 @@ def columns_used(sql: str, schema: Schema) -> Used:
     [('tug', 'built'), ('tug', 'tname')]
     """
     tables, columns = set(), set()
-    answer = shared().ask({"do": "used", "ddl": _ddl(schema), "sql": sql, "seconds": 2.0})
+    answer = shared().ask(
+        {"do": "used", "ddl": _ddl(schema), "sql": sql, "seconds": 2.0}
+    )
     if answer["error"]:
         return Used(error=answer["error"])
     for table_name, column_name in answer["reads"]:
@@ -241,7 +255,9 @@ def resolved(sql: str, schema: Schema) -> Resolved | None:
         )
         for scope in traverse_scope(qualified):
             names = list(scope.columns)
-            for having in scope.find_all(exp.Having):  # qualify leaves some columns without a table
+            for having in scope.find_all(
+                exp.Having
+            ):  # qualify leaves some columns without a table
                 names += having.find_all(exp.Column)
             for name in names:
                 fitting = _fitting(name, scope, schema)

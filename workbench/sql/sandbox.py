@@ -22,8 +22,16 @@ from typing import Any
 
 import orjson
 
-Answer = dict[str, Any]  # an `Execution`'s fields, with its rows as JSON; or another request's
-BLANK: Answer = {"rows": "[]", "row_count": 0, "columns": [], "fingerprint": "", "seconds": 0.0}
+Answer = dict[
+    str, Any
+]  # an `Execution`'s fields, with its rows as JSON; or another request's
+BLANK: Answer = {
+    "rows": "[]",
+    "row_count": 0,
+    "columns": [],
+    "fingerprint": "",
+    "seconds": 0.0,
+}
 BLANK |= {"error": "", "truncated": False, "transient": False}
 WORKER = str(Path(__file__).with_name("worker.py"))
 GRACE = 0.5  # seconds past the deadline in which a worker may stop a query by itself
@@ -56,7 +64,9 @@ class Worker:
         lines = [json.dumps(request).encode() + b"\n" for request in requests]
         sent = 0
         for number, request in enumerate(requests):
-            if number == sent:  # the pipe is empty; with several, the worker need not wait
+            if (
+                number == sent
+            ):  # the pipe is empty; with several, the worker need not wait
                 data = lines[number]
                 sent += 1
                 while sent < len(lines) and len(data) + len(lines[sent]) <= PIPE:
@@ -107,7 +117,9 @@ class Sandbox:
         self._process = os.getpid()
         self._pool = ThreadPoolExecutor(self._size, "sql")
         self._workers: dict[int, Worker] = {}  # of each thread of the pool
-        self._calls: set[threading.Event] = set()  # each is set when its caller has left
+        self._calls: set[threading.Event] = (
+            set()
+        )  # each is set when its caller has left
 
     def ask(self, request: Answer) -> Answer:
         """Return the answer to one request."""
@@ -119,7 +131,9 @@ class Sandbox:
 
         A caller that leaves the iterator early, by Ctrl-C for example, ends the requests under way.
         """
-        if self._process != os.getpid():  # a forked process must not use its parent's workers
+        if (
+            self._process != os.getpid()
+        ):  # a forked process must not use its parent's workers
             self._begin()
         left = threading.Event()
         self._calls.add(left)
@@ -144,7 +158,9 @@ class Sandbox:
             if futures:
                 self._stop([left])
 
-    def _answers(self, requests: Sequence[Answer], left: threading.Event) -> list[Answer]:
+    def _answers(
+        self, requests: Sequence[Answer], left: threading.Event
+    ) -> list[Answer]:
         """Return the answers of this thread's worker, and of those that take its place."""
         answers: list[Answer] = []
         died = -1  # the request at which the last worker died
@@ -165,7 +181,9 @@ class Sandbox:
             except OSError:
                 if died == len(answers):
                     why = "the worker process was killed twice; is there too little memory?"
-                    answers.append(BLANK | {"status": "error", "error": why, "transient": True})
+                    answers.append(
+                        BLANK | {"status": "error", "error": why, "transient": True}
+                    )
                 died = len(answers)
             self._workers.pop(thread).end()
         return answers

@@ -23,7 +23,9 @@ from workbench.sql.texts import one_line
 from workbench.types import Column, ForeignKey, Limits, Schema, Table
 
 _SECONDS = 10.0  # for all of a schema
-_SAMPLE = Limits(seconds=5.0, rows=1_000, bytes=64_000_000)  # of the rows that give examples
+_SAMPLE = Limits(
+    seconds=5.0, rows=1_000, bytes=64_000_000
+)  # of the rows that give examples
 _LONGEST = 50  # characters of an example value
 
 
@@ -43,7 +45,10 @@ def read_schema(path: Path) -> Schema:
     request = {"do": "schema", "seconds": _SECONDS}
     answer = executor.ask(path, request | {"views": True})
     skipped: list[str] = []
-    if answer["status"] in {"timeout", "too_large"}:  # some short views take SQLite hours to read
+    if answer["status"] in {
+        "timeout",
+        "too_large",
+    }:  # some short views take SQLite hours to read
         skipped.append(f"the views of {path.name}: {answer['error']}")
         answer = executor.ask(path, request | {"views": False})
     if answer["error"]:
@@ -82,9 +87,13 @@ def _table(described: Answer) -> Table:
         ref_names = tuple(part[4] for part in parts if part[4] is not None)
         key = ForeignKey(names, parts[0][2], ref_names)
         foreign_keys.insert(0, key)  # SQLite lists the last one first
-    kind: Any = described["kind"] if described["kind"] in {"view", "virtual"} else "table"
+    kind: Any = (
+        described["kind"] if described["kind"] in {"view", "virtual"} else "table"
+    )
     key_names = tuple(name for _, name in sorted(primary_key))
-    return Table(described["name"], tuple(columns), key_names, tuple(foreign_keys), kind)
+    return Table(
+        described["name"], tuple(columns), key_names, tuple(foreign_keys), kind
+    )
 
 
 def _as_spelt(key: ForeignKey, schema: Schema) -> ForeignKey:
@@ -142,13 +151,17 @@ def _example_queries(table: Table, *, nulls: bool) -> list[str]:
     """Return the query for a table's first rows, and one for which columns have NULLs."""
     names = [quote(column.name) for column in table.columns]
     source = f"FROM main.{quote(table.name)}"
-    if table.kind == "table":  # else an index that covers the columns may give other rows first
+    if (
+        table.kind == "table"
+    ):  # else an index that covers the columns may give other rows first
         source += " NOT INDEXED"
     most = min(_SAMPLE.rows, 50_000 // len(names))
     queries = [f"SELECT {', '.join(map(_shown, names))} {source} LIMIT {most}"]
     if nulls:
         tests = ", ".join(f"max({name} IS NULL)" for name in names)
-        queries.append(f"SELECT {tests} FROM (SELECT {', '.join(names)} {source} LIMIT 100000)")
+        queries.append(
+            f"SELECT {tests} FROM (SELECT {', '.join(names)} {source} LIMIT 100000)"
+        )
     return queries
 
 
@@ -196,16 +209,22 @@ def describe(schema: Schema, folder: Path) -> Schema:
     files = [file for file in folder.glob("[!.]*") if file.suffix.lower() == ".csv"]
     for path in sorted(files, key=lambda file: (file.stem in tables, file.name)):
         name = _find(path.stem, tables)
-        columns = {column.name: column for column in tables[name].columns} if name else {}
+        columns = (
+            {column.name: column for column in tables[name].columns} if name else {}
+        )
         described: dict[str, Column] = {}
         for row in _rows(path):
             column = _find(row.get("original_column_name", ""), columns)
             if column:
                 described.setdefault(column, _described(columns[column], row))
         if name and described:
-            tables[name] = replace(tables[name], columns=tuple((columns | described).values()))
+            tables[name] = replace(
+                tables[name], columns=tuple((columns | described).values())
+            )
         else:
-            skipped.append(one_line(f"{path.name}: it describes no column of the database"))
+            skipped.append(
+                one_line(f"{path.name}: it describes no column of the database")
+            )
     return replace(schema, tables=tuple(tables.values()), skipped=tuple(skipped))
 
 
@@ -216,14 +235,18 @@ def _described(column: Column, row: dict[str, str]) -> Column:
     texts = [text] if _key(expanded) in _key(text) else [expanded, text]
     joined = ": ".join(filter(None, texts))
     values = row.get("value_description", "")
-    return replace(column, expanded=expanded, description=joined, value_description=values)
+    return replace(
+        column, expanded=expanded, description=joined, value_description=values
+    )
 
 
 def _rows(path: Path) -> Iterator[dict[str, str]]:
     """Yield the rows as dicts with normalised header names; blank rows are left out."""
     raw = content_of(path)
     try:
-        text = raw.decode("utf-16" if raw[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig")
+        text = raw.decode(
+            "utf-16" if raw[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig"
+        )
     except UnicodeDecodeError:
         text = raw.decode("cp1252", "replace")
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))

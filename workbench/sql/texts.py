@@ -84,7 +84,10 @@ def mac_sql_text(schema: Schema) -> str:
     for table in schema.tables:
         lines += [f"# Table: {one_line(table.name)}", "["]
         for column in table.columns:
-            texts = [f"{text.rstrip('.')}." for text in _texts(column, "Value examples: [{}]")]
+            texts = [
+                f"{text.rstrip('.')}."
+                for text in _texts(column, "Value examples: [{}]")
+            ]
             shown = filter(None, [one_line(column.name), " ".join(texts)])
             lines.append(f"  ({', '.join(shown)}),")
         lines.append("]")
@@ -110,7 +113,9 @@ def _create_table(table: Table) -> str:
         names = f" ({_names(key.ref_columns)})" if key.ref_columns else ""
         target = quote(key.ref_table) + names
         parts.append((f"FOREIGN KEY ({_names(key.columns)}) REFERENCES {target}", ""))
-    kind = {"table": "", "view": " -- a view", "virtual": " -- a virtual table"}[table.kind]
+    kind = {"table": "", "view": " -- a view", "virtual": " -- a virtual table"}[
+        table.kind
+    ]
     lines = [f"CREATE TABLE {quote(table.name)} ({kind}"]
     for n, (definition, comment) in enumerate(parts, 1):
         line = f"    {definition}," if n < len(parts) else f"    {definition}"
@@ -133,7 +138,10 @@ def _names(columns: tuple[str, ...]) -> str:
 
 def _texts(column: Column, examples: str) -> list[str]:
     """Return the column's descriptions, and its example values in the given form."""
-    texts = [one_line(text).strip() for text in (column.description, column.value_description)]
+    texts = [
+        one_line(text).strip()
+        for text in (column.description, column.value_description)
+    ]
     if column.examples:
         texts.append(examples.format(", ".join(map(literal, column.examples))))
     return [text for text in texts if text]
@@ -142,7 +150,12 @@ def _texts(column: Column, examples: str) -> list[str]:
 Match = ValueMatch | DescriptionMatch
 _ROWS, _COLUMNS = 10, 20  # shown of a result
 _CELL = 60  # characters shown of a cell or a column's name
-_FAILURES = {"error": "Error", "denied": "Refused", "timeout": "Stopped", "too_large": "Too large"}
+_FAILURES = {
+    "error": "Error",
+    "denied": "Refused",
+    "timeout": "Stopped",
+    "too_large": "Too large",
+}
 
 
 def context_data(
@@ -164,7 +177,9 @@ def context_data(
     }
 
 
-def _by_column(schema: Schema, texts: Iterable[tuple[Match, str]], separator: str) -> str:
+def _by_column(
+    schema: Schema, texts: Iterable[tuple[Match, str]], separator: str
+) -> str:
     tables: dict[str, dict[str, dict[str, None]]] = {}
     for match, text in texts:
         if schema.column(match.table, match.column):
@@ -183,7 +198,9 @@ def examples_text(examples: Iterable[Example]) -> str:
     for example in examples:
         # On one line, a comment would hide the rest of the query.
         sql = normal_form(example.sql) if "--" in example.sql else example.sql
-        blocks.append(_lines({"Question": example.question, "Hint": example.hint, "SQL": sql}))
+        blocks.append(
+            _lines({"Question": example.question, "Hint": example.hint, "SQL": sql})
+        )
     return "\n\n".join(blocks)
 
 
@@ -210,14 +227,20 @@ def _row_count(count: int) -> str:
         return "No rows"
     if count == 1:
         return "1 row"
-    return f"{count:,} rows, the first {_ROWS} of them" if count > _ROWS else f"{count} rows"
+    return (
+        f"{count:,} rows, the first {_ROWS} of them"
+        if count > _ROWS
+        else f"{count} rows"
+    )
 
 
 def plan_text(plan: Execution) -> str:
     """Write the result of EXPLAIN QUERY PLAN as the tree that SQLite's own shell prints."""
 
     def tree(parent: object, indent: str) -> Iterable[str]:
-        children = [(id_, str(detail)) for id_, of, _, detail in plan.rows if of == parent]
+        children = [
+            (id_, str(detail)) for id_, of, _, detail in plan.rows if of == parent
+        ]
         for number, (id_, detail) in enumerate(children, 1):
             branch, below = ("`", "   ") if number == len(children) else ("|", "|  ")
             yield f"{indent}{branch}--{one_line(detail)}"
@@ -266,7 +289,9 @@ def with_retrieved(
             column = replace(column, examples=examples)
         if descriptions is None:
             return column
-        text = "; ".join(retrieved.get((DescriptionMatch, *name), ())) or column.expanded
+        text = (
+            "; ".join(retrieved.get((DescriptionMatch, *name), ())) or column.expanded
+        )
         return replace(column, description=text, value_description="")
 
     tables = []

@@ -37,7 +37,9 @@ Row = tuple[Any, ...]
 RowId = tuple[str, int]  # a table, and one of its rows
 MB = 1_000_000
 OPCODES = 20_000  # between two looks at the clock: about a millisecond
-SETTLED = 2_000_000_000  # ns; a younger file may change again without a change of its times
+SETTLED = (
+    2_000_000_000  # ns; a younger file may change again without a change of its times
+)
 PRAGMAS = """PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY;
     PRAGMA mmap_size=256000000; PRAGMA hard_heap_limit=512000000;"""
 LIMITS = {
@@ -53,7 +55,14 @@ ALLOWED = {
     sqlite3.SQLITE_RECURSIVE,
 }
 FUNCTIONS = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"}
-TABLES = {"dbstat", "sqlite_dbpage", "sqlite_dbdata", "sqlite_stmt", "bytecode", "fsdir"}
+TABLES = {
+    "dbstat",
+    "sqlite_dbpage",
+    "sqlite_dbdata",
+    "sqlite_stmt",
+    "bytecode",
+    "fsdir",
+}
 TRANSIENT = {  # failures that the next attempt may not have
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
@@ -66,10 +75,14 @@ lenient = partial(str, encoding="utf-8", errors="backslashreplace")
 
 # When the request under way ends, and how many seconds it waits for a lock.
 deadline = patience = 0.0
-kept: tuple[Any, sqlite3.Connection] | None = None  # the last: opening takes longer than a query
+kept: tuple[Any, sqlite3.Connection] | None = (
+    None  # the last: opening takes longer than a query
+)
 
 
-def authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+def authorize(
+    action: int, first: str | None, second: str | None, *_: str | None
+) -> int:
     if action == sqlite3.SQLITE_PRAGMA and first == "data_version" and second is None:
         return sqlite3.SQLITE_OK  # full-text tables run this pragma before each search
     called = action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in FUNCTIONS
@@ -98,13 +111,20 @@ def connect(path: str) -> sqlite3.Connection:
     page, changes, pages, checked = numbers
     whole = pages * (65_536 if page == 1 else page)
     if changes == checked and size < whole:  # SQLite would read NULLs from half a page
-        raise sqlite3.DatabaseError(f"the file is cut off: {size:,} of {whole:,} bytes are here")
+        raise sqlite3.DatabaseError(
+            f"the file is cut off: {size:,} of {whole:,} bytes are here"
+        )
     log = f"{path}-wal"
     if os.path.exists(log) and os.path.getsize(log):
-        raise OSError(0, "its write-ahead log (-wal) holds changes: end the program that writes it")
+        raise OSError(
+            0,
+            "its write-ahead log (-wal) holds changes: end the program that writes it",
+        )
     options = "mode=ro" if header[18:19] == b"\1" else "mode=ro&immutable=1"
     uri = f"file:{quote(path)}?{options}"
-    return sqlite3.connect(uri, patience, isolation_level=None, uri=True, cached_statements=0)
+    return sqlite3.connect(
+        uri, patience, isolation_level=None, uri=True, cached_statements=0
+    )
 
 
 def guarded(connection: sqlite3.Connection) -> sqlite3.Connection:
@@ -119,7 +139,9 @@ def guarded(connection: sqlite3.Connection) -> sqlite3.Connection:
     sql = "SELECT CAST(name AS TEXT) FROM sqlite_schema WHERE rootpage = 0 AND type = 'table'"
     names = [name for (name,) in connection.execute(sql) if name]
     for name in [*names, "json_each", "json_tree"]:
-        with suppress(sqlite3.Error):  # of an unknown module: a query of it has the same error
+        with suppress(
+            sqlite3.Error
+        ):  # of an unknown module: a query of it has the same error
             connection.execute(f"SELECT * FROM {quoted(name)} LIMIT 0")
     connection.set_authorizer(authorize)
     return connection
@@ -131,7 +153,9 @@ def opened(path: str) -> sqlite3.Connection:
     stat = os.stat(path)
     times = stat.st_mtime_ns, stat.st_ctime_ns
     state = path, patience, stat.st_dev, stat.st_ino, stat.st_size, times
-    may_change = stat.st_ctime_ns > time.time_ns() - SETTLED or os.path.exists(f"{path}-wal")
+    may_change = stat.st_ctime_ns > time.time_ns() - SETTLED or os.path.exists(
+        f"{path}-wal"
+    )
     if may_change or kept is None or kept[0] != state:
         kept = state, guarded(connect(path))
     kept[1].set_progress_handler(late, OPCODES)
@@ -144,7 +168,9 @@ def run(path: str, sql: str, most: list[int]) -> Answer:
     return fetch(opened(path), sql, *most)
 
 
-def fetch(connection: sqlite3.Connection, sql: str, max_rows: int, max_bytes: int) -> Answer:
+def fetch(
+    connection: sqlite3.Connection, sql: str, max_rows: int, max_bytes: int
+) -> Answer:
     """Return columns, rows and fingerprint.
 
     A result beyond the limits has no fingerprint, and only the rows that fit.
@@ -155,10 +181,14 @@ def fetch(connection: sqlite3.Connection, sql: str, max_rows: int, max_bytes: in
     rows: list[Row] = []
     answer = {"columns": [column[0] for column in cursor.description], "rows": rows}
     size = 0
-    for row in cursor:  # one at a time: 64 rows of 20 MB would exceed the limit on memory
+    for (
+        row
+    ) in cursor:  # one at a time: 64 rows of 20 MB would exceed the limit on memory
         size += 16 * len(row)
         for value in row:
-            if isinstance(value, str):  # outside ASCII a character takes up to four bytes
+            if isinstance(
+                value, str
+            ):  # outside ASCII a character takes up to four bytes
                 size += len(value) if value.isascii() else 4 * len(value)
             elif isinstance(value, bytes):
                 size += len(value)
@@ -167,7 +197,10 @@ def fetch(connection: sqlite3.Connection, sql: str, max_rows: int, max_bytes: in
             cut = {"status": "too_large", "error": f"the result is larger than {cap}"}
             return answer | cut | {"truncated": True}
         rows.append(row)
-    return answer | {"status": "ok" if rows else "empty", "fingerprint": fingerprint(rows)}
+    return answer | {
+        "status": "ok" if rows else "empty",
+        "fingerprint": fingerprint(rows),
+    }
 
 
 def fingerprint(rows: list[Row]) -> str:
@@ -187,7 +220,10 @@ def failure(error: Exception, seconds: float) -> Answer:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     status = "error"
     text = str(error.strerror if isinstance(error, OSError) else error)
-    if isinstance(error, MemoryError) or code in {sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM}:
+    if isinstance(error, MemoryError) or code in {
+        sqlite3.SQLITE_TOOBIG,
+        sqlite3.SQLITE_NOMEM,
+    }:
         status, text = "too_large", "a value or a step is larger than it may be"
     elif code == sqlite3.SQLITE_INTERRUPT:
         status, text = "timeout", f"no answer within {seconds:g} s"
@@ -196,7 +232,9 @@ def failure(error: Exception, seconds: float) -> Answer:
     elif isinstance(error, UnicodeError):
         text = "text that is not UTF-8"
     elif code == sqlite3.SQLITE_READONLY:
-        text = "a program that ended while it wrote left a journal: open it once to write"
+        text = (
+            "a program that ended while it wrote left a journal: open it once to write"
+        )
     passing = code in TRANSIENT or isinstance(error, OSError)
     return {"status": status, "error": text, "transient": passing}
 
@@ -225,7 +263,11 @@ def times(path: str, queries: list[str], repeats: int) -> Answer:
         spent(query)
     connection.set_progress_handler(late, OPCODES)
     rounds = [list(map(spent, queries)) for _ in range(repeats)]
-    return {"status": "ok", "times": list(zip(*rounds, strict=True)), "opcodes": opcodes}
+    return {
+        "status": "ok",
+        "times": list(zip(*rounds, strict=True)),
+        "opcodes": opcodes,
+    }
 
 
 def digest(path: str) -> Answer:
@@ -234,7 +276,10 @@ def digest(path: str) -> Answer:
     The parent reads no database itself: closing one there would drop its own locks.
     """
     with open(path, "rb") as file:
-        return {"status": "ok", "digest": hashlib.file_digest(file, "sha256").hexdigest()}
+        return {
+            "status": "ok",
+            "digest": hashlib.file_digest(file, "sha256").hexdigest(),
+        }
 
 
 def texts(path: str, table: str, column: str, longest: int) -> Answer:
@@ -243,8 +288,12 @@ def texts(path: str, table: str, column: str, longest: int) -> Answer:
     connection.text_factory = partial(str, encoding="utf-8", errors="replace")
     name = quoted(column)
     sql = f"SELECT {name} FROM main.{quoted(table)} WHERE typeof({name}) = 'text'"
-    rows = connection.execute(f"{sql} AND length({name}) <= {longest}")  # which stops at a NUL
-    distinct = {text for (text,) in rows if "\ufffd" not in text and len(text) <= longest}
+    rows = connection.execute(
+        f"{sql} AND length({name}) <= {longest}"
+    )  # which stops at a NUL
+    distinct = {
+        text for (text,) in rows if "\ufffd" not in text and len(text) <= longest
+    }
     return {"status": "ok", "rows": sorted(distinct)}
 
 
@@ -254,7 +303,9 @@ def schema(path: str, views: bool) -> Answer:
     They come in order of creation; one that cannot be read has an error in their place.
     """
     connection = connect(path)
-    connection.executescript(f"{PRAGMAS} PRAGMA trusted_schema=ON")  # nothing of it runs
+    connection.executescript(
+        f"{PRAGMAS} PRAGMA trusted_schema=ON"
+    )  # nothing of it runs
     connection.text_factory = lenient
     # This pragma works out the columns of all views. Without it, shadow tables count as tables.
     listed = connection.execute("PRAGMA main.table_list") if views else ()
@@ -270,7 +321,9 @@ def schema(path: str, views: bool) -> Answer:
         tables.append(table)
         try:  # not by the table-valued functions: a table may be called pragma_table_xinfo
             for key in ("table_xinfo", "foreign_key_list"):
-                table[key] = connection.execute(f"PRAGMA main.{key}({quoted(name)})").fetchall()
+                table[key] = connection.execute(
+                    f"PRAGMA main.{key}({quoted(name)})"
+                ).fetchall()
         except (sqlite3.Error, MemoryError) as error:
             table["error"] = str(error) or "it needs more memory than it may use"
     return {"status": "ok", "tables": tables}
@@ -295,7 +348,9 @@ def used(ddl: str, sql: str) -> Answer:
     return {"status": "ok", "reads": list(reads)}
 
 
-def counterexample(path: str, queries: list[str], probes: dict[str, list[str]]) -> Answer:
+def counterexample(
+    path: str, queries: list[str], probes: dict[str, list[str]]
+) -> Answer:
     """Return the fewest rows of the tables on which two queries still differ, by delta debugging.
 
     First come the results of both queries, then the rows of each table; nothing if the queries are
@@ -320,7 +375,9 @@ def counterexample(path: str, queries: list[str], probes: dict[str, list[str]]) 
                 at += size
         size //= 2
     for table in tables if results else ():
-        results.append(fetch(connection, select_rows(table, rows, "ASC"), len(rows), MB))
+        results.append(
+            fetch(connection, select_rows(table, rows, "ASC"), len(rows), MB)
+        )
     return {"status": "ok", "rows": results}
 
 
@@ -343,7 +400,10 @@ def probed(connection: sqlite3.Connection, probes: dict[str, list[str]]) -> list
 
 
 def told_apart(
-    connection: sqlite3.Connection, queries: list[str], tables: list[str], rows: list[RowId]
+    connection: sqlite3.Connection,
+    queries: list[str],
+    tables: list[str],
+    rows: list[RowId],
 ) -> list[Answer]:
     """Return both results on these rows alone if they differ in both orders of the rows; else [].
 
@@ -352,16 +412,25 @@ def told_apart(
     """
     results: list[Answer] = []
     for order in ("DESC", "ASC"):
-        parts = [f"{quoted(table)} AS ({select_rows(table, rows, order)})" for table in tables]
+        parts = [
+            f"{quoted(table)} AS ({select_rows(table, rows, order)})"
+            for table in tables
+        ]
         common = f"WITH RECURSIVE {', '.join(parts)}"
         try:
-            results = [fetch(connection, f"{common} {query}", 100_000, MB) for query in queries]
+            results = [
+                fetch(connection, f"{common} {query}", 100_000, MB) for query in queries
+            ]
         except sqlite3.Error:
             return []
         first, second = results
         is_complete = "fingerprint" in first and "fingerprint" in second
         same_width = len(first["columns"]) == len(second["columns"])
-        if not is_complete or not same_width or first["fingerprint"] == second["fingerprint"]:
+        if (
+            not is_complete
+            or not same_width
+            or first["fingerprint"] == second["fingerprint"]
+        ):
             return []
     return results
 
@@ -421,7 +490,9 @@ def main(parent: int) -> None:
     ).encode
 
     def send(answer: Answer) -> None:
-        rows = answer.pop("rows", [])  # on a line of their own: the parent often only stores them
+        rows = answer.pop(
+            "rows", []
+        )  # on a line of their own: the parent often only stores them
         head = encode(answer | {"row_count": len(rows)})
         sys.stdout.buffer.write(f"{head}\n{encode(rows)}\n".encode())
         sys.stdout.buffer.flush()

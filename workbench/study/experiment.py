@@ -19,15 +19,27 @@ import yaml
 from pydantic import BeforeValidator, Field, StrictFloat, StrictInt
 from pydantic.dataclasses import dataclass
 
-from workbench.benchmarks.benchmark import BENCHMARKS, Benchmark, benchmark_name, check_limit
+from workbench.benchmarks.benchmark import (
+    BENCHMARKS,
+    Benchmark,
+    benchmark_name,
+    check_limit,
+)
 from workbench.errors import BadInputError, one_of, read_yaml
 from workbench.llm.calls import check_given, check_model
 from workbench.types import ROLES, Limits, Suspect
 
 T = TypeVar("T")
-MODEL_ROLES = (*ROLES, "small", "open", "tuned")  # the last three have rows of their own in tables
+MODEL_ROLES = (
+    *ROLES,
+    "small",
+    "open",
+    "tuned",
+)  # the last three have rows of their own in tables
 _PACKAGE = Path(__file__).parents[1]
-_SECRET = re.compile(r"(?i)(?:key|token|secret|password|credentials?)$")  # a variable's name
+_SECRET = re.compile(
+    r"(?i)(?:key|token|secret|password|credentials?)$"
+)  # a variable's name
 
 
 class _Variables(dict[str, str]):
@@ -35,7 +47,9 @@ class _Variables(dict[str, str]):
 
     def __missing__(self, name: str) -> str:
         if _SECRET.search(name):
-            raise ValueError(f"${name} looks like a secret, and a path may not hold one")
+            raise ValueError(
+                f"${name} looks like a secret, and a path may not hold one"
+            )
         if name not in os.environ:
             raise ValueError(f"${name} is not set: export {name}=/path")
         return os.environ[name]
@@ -50,22 +64,33 @@ def _placed(path: Any, told: pydantic.ValidationInfo) -> Any:
 
 def _named_or_placed(benchmark: Any, told: pydantic.ValidationInfo) -> Any:
     """Return the name of a benchmark, or the path of a user's file."""
-    return str(_placed(benchmark, told)) if str(benchmark).endswith(".json") else benchmark
+    return (
+        str(_placed(benchmark, told)) if str(benchmark).endswith(".json") else benchmark
+    )
 
 
 def _check_inside(setting: str, names: Iterable[str]) -> None:
     """Refuse a name that would lead out of the folder in which it is looked up."""
     for name in names:
         path = Path(name)
-        if path.is_absolute() or not path.parts or ".." in path.parts or not name.isprintable():
-            raise BadInputError(f"{setting} is {name!r}: give a plain name, without '..' and '/'")
+        if (
+            path.is_absolute()
+            or not path.parts
+            or ".." in path.parts
+            or not name.isprintable()
+        ):
+            raise BadInputError(
+                f"{setting} is {name!r}: give a plain name, without '..' and '/'"
+            )
 
 
 Number = Annotated[float, Field(strict=True, ge=0)]
 Count = Annotated[int, Field(strict=True, ge=0)]
 Place = Annotated[Path, BeforeValidator(_placed)]
 BenchmarkName = Annotated[str, BeforeValidator(_named_or_placed)]
-ByName = Annotated[dict[str, Any], BeforeValidator(lambda value: {} if value is None else value)]
+ByName = Annotated[
+    dict[str, Any], BeforeValidator(lambda value: {} if value is None else value)
+]
 _CONFIG = pydantic.ConfigDict(
     extra="forbid", ser_json_inf_nan="constants", arbitrary_types_allowed=True
 )
@@ -80,23 +105,33 @@ class Experiment:
     benchmark: BenchmarkName = "bundled-dev"
     root: Place | None = None
     model: str = "embedded/parser"  # "none" where the notebooks ask no model
-    models: Mapping[str, str] = Field(default_factory=dict)  # of single roles, such as `judge`
+    models: Mapping[str, str] = Field(
+        default_factory=dict
+    )  # of single roles, such as `judge`
     # Parameters of all calls of a model or a role replace the steps' own; None removes one.
     parameters: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
     prompts: Place | None = None
-    limit: StrictInt | StrictFloat | None = None  # questions, or a share of each database's: 0.1
+    limit: StrictInt | StrictFloat | None = (
+        None  # questions, or a share of each database's: 0.1
+    )
     sql_seconds: Number = 30.0  # how long a query may run
     dollars: Number | None = None  # the most that may be spent
     calls: Count | None = None
-    retrieval: str | Mapping[str, Any] = ""  # of values, by a name or settings of `with_retrieval`
+    retrieval: str | Mapping[str, Any] = (
+        ""  # of values, by a name or settings of `with_retrieval`
+    )
     batch: bool = False  # half the price, answers within a day
     cheaper: bool = False  # systems run as `wb.cheaper` has them
-    suspect: Suspect | None = None  # what is repaired, and chosen last; None: as the steps say
+    suspect: Suspect | None = (
+        None  # what is repaired, and chosen last; None: as the steps say
+    )
     judges: tuple[str, ...] = ()  # further models for the rows of selectors
     train: BenchmarkName = ""  # whose questions are examples
     codes: Place | None = None  # a file of CodeS's examples
     predictions: tuple[Place, ...] = ()  # files of other systems' answers
-    notebooks: Mapping[str, ByName] = Field(default_factory=dict)  # with their parameters
+    notebooks: Mapping[str, ByName] = Field(
+        default_factory=dict
+    )  # with their parameters
     path: Path = Path()
     folder: Path = Path()  # the parent of the folders `experiments` and `figures`
     output: str = "figures"
@@ -104,7 +139,9 @@ class Experiment:
     def __post_init__(self) -> None:
         _check_inside("name", [self.name])
         if "/" in self.name:
-            raise BadInputError(f"name is {self.name!r}: give a plain name, without '/'")
+            raise BadInputError(
+                f"name is {self.name!r}: give a plain name, without '/'"
+            )
         _check_inside("output", [self.output])
         _check_inside("notebooks", self.notebooks)
         for role in self.models:
@@ -143,14 +180,20 @@ class Session:
     budget: str = ""  # the name of the budget that all notebooks share
     preview: Count = 0  # how many questions a stand-in answers
     cache: Path | None = None  # the file in which a preview looks replies up
-    request_log: Path | None = None  # a file to which the keys of all requests are added
-    benchmark: Benchmark | None = plain_field(default=None, repr=False)  # in place of its name
+    request_log: Path | None = (
+        None  # a file to which the keys of all requests are added
+    )
+    benchmark: Benchmark | None = plain_field(
+        default=None, repr=False
+    )  # in place of its name
 
     def write(self, path: Path) -> Path:
         """Write the session to a YAML file, from which `session_of` reads the same one."""
         plain = _SESSION.dump_python(self, mode="json", exclude_none=True)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True), "utf-8")
+        path.write_text(
+            yaml.safe_dump(plain, sort_keys=False, allow_unicode=True), "utf-8"
+        )
         return path
 
     def with_settings(self, settings: Mapping[str, Any]) -> "Session":
@@ -163,7 +206,9 @@ class Session:
             elif name in known:
                 experiment[name] = value
             else:
-                raise BadInputError(_unknown(name, [*known, "figures", "limit", "cluster"]))
+                raise BadInputError(
+                    _unknown(name, [*known, "figures", "limit", "cluster"])
+                )
         changed = settled(lambda: replace(self.experiment, **experiment))
         return settled(lambda: replace(self, experiment=changed, **session))
 
@@ -219,7 +264,9 @@ def session_of(experiment: str | Path | Experiment | Benchmark | Session) -> Ses
         on = Experiment(experiment.name, benchmark=experiment.name, output="runs")
         return Session(on, benchmark=experiment)
     if benchmark := benchmark_name(str(experiment)):
-        return Session(Experiment(Path(benchmark).stem, benchmark=benchmark, output="runs"))
+        return Session(
+            Experiment(Path(benchmark).stem, benchmark=benchmark, output="runs")
+        )
     path = find_experiment(str(experiment))
     settings = read_yaml(path)
     if isinstance(settings, dict) and "experiment" in settings:
@@ -235,11 +282,15 @@ def load_experiment(name: str) -> Experiment:
 
 def _experiment_in(path: Path, settings: Any) -> Experiment:
     if not isinstance(settings, dict):
-        raise BadInputError(f"{path}: expected settings by name, and found {settings!r:.60}")
+        raise BadInputError(
+            f"{path}: expected settings by name, and found {settings!r:.60}"
+        )
     file = Path(os.path.abspath(path))  # noqa: PTH100  without `..`, which is no folder's parent
     named = {"name": path.stem, "path": file, "folder": file.parent.parent}
     named |= {key: setting for key, setting in settings.items() if setting is not None}
-    return settled(lambda: _SETTINGS.validate_python(named, context=file.parent), f"{path}: ")
+    return settled(
+        lambda: _SETTINGS.validate_python(named, context=file.parent), f"{path}: "
+    )
 
 
 def settled(make: Callable[[], T], where: str = "") -> T:

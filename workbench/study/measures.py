@@ -25,7 +25,9 @@ from workbench.types import Candidate, Schema
 Candidates = dict[str, tuple[Candidate, ...]]
 
 
-def ves(study: Study, runs: Mapping[str, Run], rounds: int = 10, repeats: int = 5) -> Table:
+def ves(
+    study: Study, runs: Mapping[str, Run], rounds: int = 10, repeats: int = 5
+) -> Table:
     """VES of each run with its interval, in percent; BIRD times 100 rounds.
 
     With the embedded parser it counts SQLite's opcodes, which are the same on every machine, and is
@@ -83,7 +85,9 @@ def duels(run: Run) -> pd.DataFrame:
             better = duel.first if first else duel.second
             shown = "right" if first else "wrong"
             rows.append(about | {"first": shown, "correct": duel.winner == better})
-    return pd.DataFrame(rows, columns=["run", "question_id", "db_id", "first", "correct"])
+    return pd.DataFrame(
+        rows, columns=["run", "question_id", "db_id", "first", "correct"]
+    )
 
 
 def judged(duels: pd.DataFrame, label: str) -> dict[str, Any]:
@@ -91,9 +95,19 @@ def judged(duels: pd.DataFrame, label: str) -> dict[str, Any]:
     row = {"system": label, "duels": len(duels)}
     row |= {"accuracy": math.nan, "low": math.nan, "high": math.nan}
     if len(duels):
-        share = mean_interval(duels["correct"].astype(float).tolist(), duels["db_id"].tolist())
-        row |= {"accuracy": 100 * share.mean, "low": 100 * share.low, "high": 100 * share.high}
-    return row | {"run": runs_of(duels), "question_ids": question_ids(duels), "counted": "all"}
+        share = mean_interval(
+            duels["correct"].astype(float).tolist(), duels["db_id"].tolist()
+        )
+        row |= {
+            "accuracy": 100 * share.mean,
+            "low": 100 * share.low,
+            "high": 100 * share.high,
+        }
+    return row | {
+        "run": runs_of(duels),
+        "question_ids": question_ids(duels),
+        "counted": "all",
+    }
 
 
 def pooled(study: Study) -> tuple[Study, Candidates]:
@@ -121,7 +135,9 @@ def pooled(study: Study) -> tuple[Study, Candidates]:
         for run in runs:
             for selection in run.selections:
                 if selection.trial:
-                    answer = replace(selection.trial.candidate, generator=run.name, sample=0)
+                    answer = replace(
+                        selection.trial.candidate, generator=run.name, sample=0
+                    )
                     others = pool.get(selection.question_id, ())
                     pool[selection.question_id] = (*others, answer)
         models = study.stamp.of(pd.DataFrame({"run": [run.id for run in runs]})).models
@@ -134,7 +150,9 @@ def best_first(trials: pd.DataFrame) -> pd.DataFrame:
     """The candidates, those of the most accurate generator first; of equal ones, by name."""
     shares = trials.groupby(["generator", "question_id"])["correct"].mean()
     places = shares.groupby("generator").mean().rank(ascending=False, method="first")
-    return trials.sort_values("generator", key=lambda own: own.map(places), kind="stable")
+    return trials.sort_values(
+        "generator", key=lambda own: own.map(places), kind="stable"
+    )
 
 
 def lost(run: Run, study: Study) -> pd.DataFrame:
@@ -196,7 +214,9 @@ def turns(study: Study, run: Run) -> Table:
             used.append(sum(message["role"] == "assistant" for message in messages))
     rows = []
     for number, part in run.trials.assign(turns=used).groupby("turns"):
-        row = accuracy(part, str(number)) | {"without an answer": int((part["sql"] == "").sum())}
+        row = accuracy(part, str(number)) | {
+            "without an answer": int((part["sql"] == "").sum())
+        }
         rows.append(row | {"question_ids": question_ids(part)})
     return study.table(pd.DataFrame(rows).rename(columns={"system": "turns"}))
 

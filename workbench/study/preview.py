@@ -46,7 +46,9 @@ def client_of(session: Session, store: Cache, budget: Budget, weight: float) -> 
         users = Client(Cache(session.cache), offline=True) if session.cache else None
         # The address is part of a call's key, so the parser's replies do not pass for the models'.
         return Client(
-            store, send=partial(_noted, users, weight), api_base="http://stand-in.invalid"
+            store,
+            send=partial(_noted, users, weight),
+            api_base="http://stand-in.invalid",
         )
     batch, offline = session.experiment.batch, session.offline
     if session.request_log:
@@ -63,7 +65,9 @@ class LoggingClient(Client):
 
     def complete_many(self, requests: Sequence[Request]) -> list[Completion]:
         keys = {self.key(request) for request in requests}
-        with self._log.open("ab", buffering=0) as file:  # other processes write between two writes
+        with self._log.open(
+            "ab", buffering=0
+        ) as file:  # other processes write between two writes
             file.write("".join(f"{key}\n" for key in sorted(keys)).encode())
         return super().complete_many(requests)
 
@@ -90,11 +94,15 @@ def stand_in(request: Request) -> Reply:
     if request.parameters.get(EMBEDDING):
         counts = Counter(str(request.messages[0]["content"]).lower().encode())
         vector = array("f", [counts[letter] for letter in range(256)])
-        return reply_with(b64encode(vector.tobytes()).decode(), "stop", read // _TOKEN, 0)
+        return reply_with(
+            b64encode(vector.tobytes()).decode(), "stop", read // _TOKEN, 0
+        )
     plain = {"temperature": request.parameters.get("temperature", 1.0)}
     reply = answer_here(replace(request, model=_PARSER, parameters=plain))
     message = reply["choices"][0]["message"]
-    if request.prompt == "generate/agent":  # the parser answers at once; a model may use all turns
+    if (
+        request.prompt == "generate/agent"
+    ):  # the parser answers at once; a model may use all turns
         message["content"] = message["content"].replace("**Final SQL**", "")
     written = len(message["content"])
     tokens = {"prompt_tokens": read // _TOKEN, "completion_tokens": written // _TOKEN}
@@ -109,7 +117,9 @@ def previewed(experiment: Experiment | Session) -> Iterator[Session]:
     with Cache() as store, tempfile.TemporaryDirectory(prefix="preview") as folder:
         os.environ["WORKBENCH_HOME"] = folder
         try:
-            yield replace(session, preview=3, cache=store.path, figures=Path(folder, "figures"))
+            yield replace(
+                session, preview=3, cache=store.path, figures=Path(folder, "figures")
+            )
         finally:
             if before is None:
                 del os.environ["WORKBENCH_HOME"]
@@ -127,7 +137,9 @@ def estimated(made: Store, store: Store) -> str:
     rows = []
     sums, worst = Preview(), 0.0
     for prompt, model, tier, calls, cached, read, limit in calls_by_prompt:
-        request = Request(prompt, model, (), {"max_tokens": limit, "service_tier": tier})
+        request = Request(
+            prompt, model, (), {"max_tokens": limit, "service_tier": tier}
+        )
         expected = estimate(store, request, read, round(calls), round(cached))
         rows.append({"prompt": prompt, "model": model, **asdict(expected)})
         sums += expected

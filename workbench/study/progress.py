@@ -14,8 +14,15 @@ class Progress(tqdm):  # type: ignore[misc]
     """Shows the questions that are done, calls asked and cached, and dollars."""
 
     def __init__(self, name: str, total: int) -> None:
-        how: dict[str, Any] = {"file": bar_stream(), "disable": None, "delay": 1, "leave": False}
-        if type(sys.stderr).__module__.startswith("ipykernel"):  # which shows stderr on red
+        how: dict[str, Any] = {
+            "file": bar_stream(),
+            "disable": None,
+            "delay": 1,
+            "leave": False,
+        }
+        if type(sys.stderr).__module__.startswith(
+            "ipykernel"
+        ):  # which shows stderr on red
             line = "{desc}: {n:,} of {total:,} questions{postfix}"
             how = {"file": sys.stdout, "bar_format": line}
         super().__init__(total=total, desc=name, unit=" questions", **how)
@@ -31,7 +38,9 @@ def report_failed_calls(system: str, failed: Mapping[str, int]) -> None:
     """Say on standard error how many calls of a system ended without an answer, by fault."""
     if not failed:
         return
-    faults = ", ".join(f"{fault} {number:,}" for fault, number in sorted(failed.items()))
+    faults = ", ".join(
+        f"{fault} {number:,}" for fault, number in sorted(failed.items())
+    )
     number = sum(failed.values())
     line = f"{number:,} calls got no answer ({faults}), and the numbers lack them: run it again"
     print(f"{system}: {line}" if system else line, file=sys.stderr)

@@ -45,7 +45,11 @@ from workbench.study.trace import answered
 from workbench.terminal import bar_stream
 
 _PACKAGE = Path(__file__).parents[1]
-_DESK = ("cli", "explorer", "widgets")  # no number comes from these, or from the labeller
+_DESK = (
+    "cli",
+    "explorer",
+    "widgets",
+)  # no number comes from these, or from the labeller
 _LIBRARIES = (
     "ipykernel",
     "litellm",
@@ -56,7 +60,13 @@ _LIBRARIES = (
     "seaborn",
     "sqlglot",
 )
-_ASIDE = ("notebooks", "about", "batch", "path", "folder")  # settings on which no number depends
+_ASIDE = (
+    "notebooks",
+    "about",
+    "batch",
+    "path",
+    "folder",
+)  # settings on which no number depends
 # A kernel stops at SIGTERM as at Ctrl-C, and stores the replies under way. Jupyter interrupts it
 # when it ends, too, which its own log would call an error.
 _KERNEL = (
@@ -82,7 +92,10 @@ class Job:
     def records(self) -> dict[str, Any]:
         """The record in the index of each figure and table that the notebook saves."""
         index = read_index(self.figures)
-        return {name: index.get(name) for name in SAVED.findall(self.notebook.read_text("utf-8"))}
+        return {
+            name: index.get(name)
+            for name in SAVED.findall(self.notebook.read_text("utf-8"))
+        }
 
     @property
     def hash(self) -> str:
@@ -100,14 +113,18 @@ class Job:
 
     def missing(self) -> int:
         """Return how many questions behind the figures have no answer, since a call failed."""
-        runs = {run for record in self.records.values() if record for run in record["runs"]}
+        runs = {
+            run for record in self.records.values() if record for run in record["runs"]
+        }
         lost = "SELECT 1 FROM runs, json_each(selections) WHERE value ->> 0 = '' AND runs.id IN"
         with Store() as store:
             return len(store.read_keys(lost, sorted(runs)))
 
 
 def plan(
-    experiment: Experiment | Session, only: Sequence[str] = (), limit: float | None = None
+    experiment: Experiment | Session,
+    only: Sequence[str] = (),
+    limit: float | None = None,
 ) -> list[Job]:
     """Return the notebooks that an experiment names, with checked parameters.
 
@@ -134,7 +151,9 @@ def plan(
         notebook = _notebook(name, settings.folder)
         with naming(notebook):
             known = papermill.inspect_notebook(str(notebook))
-        for parameter in parameters | common:  # Papermill only warns of one that it does not have
+        for parameter in (
+            parameters | common
+        ):  # Papermill only warns of one that it does not have
             one_of(known, **{f"a parameter of {notebook.name}": parameter})
         content = _hash(notebook.read_bytes())
         key = content_hash("notebook", [shared, content, dict(parameters), limit])
@@ -210,7 +229,9 @@ def _execute(job: Job) -> None:
     try:
         with tempfile.TemporaryDirectory(prefix="wb") as folder:
             # Sockets of its own, since the TCP ports of kernels that start together may collide.
-            config = Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/k"}})
+            config = Config(
+                {"KernelManager": {"transport": "ipc", "ip": f"{folder}/k"}}
+            )
             papermill.execute_notebook(
                 job.notebook,
                 job.output,
@@ -243,7 +264,9 @@ def _told(error: Exception) -> str:
     """The cell that failed, by JupyterLab's number, its line, and the message."""
     if not isinstance(error, PapermillExecutionError):
         return f"{type(error).__name__}: {' '.join(str(error).split()):.600}"
-    arrows = re.findall(r"^-+> *\d+ (.*)$", strip_color("\n".join(error.traceback)), re.MULTILINE)
+    arrows = re.findall(
+        r"^-+> *\d+ (.*)$", strip_color("\n".join(error.traceback)), re.MULTILINE
+    )
     line: str = (arrows or error.source.splitlines() or [""])[0]
     cell = (error.exec_count or 1) - 1  # Papermill has added a cell with the parameters
     return f"cell {cell} ({line.strip():.160}): {error.ename}: {error.evalue:.600}"
@@ -257,7 +280,9 @@ def _shared_hash(experiment: Experiment) -> str:
     for name in filter(None, (experiment.benchmark, experiment.train)):
         has_folder = name not in BENCHMARKS or BENCHMARKS[name].url
         benchmark = open_benchmark(name, experiment.root if has_folder else None)
-        databases = {benchmark.database(question.db_id) for question in benchmark.questions}
+        databases = {
+            benchmark.database(question.db_id) for question in benchmark.questions
+        }
         data.append([benchmark.fingerprint(), *map(file_state, sorted(databases))])
 
     places = [experiment.prompts, experiment.codes, *experiment.predictions]
@@ -280,7 +305,9 @@ def package_hash() -> str:
         aside = inside.parts[0] in _DESK or inside.stem == "labeller"
         if path.is_file() and not aside and path.suffix not in {".css", ".js", ".pyc"}:
             content = path.read_bytes()
-            hashes[str(inside)] = _hash(_code(content) if path.suffix == ".py" else content)
+            hashes[str(inside)] = _hash(
+                _code(content) if path.suffix == ".py" else content
+            )
     return content_hash("code", hashes)
 
 
@@ -288,7 +315,10 @@ def _code(source: bytes) -> bytes:
     """The module's syntax without its docstrings."""
     documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
     for node in ast.walk(tree := ast.parse(source)):
-        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
+        if (
+            isinstance(node, documented)
+            and ast.get_docstring(node, clean=False) is not None
+        ):
             del node.body[0]
     return ast.dump(tree).encode()
 
@@ -307,7 +337,10 @@ class _Progress:
         self._start = self._shown_at = time.monotonic()
         last_call = "SELECT coalesce(max(rowid), 0) FROM calls"
         last_run = "SELECT coalesce(max(rowid), 0) FROM runs"
-        self._calls, self._runs = store.read(last_call)[0][0], store.read(last_run)[0][0]
+        self._calls, self._runs = (
+            store.read(last_call)[0][0],
+            store.read(last_run)[0][0],
+        )
 
     def spent(self) -> str:
         """Return the calls asked since the start, those that were cached, and the dollars."""

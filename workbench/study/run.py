@@ -30,7 +30,9 @@ from workbench.types import Execution, Selection
 if TYPE_CHECKING:
     from workbench.report.style import Picture
 
-Metric = Callable[[Execution, Execution], float]  # of the gold and the predicted execution
+Metric = Callable[
+    [Execution, Execution], float
+]  # of the gold and the predicted execution
 _COST = ("calls", "input_tokens", "output_tokens", "dollars", "unpriced")
 _TRIAL = ("generator", "sample", "sql", "status", "problem")
 _NO_ANSWER = {"sql": "", "status": "missing", "correct": False}
@@ -80,7 +82,9 @@ class Run:
         """The questions, right only where all candidates are: the lower bound of selection."""
         return self.questions.assign(correct=self.questions["adversary"], counted="all")
 
-    def cases(self, questions: Iterable[str] | pd.DataFrame, show: Sequence[str] = ()) -> Cases:
+    def cases(
+        self, questions: Iterable[str] | pd.DataFrame, show: Sequence[str] = ()
+    ) -> Cases:
         """Return cases as the papers' figures show them, gold beside the prediction.
 
         `questions` are ids, or a frame with the column `question_id`, such as labels of errors.
@@ -96,7 +100,9 @@ class Run:
         if "run" in rows:
             rows = rows[rows["run"] == self.id]
         asked = zip(rows["question_id"], _error_labels(rows), strict=True)
-        return Cases([replace(self.case(id_), label=label) for id_, label in asked], tuple(show))
+        return Cases(
+            [replace(self.case(id_), label=label) for id_, label in asked], tuple(show)
+        )
 
     def accuracy(self) -> "Table":
         """Return one row: EX with its interval."""
@@ -160,11 +166,15 @@ class Table(pd.DataFrame):
     def beside(self, paper: str, source: str, **options: Any) -> tables.ResultTable:
         """Return the table beside the paper's; `options` are those of `tables.beside`."""
         if self.empty:
-            options["note"] = f"No rows of ours: this experiment is on {self._origin.benchmark}."
+            options["note"] = (
+                f"No rows of ours: this experiment is on {self._origin.benchmark}."
+            )
         elif "change low" in self:
             options.setdefault("note", "The intervals of changes are over questions.")
         options["label"] = str(self.columns[0])
-        return tables.beside(pd.DataFrame(self), published(paper, source), self._origin, **options)
+        return tables.beside(
+            pd.DataFrame(self), published(paper, source), self._origin, **options
+        )
 
     def alone(self, title: str, note: str = "") -> tables.ResultTable:
         """The table of our numbers alone."""
@@ -174,7 +184,9 @@ class Table(pd.DataFrame):
         """Return the rows as a saved table shows them: rounded, without ids of runs."""
         if "run" in self and self.columns[0] == "system":
             return str(self.alone("")._repr_html_())
-        with pd.option_context("display.html.use_mathjax", False):  # a `$` opens no formula
+        with pd.option_context(
+            "display.html.use_mathjax", False
+        ):  # a `$` opens no formula
             return str(super()._repr_html_())  # type: ignore[misc]
 
 
@@ -188,7 +200,9 @@ class Runs(dict[str, Run]):
     @property
     def questions(self) -> pd.DataFrame:
         """The questions of all runs; the column `system` has the run's name."""
-        return pd.concat(run.questions.assign(system=name) for name, run in self.items())
+        return pd.concat(
+            run.questions.assign(system=name) for name, run in self.items()
+        )
 
     def accuracy(self, against: str = "", by: str = "") -> Table:
         """Return EX of each run, with the change `against` one, or EX `by` a column's values."""
@@ -228,7 +242,9 @@ class Runs(dict[str, Run]):
             return rows
         from workbench.report.accuracy import differences  # noqa: PLC0415
 
-        paired = differences(self.questions, against).set_index("system").reindex(rows.index)
+        paired = (
+            differences(self.questions, against).set_index("system").reindex(rows.index)
+        )
         rows.insert(5, "change", paired["difference"])
         rows.insert(6, "change low", paired["low"])
         rows.insert(7, "change high", paired["high"])
@@ -254,7 +270,9 @@ def table_of(
     return Table.of(frame, stamp)
 
 
-def leads(ahead: Run | pd.DataFrame, others: Mapping[str, Run | pd.DataFrame]) -> pd.DataFrame:
+def leads(
+    ahead: Run | pd.DataFrame, others: Mapping[str, Run | pd.DataFrame]
+) -> pd.DataFrame:
     """Return how far EX is ahead of each other's on the same questions, with its interval.
 
     A frame of trials counts a question by the share of its candidates that are right.
@@ -279,7 +297,9 @@ def leads(ahead: Run | pd.DataFrame, others: Mapping[str, Run | pd.DataFrame]) -
             interval = number_interval(differences, list(clusters.values()))
             points = (interval.mean, interval.low, interval.high)
         rows[name] = [100 * point for point in points]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["difference", "low", "high"])
+    return pd.DataFrame.from_dict(
+        rows, orient="index", columns=["difference", "low", "high"]
+    )
 
 
 class _Right(NamedTuple):
@@ -293,7 +313,9 @@ def _rights(part: Run | pd.DataFrame) -> dict[str, _Right]:
     frame = part.questions if isinstance(part, Run) else part
     rights = {}
     for id_, candidates in frame.groupby("question_id", sort=False):
-        rights[str(id_)] = _Right(candidates["db_id"].iloc[0], float(candidates["correct"].mean()))
+        rights[str(id_)] = _Right(
+            candidates["db_id"].iloc[0], float(candidates["correct"].mean())
+        )
     return rights
 
 
@@ -303,7 +325,11 @@ def metric_cells(run: Run) -> dict[str, float]:
     for metric in run.metrics:
         values, clusters = run.questions[metric], run.questions["db_id"]
         mean = mean_interval(values.tolist(), clusters.tolist())
-        row |= {metric: mean.mean, f"{metric} low": mean.low, f"{metric} high": mean.high}
+        row |= {
+            metric: mean.mean,
+            f"{metric} low": mean.low,
+            f"{metric} high": mean.high,
+        }
     return row
 
 
@@ -336,7 +362,9 @@ def costs(questions: pd.DataFrame, label: str = "") -> dict[str, Any]:
         "calls": questions["calls"].mean(),
         "queries": questions["queries"].mean(),
         "tokens": (questions["input_tokens"] + questions["output_tokens"]).mean(),
-        "dollars": math.nan if questions["unpriced"].any() else questions["dollars"].mean(),
+        "dollars": math.nan
+        if questions["unpriced"].any()
+        else questions["dollars"].mean(),
     }
 
 
@@ -367,9 +395,13 @@ def run_tables(
         _, attempt, choice = records[question.id]
         about = {"question_id": question.id, "db_id": question.db_id}
         about["difficulty"] = difficulty(benchmark, question)
-        groups = group_numbers([history[-1]["fingerprint"] for history in attempt["trials"]])
+        groups = group_numbers(
+            [history[-1]["fingerprint"] for history in attempt["trials"]]
+        )
         rows = []
-        for n, (history, group) in enumerate(zip(attempt["trials"], groups, strict=True)):
+        for n, (history, group) in enumerate(
+            zip(attempt["trials"], groups, strict=True)
+        ):
             row = about | _trial_row(history, question.id, right)
             rows.append(row | {"group": group, "chosen": n == choice["chosen"]})
         gold = benchmark.golds[question.id]
@@ -387,7 +419,10 @@ def _verdicts(
     benchmark: Benchmark, records: Mapping[str, QuestionRecords], executor: Executor
 ) -> dict[tuple[str, str], bool]:
     """Return whether a query is right, by question and query."""
-    golds = [(question.id, benchmark.golds[question.id].sql) for question in benchmark.questions]
+    golds = [
+        (question.id, benchmark.golds[question.id].sql)
+        for question in benchmark.questions
+    ]
     fingerprints: dict[tuple[str, str], str] = {}
     for id_, _ in golds:
         for history in records[id_].candidates["trials"]:

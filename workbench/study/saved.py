@@ -65,7 +65,9 @@ class Claim:
     detail: str = ""
 
     def _repr_html_(self) -> str:
-        form = Html('<p class="mathjax_ignore tex2jax_ignore"><b>{}</b>: {} <i>{}</i></p>')
+        form = Html(
+            '<p class="mathjax_ignore tex2jax_ignore"><b>{}</b>: {} <i>{}</i></p>'
+        )
         return form.format(VERDICTS[self.verdict], self.text, self.detail)
 
 
@@ -102,8 +104,12 @@ class Piece:
         """
         if isinstance(holds, pd.DataFrame):
             if of is None:
-                of = ", ".join(map(_difference, holds.index, *holds[_POINTS].to_numpy().T))
-            verdict = _together(map(partial(decide, least=least), holds["low"], holds["high"]))
+                of = ", ".join(
+                    map(_difference, holds.index, *holds[_POINTS].to_numpy().T)
+                )
+            verdict = _together(
+                map(partial(decide, least=least), holds["low"], holds["high"])
+            )
         elif isinstance(holds, pd.Series):
             if of is None and holds.name in self.data:
                 labels = self.data.columns[0]
@@ -113,7 +119,11 @@ class Piece:
             verdict = "holds" if holds else "fails"
         if isinstance(of, pd.Series | Mapping):
             of = ", ".join(f"{shown(label)} {_number(x)}" for label, x in of.items())
-        claim = Claim(text, verdict if self.judged else "not judged", "" if of is None else str(of))
+        claim = Claim(
+            text,
+            verdict if self.judged else "not judged",
+            "" if of is None else str(of),
+        )
         self.saved.add_claim(self.name, claim)
         return claim
 
@@ -141,20 +151,28 @@ class Saved:
 
         `names` are those of runs, by their ids.
         """
-        if not re.fullmatch("[a-z0-9_]+", name):  # macOS ignores the case of a file's name
+        if not re.fullmatch(
+            "[a-z0-9_]+", name
+        ):  # macOS ignores the case of a file's name
             allowed = "use lower-case ASCII letters, digits, '_'"
             raise BadInputError(f"the name {name!r} is not allowed: {allowed}")
         record: dict[str, Any] = {"kind": "figure", "title": "", "table": ""}
         frame = getattr(shown, "data", pd.DataFrame())
         if isinstance(shown, ResultTable):
-            record = {"kind": "table", "title": shown.title, "table": shown.to_markdown()}
+            record = {
+                "kind": "table",
+                "title": shown.title,
+                "table": shown.to_markdown(),
+            }
             frame = shown.frame
         if data is not None:
             frame = data
         named = names or {}
         record["claims"] = []
         record["stamp"] = stamped(stamp, frame)
-        record["runs"] = {run: named.get(run, "") for run in sorted(runs(frame).split())}
+        record["runs"] = {
+            run: named.get(run, "") for run in sorted(runs(frame).split())
+        }
         with naming(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             if not isinstance(shown, ResultTable):
@@ -162,7 +180,9 @@ class Saved:
 
                 style.save(shown, self.folder / name)
             cells = frame.rename(columns=plain).map(plain)
-            self._write(f"{name}.csv", cells.to_csv(index=False, float_format="%.6g").encode())
+            self._write(
+                f"{name}.csv", cells.to_csv(index=False, float_format="%.6g").encode()
+            )
             with self._index() as index:
                 index[name] = record
         return frame
@@ -170,7 +190,9 @@ class Saved:
     def add_claim(self, name: str, claim: Claim) -> None:
         """Store a claim about what was saved under a name; it replaces one with the same text."""
         with self._index() as index:
-            others = [other for other in index[name]["claims"] if other["text"] != claim.text]
+            others = [
+                other for other in index[name]["claims"] if other["text"] != claim.text
+            ]
             index[name] = index[name] | {"claims": [*others, asdict(claim)]}
 
     def mark_earlier(self, names: Iterable[str]) -> None:
@@ -221,8 +243,12 @@ def write_executed(executed: Path, figures: Path, experiment: Path) -> None:
 
     A figure becomes a link to the PNG that the notebook saved, and the experiment's path its name.
     """
-    content = json.loads(executed.read_text("utf-8").replace(str(experiment), experiment.stem))
-    content["metadata"] = {key: content["metadata"][key] for key in ("kernelspec", "language_info")}
+    content = json.loads(
+        executed.read_text("utf-8").replace(str(experiment), experiment.stem)
+    )
+    content["metadata"] = {
+        key: content["metadata"][key] for key in ("kernelspec", "language_info")
+    }
     for number, cell in enumerate(content["cells"]):
         tags = cell["metadata"].get("tags")
         cell["id"] = f"cell-{number}"
@@ -241,10 +267,16 @@ def _linked(output: dict[str, Any], png: str) -> dict[str, Any]:
     """Return the output with a link in place of its image, and without style sheets."""
     data = output["data"]
     if data.keys() & {"image/png", "image/svg+xml"}:
-        data = {"text/markdown": f"![{png}]({png}.png)" if png else "a figure that was not saved"}
+        data = {
+            "text/markdown": f"![{png}]({png}.png)"
+            if png
+            else "a figure that was not saved"
+        }
     elif "text/html" in data:
         html = "".join(data["text/html"])
-        data = {"text/html": re.sub(r"<style\b.*?</style>\s*", "", html, flags=re.DOTALL)}
+        data = {
+            "text/html": re.sub(r"<style\b.*?</style>\s*", "", html, flags=re.DOTALL)
+        }
     return output | {"data": data, "metadata": {}}
 
 
@@ -312,7 +344,9 @@ def _label(name: str) -> str:
     return (" ".join(words) or name).capitalize()
 
 
-def _piece(folder: Path, name: str, record: Mapping[str, Any], notebook: str) -> Iterator[str]:
+def _piece(
+    folder: Path, name: str, record: Mapping[str, Any], notebook: str
+) -> Iterator[str]:
     """Yield the lines about a figure or table: heading, itself, stamp and the paper's claims."""
     first, *words = name.split("_")
     label = _label(name)

@@ -30,7 +30,15 @@ from workbench.llm.calls import runs_here
 from workbench.llm.money import Tally
 from workbench.llm.turns import Locks
 from workbench.store import Store
-from workbench.systems.system import System, Unsourced, identity, rebuilt, select, stages, trials_of
+from workbench.systems.system import (
+    System,
+    Unsourced,
+    identity,
+    rebuilt,
+    select,
+    stages,
+    trials_of,
+)
 from workbench.types import (
     ROLES,
     Candidate,
@@ -57,7 +65,9 @@ _UNREACHABLE = (
     "widgets",
     "cli",
 )
-_PAUSE_SECONDS = 0.2  # before looking again for the records of questions that other processes solve
+_PAUSE_SECONDS = (
+    0.2  # before looking again for the records of questions that other processes solve
+)
 _MOST_CONTEXTS = 2000  # of prepared questions, in memory
 _SELECTION = ("chosen", "selector", "scores", "comparisons", "call_keys")
 _CANDIDATE = tuple(field.name for field in fields(Candidate))
@@ -76,7 +86,9 @@ class Keys(NamedTuple):
 class QuestionRecords(NamedTuple):
     """The records of a question; a candidate is its queries before each fix, and the last one."""
 
-    key: str  # of the selection's record; "" if it is not cached, as after a failed call
+    key: (
+        str  # of the selection's record; "" if it is not cached, as after a failed call
+    )
     candidates: Record
     selection: Record
 
@@ -115,7 +127,9 @@ def solve_all(
 
     report()
     try:
-        while unsolved := [question for question in questions if question.id not in records]:
+        while unsolved := [
+            question for question in questions if question.id not in records
+        ]:
             before = len(records)
             start = os.getpid() * 7919 % len(unsolved)  # where no other process starts
             rotated = unsolved[start:] + unsolved[:start]
@@ -138,7 +152,9 @@ def _forget(store: Store, keys: Mapping[str, Keys]) -> None:
     attempts = canonical([key.candidates for key in keys.values()])
     with store.write() as db:
         for column in ("attempts WHERE key", "selections WHERE attempt"):
-            db.execute(f"DELETE FROM {column} IN (SELECT value FROM json_each(?))", [attempts])
+            db.execute(
+                f"DELETE FROM {column} IN (SELECT value FROM json_each(?))", [attempts]
+            )
 
 
 def solve_one(
@@ -150,13 +166,18 @@ def solve_one(
         return known[question.id]
     contexts, cost = prepared(system, key.context, question, lab)
     spent = _meter(lab, question)
-    attempt: Record | None = read_records(store, "attempts", [key.candidates]).get(key.candidates)
+    attempt: Record | None = read_records(store, "attempts", [key.candidates]).get(
+        key.candidates
+    )
     if attempt:
         trials = _trials(attempt, question, lab)
     else:
         trials = trials_of(system, contexts[-1], lab)
         whole = {name: more + cost[name] for name, more in spent().items()}
-        new: Record = {"trials": [_trial_record(trial) for trial in trials], "cost": whole}
+        new: Record = {
+            "trials": [_trial_record(trial) for trial in trials],
+            "cost": whole,
+        }
         attempt = _keep(store, "attempts", key.candidates, new, question.id)
 
     spent = _meter(lab, question)
@@ -249,7 +270,9 @@ def selection_of(records: QuestionRecords, question: Question, lab: Lab) -> Sele
         chosen=record["chosen"],
         selector=record["selector"],
         scores=tuple(record["scores"]),
-        comparisons=tuple(Comparison(**comparison) for comparison in record["comparisons"]),
+        comparisons=tuple(
+            Comparison(**comparison) for comparison in record["comparisons"]
+        ),
         call_keys=tuple(record["call_keys"]),
     )
 
@@ -259,7 +282,9 @@ def keys_of(system: System, questions: Sequence[Question], lab: Lab) -> dict[str
     context = (system.retrieve, system.prune)
     parts = [context, (*context, system.generate, system.fix), system.select]
     try:
-        prepares, makes, selects = ([identity(part), endpoints(part, lab)] for part in parts)
+        prepares, makes, selects = (
+            [identity(part), endpoints(part, lab)] for part in parts
+        )
     except Unsourced as error:
         told = "its source cannot be read, so its answers are not cached"
         print(f"{error}: {told}; define it in a cell or a file", file=sys.stderr)
@@ -267,7 +292,9 @@ def keys_of(system: System, questions: Sequence[Question], lab: Lab) -> dict[str
     shared = [code_hash(), lab.limits, folder_hash(lab.prompts) if lab.prompts else ""]
     paths = {question.db_id: lab.database(question.db_id) for question in questions}
     files = lab.executor.fingerprints(list(paths.values()))
-    schemas = {db_id: content_hash("schema", repr(lab.schema(db_id))) for db_id in paths}
+    schemas = {
+        db_id: content_hash("schema", repr(lab.schema(db_id))) for db_id in paths
+    }
     keys = {}
     for question in questions:
         db_id = question.db_id
@@ -283,7 +310,10 @@ def endpoints(steps: Any, lab: Lab) -> dict[str, Any]:
     """Return each model's address or version, with the parameters set for it and for roles."""
     roles = {name: lab.parameters[name] for name in ROLES if lab.parameters.get(name)}
     models = sorted(model_names(steps))
-    return {name: [lab.client.endpoint(name), lab.parameters.get(name), roles] for name in models}
+    return {
+        name: [lab.client.endpoint(name), lab.parameters.get(name), roles]
+        for name in models
+    }
 
 
 def model_names(steps: Any) -> set[str]:
@@ -304,18 +334,28 @@ def code_hash() -> str:
     return folder_hash(Path(__file__).parents[1], _UNREACHABLE)
 
 
-def cached_records(store: Store, keys: Mapping[str, Keys]) -> dict[str, QuestionRecords]:
+def cached_records(
+    store: Store, keys: Mapping[str, Keys]
+) -> dict[str, QuestionRecords]:
     """The cached records of questions; `keys` has their keys by the question's id."""
-    selections = read_records(store, "selections", [key.selection for key in keys.values()])
-    attempts = read_records(store, "attempts", [key.candidates for key in keys.values()])
+    selections = read_records(
+        store, "selections", [key.selection for key in keys.values()]
+    )
+    attempts = read_records(
+        store, "attempts", [key.candidates for key in keys.values()]
+    )
     return {
-        id_: QuestionRecords(key.selection, attempts[key.candidates], selections[key.selection])
+        id_: QuestionRecords(
+            key.selection, attempts[key.candidates], selections[key.selection]
+        )
         for id_, key in keys.items()
         if key.selection in selections and key.candidates in attempts
     }
 
 
-def read_records(store: Store, table: str, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
+def read_records(
+    store: Store, table: str, keys: Sequence[str]
+) -> dict[str, dict[str, Any]]:
     """The cached records of a table, by key; keys without a record are left out."""
     rows = store.read_keys(f"SELECT key, record FROM {table} WHERE key IN", list(keys))
     return {key: orjson.loads(zlib.decompress(record)) for key, record in rows}
@@ -327,7 +367,10 @@ def _keep(store: Store, table: str, key: str, record: Record, *about: str) -> Re
     if key and not record["cost"]["failed"]:
         row = (key, *about, zlib.compress(text, 1))
         with store.write(durable=False) as db:
-            db.execute(f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})", row)
+            db.execute(
+                f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})",
+                row,
+            )
     kept: Record = orjson.loads(text)
     return kept
 
@@ -371,7 +414,8 @@ def _meter(lab: Lab, question: Question) -> Callable[[], dict[str, float]]:
             "dollars": tally.cost + tally.cached_cost,
             "unpriced": tally.unpriced + tally.cached_unpriced,
             # A call for no single question, as of an index, may be for this one.
-            "failed": ledger.failed_by_question[question.id] + ledger.failed_by_question[""],
+            "failed": ledger.failed_by_question[question.id]
+            + ledger.failed_by_question[""],
         }
 
     before = now()

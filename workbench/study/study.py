@@ -31,7 +31,16 @@ from workbench.study import solve
 from workbench.study.experiment import Experiment, Session, session_of
 from workbench.study.preview import client_of
 from workbench.study.progress import Progress, report_failed_calls
-from workbench.study.run import Metric, Run, Runs, Table, accuracy, costs, run_tables, table_of
+from workbench.study.run import (
+    Metric,
+    Run,
+    Runs,
+    Table,
+    accuracy,
+    costs,
+    run_tables,
+    table_of,
+)
 from workbench.study.saved import Piece, Saved
 from workbench.study.systems import BY_FUNCTION, constructor
 from workbench.study.trace import store_run
@@ -116,7 +125,9 @@ def open_study(
         stack.pop_all()
     _stores.add(store)
     benchmark = replace(benchmark, questions=tuple(questions))
-    return Study(session, benchmark, stands_for, lab, Saved(folder), budget, end_workers, pool)
+    return Study(
+        session, benchmark, stands_for, lab, Saved(folder), budget, end_workers, pool
+    )
 
 
 def _figures(session: Session, limit: float | None) -> Path:
@@ -149,7 +160,9 @@ class Study:
 
     def __getattr__(self, name: str) -> Callable[..., System]:
         if name not in BY_FUNCTION:
-            raise AttributeError(f"a study has no {name!r}; its systems: {', '.join(BY_FUNCTION)}")
+            raise AttributeError(
+                f"a study has no {name!r}; its systems: {', '.join(BY_FUNCTION)}"
+            )
         return constructor(BY_FUNCTION[name], self.models, self.benchmark.sense)
 
     def __dir__(self) -> list[str]:
@@ -188,7 +201,9 @@ class Study:
         return self._stamp(models, remarks)
 
     def _stamp(
-        self, models: Mapping[str, tuple[str, ...]], remarks: Mapping[str, tuple[str, ...]]
+        self,
+        models: Mapping[str, tuple[str, ...]],
+        remarks: Mapping[str, tuple[str, ...]],
     ) -> Stamp:
         """Return a stamp that knows the models of these runs and what is remarked on them."""
         benchmark = self.benchmark
@@ -279,7 +294,9 @@ class Study:
             return Runs(runs, self.stamp)
         return self._run(_system(system, self.model), name, metrics or {}, fresh=fresh)
 
-    def _run(self, system: System, name: str, metrics: Mapping[str, Metric], *, fresh: bool) -> Run:
+    def _run(
+        self, system: System, name: str, metrics: Mapping[str, Metric], *, fresh: bool
+    ) -> Run:
         name, system = name or system.name, self.with_settings(system)
         heard = _Heard()
         lab = replace(self.lab, client=self._client(), system=name, heard=heard)
@@ -301,7 +318,9 @@ class Study:
         def selection(id_: str) -> Selection:
             return solve.selection_of(records[id_], by_id[id_], lab)
 
-        golds = self.benchmark.golds  # a run that held its study would keep the study's workers
+        golds = (
+            self.benchmark.golds
+        )  # a run that held its study would keep the study's workers
 
         def case(id_: str) -> Case:
             return Case(by_id[id_], golds[id_], selection(id_), system, lab)
@@ -324,16 +343,22 @@ class Study:
         self.runs[run_id] = run
         return run
 
-    def _solved(self, system: System, lab: Lab, *, fresh: bool) -> dict[str, solve.QuestionRecords]:
+    def _solved(
+        self, system: System, lab: Lab, *, fresh: bool
+    ) -> dict[str, solve.QuestionRecords]:
         """Return all records; a reached budget prints the table of the questions answered."""
         questions = self.benchmark.questions
         try:
             with Progress(lab.system, len(questions)) as progress:
-                return solve.solve_all(system, questions, lab, progress, self._pool, fresh)
+                return solve.solve_all(
+                    system, questions, lab, progress, self._pool, fresh
+                )
         except BudgetError:
             keys = solve.keys_of(system, questions, lab)
             if answered := solve.cached_records(lab.client.cache, keys):
-                part = self._on([question for question in questions if question.id in answered])
+                part = self._on(
+                    [question for question in questions if question.id in answered]
+                )
                 table = part.run(system, lab.system).costs()
                 print(table.alone("The questions that are answered").to_markdown())
             raise
@@ -360,14 +385,21 @@ class Study:
 
     def table(self, rows: pd.DataFrame) -> Table:
         """Rows of numbers as a table with this study's stamp; the first column names the rows."""
-        return Table.of(rows, self.stamp if "EX" in rows else replace(self.stamp, ex=""))
+        return Table.of(
+            rows, self.stamp if "EX" in rows else replace(self.stamp, ex="")
+        )
 
     def stages(self, system: System) -> Iterator[tuple[Question, list[Context]]]:
         """Each question with its context after retrieval and after each step of pruning."""
-        system, lab = self.with_settings(system), replace(self.lab, client=self._client())
+        system, lab = (
+            self.with_settings(system),
+            replace(self.lab, client=self._client()),
+        )
         keys = solve.keys_of(system, self.benchmark.questions, lab)
         for question in self.benchmark.questions:
-            contexts, _ = solve.prepared(system, keys[question.id].context, question, lab)
+            contexts, _ = solve.prepared(
+                system, keys[question.id].context, question, lab
+            )
             yield question, [*contexts]
         report_failed_calls("", lab.client.ledger.failed)
 
@@ -452,7 +484,9 @@ def _system(variant: Any, model: str) -> System:
     names = ", ".join(f"study.{name}()" for name in BY_FUNCTION)
     name = getattr(variant, "__name__", "")
     if name in BY_FUNCTION:
-        raise BadInputError(f"{name} is a function that makes a system: give study.{name}()")
+        raise BadInputError(
+            f"{name} is a function that makes a system: give study.{name}()"
+        )
     raise BadInputError(
         f"{variant!r:.60} is no system: give one of {names}, a System of your own, or a Prompt"
     )

@@ -28,7 +28,9 @@ class Named:
 
 
 SYSTEMS = {
-    "chase": Named("chase_sql", "CHASE-SQL", {"judge": "judge", "filtering": "filtering"}),
+    "chase": Named(
+        "chase_sql", "CHASE-SQL", {"judge": "judge", "filtering": "filtering"}
+    ),
     "chess": Named("chess_ir_cg_ut", "CHESS, IR+CG+UT"),
     "chess-ss": Named(
         "chess_ir_ss_cg",
@@ -43,7 +45,9 @@ SYSTEMS = {
 BY_FUNCTION = {named.function: named for named in SYSTEMS.values()}
 
 
-def constructor(named: Named, models: Mapping[str, str], sense: str) -> "Callable[..., wb.System]":
+def constructor(
+    named: Named, models: Mapping[str, str], sense: str
+) -> "Callable[..., wb.System]":
     """Return the system's function with a study's models and its benchmark's family as defaults."""
     defaults = {"model": models["model"]}
     for parameter, role in named.roles.items():

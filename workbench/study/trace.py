@@ -25,10 +25,22 @@ from workbench.store import Store
 from workbench.study.run import Run
 from workbench.study.solve import QuestionRecords, Record, read_records
 
-_QUESTION = ("question_id", "db_id", "difficulty", "question", "gold", "gold_fingerprint")
+_QUESTION = (
+    "question_id",
+    "db_id",
+    "difficulty",
+    "question",
+    "gold",
+    "gold_fingerprint",
+)
 _EQUAL = ("question_id", "db_id", "difficulty", "sample")
 _TRIAL = ("sample", "generator", "sql", "status", "fingerprint")
-_UNANSWERED: Record = {"trials": (), "chosen": None, "call_keys": (), "cost": {"calls": 0}}
+_UNANSWERED: Record = {
+    "trials": (),
+    "chosen": None,
+    "call_keys": (),
+    "cost": {"calls": 0},
+}
 
 
 class Asked(NamedTuple):
@@ -45,14 +57,23 @@ class Asked(NamedTuple):
 
 
 def store_run(
-    run: Run, benchmark: Benchmark, records: Mapping[str, QuestionRecords], executor: Executor
+    run: Run,
+    benchmark: Benchmark,
+    records: Mapping[str, QuestionRecords],
+    executor: Executor,
 ) -> None:
     """Write what `trace` reads of a run into the executor's cache file."""
     store = executor.store
     if store is None or store.read_only:
         return
-    golds = {question.id: benchmark.golds[question.id].sql for question in benchmark.questions}
-    jobs = [(benchmark.database(q.db_id), normalise_text(golds[q.id])) for q in benchmark.questions]
+    golds = {
+        question.id: benchmark.golds[question.id].sql
+        for question in benchmark.questions
+    }
+    jobs = [
+        (benchmark.database(q.db_id), normalise_text(golds[q.id]))
+        for q in benchmark.questions
+    ]
     fingerprints = executor.result_fingerprints(jobs)
     right: dict[str, list[bool]] = {}
     for trial in run.trials.to_dict("records"):
@@ -65,9 +86,18 @@ def store_run(
         about = (id_, question.db_id, row["difficulty"], question.text)
         asked.append(Asked(key, *about, golds[id_], fingerprint, right.get(id_, [])))
     selections = canonical([list(question) for question in asked]).decode()
-    values = (run.id, run.name, benchmark.name, repr(run.system), selections, time.time())
+    values = (
+        run.id,
+        run.name,
+        benchmark.name,
+        repr(run.system),
+        selections,
+        time.time(),
+    )
     with store.write() as database:
-        database.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", values)
+        database.execute(
+            "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", values
+        )
 
 
 def trace(data: Path, number: int, store: Store) -> tuple[dict[str, str], pd.DataFrame]:
@@ -105,15 +135,21 @@ def _row(data: Path, number: int) -> dict[str, str]:
         with naming(data):
             rows = pd.read_csv(data, dtype=str, keep_default_na=False)
     except ValueError as error:
-        raise BadInputError(f"{data}: give the .csv beside a figure ({error})") from error
+        raise BadInputError(
+            f"{data}: give the .csv beside a figure ({error})"
+        ) from error
     if not isinstance(rows.index, pd.RangeIndex):
         raise BadInputError(
             f"{data}: give the .csv beside a figure; a row is longer than its heading"
         )
     if number not in rows.index:
-        raise BadInputError(f"{data} has rows 0 to {len(rows) - 1}, and no row {number}")
+        raise BadInputError(
+            f"{data} has rows 0 to {len(rows) - 1}, and no row {number}"
+        )
     # `canonical.plain` puts the apostrophe.
-    return {str(name): cell.removeprefix("'") for name, cell in rows.loc[number].items()}
+    return {
+        str(name): cell.removeprefix("'") for name, cell in rows.loc[number].items()
+    }
 
 
 def answered(store: Store, selections: str) -> Iterator[tuple[Asked, Record, Record]]:
@@ -121,7 +157,9 @@ def answered(store: Store, selections: str) -> Iterator[tuple[Asked, Record, Rec
     questions = [Asked(*entry) for entry in orjson.loads(selections)]
     keys = [question.key for question in questions]
     choices = read_records(store, "selections", keys)
-    attempt_of = dict(store.read_keys("SELECT key, attempt FROM selections WHERE key IN", keys))
+    attempt_of = dict(
+        store.read_keys("SELECT key, attempt FROM selections WHERE key IN", keys)
+    )
     attempts = read_records(store, "attempts", [*attempt_of.values()])
     for question in questions:
         attempt = attempts.get(attempt_of.get(question.key, ""), _UNANSWERED)
@@ -143,7 +181,9 @@ def candidates(run: str, store: Store) -> pd.DataFrame:
         for index, history in enumerate(attempt["trials"]):
             row = about | {name: history[-1][name] for name in _TRIAL}
             row["chosen"] = index == choice["chosen"]
-            row["right"] = question.right[index] if index < len(question.right) else None
+            row["right"] = (
+                question.right[index] if index < len(question.right) else None
+            )
             row["calls"] = list(history[-1]["call_keys"])
             if row["chosen"]:
                 row["calls"] += choice["call_keys"]
@@ -195,7 +235,9 @@ def told(trials: pd.DataFrame, store: Store) -> str:
     """Return candidates in full: SQL, result and gold, and each call with prompt and reply."""
     lines = []
     table = questions_of(trials, store)
-    for trial, row in zip(trials.to_dict("records"), table.to_dict("records"), strict=True):
+    for trial, row in zip(
+        trials.to_dict("records"), table.to_dict("records"), strict=True
+    ):
         chosen = ", chosen" if trial["chosen"] else ""
         lines += [
             f"{trial['question_id']} ({trial['db_id']}) {trial['question']}",
@@ -213,7 +255,9 @@ def told(trials: pd.DataFrame, store: Store) -> str:
 
 def _results(trial: Mapping[Any, Any], store: Store) -> Iterator[str]:
     """Yield the first rows of the predicted and of the gold result."""
-    select = "SELECT rows, error FROM executions WHERE sql = ? AND fingerprint = ? LIMIT 1"
+    select = (
+        "SELECT rows, error FROM executions WHERE sql = ? AND fingerprint = ? LIMIT 1"
+    )
     pairs = {
         "result": [trial["sql"], trial["fingerprint"]],
         "gold result": [normalise_text(trial["gold"]), trial["gold_fingerprint"]],

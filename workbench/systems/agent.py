@@ -30,7 +30,10 @@ _FINAL = re.compile(r"(?im)^\W*final (?:sql|query|answer)\b")
 
 
 def agent(
-    model: str = "embedded/parser", turns: int = 8, samples: int = 1, temperature: float = 0.0
+    model: str = "embedded/parser",
+    turns: int = 8,
+    samples: int = 1,
+    temperature: float = 0.0,
 ) -> System:
     """Return the agent on the whole schema; `replace` gives it any step of the papers.
 
@@ -62,7 +65,9 @@ class Agent:
 
     def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
         """Return the candidates by sample; one that ends without a query has a `problem`."""
-        return tuple(lab.each(partial(self._converse, lab, context), range(self.samples)))
+        return tuple(
+            lab.each(partial(self._converse, lab, context), range(self.samples))
+        )
 
     def _converse(self, lab: Lab, context: Context, sample: int) -> Candidate:
         request = lab.request(self, self.prompt, context, sample, last=self.turns == 1)
@@ -73,9 +78,13 @@ class Agent:
             keys += answer.keys
             left = self.turns - queries - 1
             if turn is None:
-                return Candidate("", self.name, sample, text, keys, answer.problem, queries)
+                return Candidate(
+                    "", self.name, sample, text, keys, answer.problem, queries
+                )
             if turn.final or not left:
-                return Candidate(turn.query, self.name, sample, text, keys, queries=queries)
+                return Candidate(
+                    turn.query, self.name, sample, text, keys, queries=queries
+                )
             result = result_text(lab.run(context.question, turn.query))
             request = _next(lab, request, text, result, last=left == 1)
         raise AssertionError("the last turn returns")

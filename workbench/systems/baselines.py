@@ -71,13 +71,17 @@ class Proposed:
     def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
         del lab  # no model is asked
         proposed = self.candidates.get(context.question.id, ())
-        generators = {c.generator: None for c in chain.from_iterable(self.candidates.values())}
+        generators = {
+            c.generator: None for c in chain.from_iterable(self.candidates.values())
+        }
         for candidate in proposed:
             generators.pop(candidate.generator, None)
         return (*proposed, *(Candidate("", generator) for generator in generators))
 
 
-def replayed(name: str, candidates: Mapping[str, tuple[Candidate, ...]], select: Select) -> System:
+def replayed(
+    name: str, candidates: Mapping[str, tuple[Candidate, ...]], select: Select
+) -> System:
     """Return a system that proposes the candidates and selects one.
 
     With the gold queries it is a ceiling.

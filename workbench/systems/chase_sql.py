@@ -34,7 +34,14 @@ from workbench.sql.schema import union_schema
 from workbench.systems.generate import Generate
 from workbench.systems.prune import FilterColumns
 from workbench.systems.repair import Repair
-from workbench.systems.select import choose, drawn, is_suspect, representatives, result_of, shown
+from workbench.systems.select import (
+    choose,
+    drawn,
+    is_suspect,
+    representatives,
+    result_of,
+    shown,
+)
 from workbench.systems.system import System
 from workbench.types import (
     SUSPECT,
@@ -65,8 +72,12 @@ def chase_sql(
     >>> [step.prompt for step in without_plan.generate]
     ['generate/divide_and_conquer', 'generate/synthetic_examples']
     """
-    ask = partial(Generate, model=model, temperature=temperature, samples=samples, shuffle=True)
-    examples = Synthetic(model, columns=FilterColumns(filtering or model))  # algorithm 2
+    ask = partial(
+        Generate, model=model, temperature=temperature, samples=samples, shuffle=True
+    )
+    examples = Synthetic(
+        model, columns=FilterColumns(filtering or model)
+    )  # algorithm 2
     return System(
         "CHASE-SQL",
         retrieve=Retrieval(Keywords(model), descriptions=None),  # section 2.2
@@ -76,7 +87,9 @@ def chase_sql(
             ask("generate/query_plan", data={"shots": 4}),
             ask("generate/synthetic_examples", examples=examples),
         ),
-        fix=(Repair("fix/fixer", model, attempts, read=replies.final_sql),),  # algorithm 4
+        fix=(
+            Repair("fix/fixer", model, attempts, read=replies.final_sql),
+        ),  # algorithm 4
         select=Pairwise(judge or model),  # algorithm 3
     )
 
@@ -123,7 +136,9 @@ class Synthetic:
             written += (answer.value or [])[:count]
         return self._sound(lab, context, written) if self.checked else tuple(written)
 
-    def _sound(self, lab: Lab, context: Context, written: Sequence[Example]) -> tuple[Example, ...]:
+    def _sound(
+        self, lab: Lab, context: Context, written: Sequence[Example]
+    ) -> tuple[Example, ...]:
         """Return the examples that return rows.
 
         Of those with the same query it is the first one, in the place of the last.
@@ -148,7 +163,9 @@ class Nearest:
 
     def __call__(self, lab: Lab, context: Context) -> tuple[Example, ...]:
         questions = [example.question for example in self.examples]
-        (scores,) = self.similarity(lab, [context.question.text], questions, collection=True)
+        (scores,) = self.similarity(
+            lab, [context.question.text], questions, collection=True
+        )
         nearest = sorted(range(len(questions)), key=lambda index: -scores[index])
         return tuple(self.examples[index] for index in nearest[: self.shown])
 
@@ -207,17 +224,23 @@ class Pairwise:
         one_of(("both", "one"), orders=self.orders)
         one_of(SUSPECT, suspect=self.suspect)
 
-    def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
+    def __call__(
+        self, lab: Lab, context: Context, trials: Sequence[Trial]
+    ) -> Selection:
         judged = self._judged(context, trials)
         in_orders = permutations if self.orders == "both" else combinations
         pairs = list(in_orders(judged, 2))
         result = {i: result_of(trials[i]) for i in judged}
         sql = {i: trials[judged[i]].candidate.sql for i in judged}
-        calls: dict[tuple[str, str], tuple[int, int]] = {}  # equal queries share one call
+        calls: dict[
+            tuple[str, str], tuple[int, int]
+        ] = {}  # equal queries share one call
         for a, b in pairs:
             if result[a] != result[b]:
                 calls.setdefault((sql[a], sql[b]), (judged[a], judged[b]))
-        requests = [self.request(lab, context, trials[a], trials[b]) for a, b in calls.values()]
+        requests = [
+            self.request(lab, context, trials[a], trials[b]) for a, b in calls.values()
+        ]
         answers = dict(zip(calls, lab.ask_many(requests, replies.letter), strict=True))
 
         points = [0] * len(trials)
@@ -256,7 +279,9 @@ class Pairwise:
 
         return {i: judged[i] for i in sorted(players, key=place_of_query)}
 
-    def request(self, lab: Lab, context: Context, first: Trial, second: Trial) -> Request:
+    def request(
+        self, lab: Lab, context: Context, first: Trial, second: Trial
+    ) -> Request:
         """Return the call that compares two trials in this order.
 
         Judges are tuned on the same prompt.
@@ -269,7 +294,9 @@ class Pairwise:
             "query_b": b["query"],
             "result_b": b["result"],
         }
-        return lab.request(self, "select/pairwise", replace(context, schema=schema), **data)
+        return lab.request(
+            self, "select/pairwise", replace(context, schema=schema), **data
+        )
 
 
 @dataclass(frozen=True)
@@ -287,7 +314,9 @@ class Ranker:
     def __post_init__(self) -> None:
         one_of(SUSPECT, suspect=self.suspect)
 
-    def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
+    def __call__(
+        self, lab: Lab, context: Context, trials: Sequence[Trial]
+    ) -> Selection:
         players = drawn(context, trials, pool(trials, self.suspect))
         distinct = {trials[i].candidate.sql: trials[i] for i in players}
         results = {result_of(trial) for trial in distinct.values()}
@@ -297,7 +326,9 @@ class Ranker:
             queries = list(distinct)
             read = partial(replies.ranking, count=len(queries))
             candidates = [shown(trial) for trial in distinct.values()]
-            answer = lab.ask(self, "select/ranker", context, read, candidates=candidates)
+            answer = lab.ask(
+                self, "select/ranker", context, read, candidates=candidates
+            )
             keys = answer.keys
             for rank, number in enumerate(answer.value or (), 1):
                 score[queries[number - 1]] = 1 / rank

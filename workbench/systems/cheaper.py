@@ -25,7 +25,11 @@ PARTS = ("columns", "results", "seeds", "marks")
 
 
 def cheaper(
-    system: System, filtering: str = "", *, group: int = 24, parts: Collection[str] = PARTS
+    system: System,
+    filtering: str = "",
+    *,
+    group: int = 24,
+    parts: Collection[str] = PARTS,
 ) -> System:
     """Return the system with fewer calls, and with prompts of which providers cache more.
 

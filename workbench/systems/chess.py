@@ -42,7 +42,15 @@ from workbench.systems.prune import FilterColumns, by_table, keep
 from workbench.systems.repair import Repair, shown_result
 from workbench.systems.select import Majority, choose, drawn, result_of, shown
 from workbench.systems.system import System
-from workbench.types import Column, Context, Question, Schema, Selection, Trial, ValueMatch
+from workbench.types import (
+    Column,
+    Context,
+    Question,
+    Schema,
+    Selection,
+    Trial,
+    ValueMatch,
+)
 
 Shown = Sequence[Mapping[str, Any]]  # candidates as the judge sees them
 # How many tests each candidate passes, and the keys of the calls.
@@ -77,7 +85,10 @@ def chess_ir_cg_ut(
 
 
 def chess_ir_ss_cg(
-    model: str = "embedded/parser", revisions: int = 3, filtering: str = "", generation: str = ""
+    model: str = "embedded/parser",
+    revisions: int = 3,
+    filtering: str = "",
+    generation: str = "",
 ) -> System:
     """Return the system for a low budget (section 4.2.3).
 
@@ -92,7 +103,11 @@ def chess_ir_ss_cg(
     return System(
         "CHESS (IR, SS, CG)",
         retrieve=InformationRetriever(_retrieval(model)),
-        prune=(FilterColumns(filtering or model), SelectTables(model), SelectColumns(model)),
+        prune=(
+            FilterColumns(filtering or model),
+            SelectTables(model),
+            SelectColumns(model),
+        ),
         generate=(proposing(generation or model),),
         fix=(revising(model, revisions, sound=True),),
         select=Majority(),
@@ -142,7 +157,9 @@ class RandomExample:
 
         tables = []
         for table in schema.tables:
-            columns = (drawn(column) if column.examples else column for column in table.columns)
+            columns = (
+                drawn(column) if column.examples else column for column in table.columns
+            )
             tables.append(replace(table, columns=tuple(columns)))
         return Context(question, replace(schema, tables=tuple(tables)))
 
@@ -162,7 +179,9 @@ class SelectTables:
         answer = lab.ask(self, "prune/select_tables", context, read)
         named = answer.value or ()
         columns = context.schema.columns()
-        return keep(context, [(table, column) for table, column in columns if table in named])
+        return keep(
+            context, [(table, column) for table, column in columns if table in named]
+        )
 
 
 @dataclass(frozen=True)
@@ -207,7 +226,9 @@ def _place(match: ValueMatch) -> str:
 
 # Figures 11 and 12.
 proposing = partial(Generate, "generate/chess_candidate", read=replies.sql_object)
-revising = partial(Repair, "fix/reviser", read=replies.sql_object, data=result_and_missing)
+revising = partial(
+    Repair, "fix/reviser", read=replies.sql_object, data=result_and_missing
+)
 
 
 @dataclass(frozen=True)
@@ -232,7 +253,9 @@ class UnitTester:
         at_least(1, tests=self.tests)
         one_of(("test", "candidate"), by=self.by)
 
-    def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
+    def __call__(
+        self, lab: Lab, context: Context, trials: Sequence[Trial]
+    ) -> Selection:
         written = [i for i, trial in enumerate(trials) if trial.candidate.sql.strip()]
         in_order = drawn(context, trials, written)
         distinct = {trials[i].candidate.sql: trials[i] for i in in_order}
@@ -241,7 +264,9 @@ class UnitTester:
         clusters = _clusters(distinct.values())
         if len(clusters) > 1:
             data = {"clusters": clusters, "count": self.tests}
-            answer = lab.ask(self, "select/unit_tests", context, replies.strings, **data)
+            answer = lab.ask(
+                self, "select/unit_tests", context, replies.strings, **data
+            )
             tests = (answer.value or [])[: self.tests]
             judge = self._by_test if self.by == "test" else self._by_candidate
             candidates = [shown(trial) for trial in distinct.values()]
@@ -257,7 +282,9 @@ class UnitTester:
     ) -> Judged:
         """Judge all candidates by one test a call."""
         prompt = "select/evaluate_one_test"
-        request = partial(lab.request, self._judge, prompt, context, candidates=candidates)
+        request = partial(
+            lab.request, self._judge, prompt, context, candidates=candidates
+        )
         read = partial(replies.verdicts, count=len(candidates))
         answers = lab.ask_many([request(test=test) for test in tests], read)
         passed = [0] * len(candidates)

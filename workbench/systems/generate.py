@@ -59,7 +59,9 @@ class Generate:
         A reply without a query gives a candidate with a `problem`.
         """
         data = self.variables(lab, context)
-        requests = [self.request(lab, context, sample, data) for sample in range(self.samples)]
+        requests = [
+            self.request(lab, context, sample, data) for sample in range(self.samples)
+        ]
         candidates = []
         for sample, answer in enumerate(lab.ask_many(requests, self.read)):
             candidate = Candidate(
@@ -84,7 +86,11 @@ class Generate:
         return {**self.data, "examples": examples_text(self.examples(lab, context))}
 
     def request(
-        self, lab: Lab, context: Context, sample: int = 0, data: Mapping[str, Any] | None = None
+        self,
+        lab: Lab,
+        context: Context,
+        sample: int = 0,
+        data: Mapping[str, Any] | None = None,
     ) -> Request:
         """Return the call for one sample. Models are tuned on the same prompt (`train`)."""
         if data is None:
@@ -116,7 +122,9 @@ def _marked(messages: Sequence[Message]) -> Sequence[Message]:
     """Return the messages with a mark of Anthropic's where the user message's schema ends."""
     *before, user = messages
     text = user["content"]
-    schema = re.search(r"^## Database schema\n.*?(?=^## )", text, re.MULTILINE | re.DOTALL)
+    schema = re.search(
+        r"^## Database schema\n.*?(?=^## )", text, re.MULTILINE | re.DOTALL
+    )
     if not schema:
         return messages
     common = {

@@ -55,7 +55,9 @@ def mac_sql(
         "MAC-SQL",
         retrieve=SchemaWithValues(),
         prune=(Selector(model, temperature),),  # section 3.2
-        generate=(decomposer(model, temperature, shots, benchmark=benchmark),),  # section 3.3
+        generate=(
+            decomposer(model, temperature, shots, benchmark=benchmark),
+        ),  # section 3.3
         fix=(refiner(model, tries, temperature, suspect),),  # section 3.4
         select=Majority(),
     )
@@ -77,7 +79,9 @@ def decomposer(
     one_of((0, 1, 2), shots=shots)
     one_of(("bird", "spider"), benchmark=benchmark)
     if shots and not decompose:
-        raise BadInputError(f"shots is {shots}: the worked examples decompose; give shots=0")
+        raise BadInputError(
+            f"shots is {shots}: the worked examples decompose; give shots=0"
+        )
     return Generate(
         "generate/decomposer" if benchmark == "bird" else "generate/decomposer_spider",
         model,
@@ -104,7 +108,9 @@ class SchemaWithValues:
 
     def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
         path = lab.database(question.db_id)
-        return Context(question, _with_examples(schema, path, self.values, file_state(path)))
+        return Context(
+            question, _with_examples(schema, path, self.values, file_state(path))
+        )
 
 
 @lru_cache(maxsize=64)
@@ -131,11 +137,15 @@ class Selector:
     def __call__(self, lab: Lab, context: Context) -> Context:
         schema = context.schema
         count = len(schema.columns())
-        if count <= self.most_columns and count <= self.mean_columns * len(schema.tables):
+        if count <= self.most_columns and count <= self.mean_columns * len(
+            schema.tables
+        ):
             return context
         columns = by_table(schema)
         read = partial(replies.decisions, schema=columns)
-        answer = lab.ask(self, "prune/mac_selector", context, read, schema_text=mac_sql_text)
+        answer = lab.ask(
+            self, "prune/mac_selector", context, read, schema_text=mac_sql_text
+        )
         decisions = answer.value or {}
         kept: list[tuple[str, str]] = []
         for table in columns:
@@ -155,11 +165,18 @@ def error_and_class(context: Context, trial: Trial) -> Mapping[str, Any]:
     execution = trial.execution or Execution("error", error="not run")
     if execution.is_complete:
         return {"error": result_text(execution), "exception": ""}
-    raised = {"denied": "DatabaseError", "too_large": "DataError"}  # by Python's sqlite3
+    raised = {
+        "denied": "DatabaseError",
+        "too_large": "DataError",
+    }  # by Python's sqlite3
     name = raised.get(execution.status, "OperationalError")
     return {"error": execution.error, "exception": f"sqlite3.{name}"}
 
 
 refiner = partial(
-    Repair, "fix/refiner", schema_text=mac_sql_text, read=replies.last_sql, data=error_and_class
+    Repair,
+    "fix/refiner",
+    schema_text=mac_sql_text,
+    read=replies.last_sql,
+    data=error_and_class,
 )

@@ -26,7 +26,9 @@ def keep(context: Context, columns: Iterable[Name]) -> Context:
 
 def by_table(schema: Schema) -> Mapping[str, Sequence[str]]:
     """Return the names of the schema's columns, for the readers of replies."""
-    return {table.name: [column.name for column in table.columns] for table in schema.tables}
+    return {
+        table.name: [column.name for column in table.columns] for table in schema.tables
+    }
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,9 @@ class FilterColumns:
         columns = [name for name in context.schema.columns() if name not in irrelevant]
         return keep(context, columns)
 
-    def _one_by_one(self, lab: Lab, question: Question, texts: Mapping[Name, str]) -> set[Name]:
+    def _one_by_one(
+        self, lab: Lab, question: Question, texts: Mapping[Name, str]
+    ) -> set[Name]:
         """Return the columns that are irrelevant, asked about in one call each."""
         request = partial(
             lab.request,
@@ -72,18 +76,29 @@ class FilterColumns:
         named = zip(texts, answers, strict=True)
         return {name for name, answer in named if answer.value is False}
 
-    def _in_groups(self, lab: Lab, question: Question, texts: Mapping[Name, str]) -> set[Name]:
+    def _in_groups(
+        self, lab: Lab, question: Question, texts: Mapping[Name, str]
+    ) -> set[Name]:
         """Return the columns that are irrelevant, asked about in groups."""
         names = list(texts)
         starts = range(0, len(names), self.group)
         groups = [names[start : start + self.group] for start in starts]
-        irrelevant = lab.each(lambda group: self._of_group(lab, question, texts, group), groups)
+        irrelevant = lab.each(
+            lambda group: self._of_group(lab, question, texts, group), groups
+        )
         return set(chain.from_iterable(irrelevant))
 
     def _of_group(
-        self, lab: Lab, question: Question, texts: Mapping[Name, str], group: Sequence[Name]
+        self,
+        lab: Lab,
+        question: Question,
+        texts: Mapping[Name, str],
+        group: Sequence[Name],
     ) -> set[Name]:
-        columns = {f"{quote(table)}.{quote(column)}": (table, column) for table, column in group}
+        columns = {
+            f"{quote(table)}.{quote(column)}": (table, column)
+            for table, column in group
+        }
         data = {
             "question": question.text,
             "hint": question.evidence,

@@ -23,7 +23,9 @@ from workbench.types import SUSPECT, Context, Execution, Schema, Suspect, Trial
 def shown_result(context: Context, trial: Trial) -> Mapping[str, Any]:
     """Return the result of the query as the prompt's variable `result`."""
     del context
-    return {"result": result_text(trial.execution or Execution("error", error="not run"))}
+    return {
+        "result": result_text(trial.execution or Execution("error", error="not run"))
+    }
 
 
 @dataclass(frozen=True)
@@ -62,13 +64,19 @@ class Repair:
 
     def __call__(self, lab: Lab, context: Context, trial: Trial) -> Trial:
         for _ in range(self.tries):
-            broken = trial.execution is not None and trial.execution.is_suspect(self.suspect)
+            broken = trial.execution is not None and trial.execution.is_suspect(
+                self.suspect
+            )
             if trial.execution is None or not (broken or self.sound):
                 break
             after = self._repaired(lab, context, trial)
             if normal_form(after.candidate.sql) == normal_form(trial.candidate.sql):
                 # The same prompt again would get the same reply.
-                return after if broken else replace(after, repaired_from=trial.repaired_from)
+                return (
+                    after
+                    if broken
+                    else replace(after, repaired_from=trial.repaired_from)
+                )
             trial = after
         return trial
 
@@ -79,7 +87,14 @@ class Repair:
         # is drawn.
         first = old.sample * self.samples if self.temperature else 0
         data = {"query": old.sql, **self.data(context, trial)}
-        ask = partial(lab.request, self, self.prompt, context, schema_text=self.schema_text, **data)
+        ask = partial(
+            lab.request,
+            self,
+            self.prompt,
+            context,
+            schema_text=self.schema_text,
+            **data,
+        )
         answers = lab.ask_many([ask(first + n) for n in range(self.samples)], self.read)
 
         keys = list(old.call_keys)
@@ -90,7 +105,9 @@ class Repair:
         for answer in answers:
             if answer.value:
                 text = answer.completion.text
-                repairs.append(replace(old, sql=answer.value, reasoning=text, problem=""))
+                repairs.append(
+                    replace(old, sql=answer.value, reasoning=text, problem="")
+                )
         repairs = repairs or [old]
 
         runs = lab.run_many(context.question, [candidate.sql for candidate in repairs])

@@ -16,7 +16,15 @@ from workbench.errors import BadInputError, one_of
 from workbench.lab import Lab
 from workbench.sql.reading import normal_form
 from workbench.sql.texts import result_text
-from workbench.types import SUSPECT, Comparison, Context, Execution, Selection, Suspect, Trial
+from workbench.types import (
+    SUSPECT,
+    Comparison,
+    Context,
+    Execution,
+    Selection,
+    Suspect,
+    Trial,
+)
 
 _NOT_RUN = Execution("error", error="not run")
 
@@ -33,7 +41,10 @@ def is_suspect(trial: Trial, suspect: Suspect) -> bool:
 
 def shown(trial: Trial) -> dict[str, str]:
     """Return a candidate as the judges' prompts show it."""
-    return {"query": trial.candidate.sql, "result": result_text(trial.execution or _NOT_RUN)}
+    return {
+        "query": trial.candidate.sql,
+        "result": result_text(trial.execution or _NOT_RUN),
+    }
 
 
 def representatives(trials: Sequence[Trial], indices: Sequence[int]) -> dict[str, int]:
@@ -54,7 +65,9 @@ def representatives(trials: Sequence[Trial], indices: Sequence[int]) -> dict[str
     return best
 
 
-def drawn(context: Context, trials: Sequence[Trial], indices: Sequence[int]) -> list[int]:
+def drawn(
+    context: Context, trials: Sequence[Trial], indices: Sequence[int]
+) -> list[int]:
     """Return the indices in an order drawn from the question and the queries.
 
     The order of the trials does not matter.
@@ -62,7 +75,10 @@ def drawn(context: Context, trials: Sequence[Trial], indices: Sequence[int]) -> 
 
     def key(index: int) -> tuple[object, ...]:
         sql = trials[index].candidate.sql
-        return (content_hash("order", [context.question.id, sql]), _place(trials[index]))
+        return (
+            content_hash("order", [context.question.id, sql]),
+            _place(trials[index]),
+        )
 
     return sorted(indices, key=key)
 
@@ -82,7 +98,9 @@ def choose(
     a query is the last choice.
     """
     if len(scores) != len(trials):
-        raise BadInputError(f"{len(scores)} scores for {len(trials)} trials: give one for each")
+        raise BadInputError(
+            f"{len(scores)} scores for {len(trials)} trials: give one for each"
+        )
     results = [result_of(trial) for trial in trials]
     spellings = [normal_form(trial.candidate.sql) for trial in trials]
     sharing = Counter(results)
@@ -132,8 +150,12 @@ class Majority:
     def __post_init__(self) -> None:
         one_of(SUSPECT, suspect=self.suspect)
 
-    def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
+    def __call__(
+        self, lab: Lab, context: Context, trials: Sequence[Trial]
+    ) -> Selection:
         del lab  # no model is asked
         voters = [trial for trial in trials if not is_suspect(trial, self.suspect)]
         votes = Counter(result_of(trial) for trial in voters)
-        return choose("majority", context, trials, [votes[result_of(trial)] for trial in trials])
+        return choose(
+            "majority", context, trials, [votes[result_of(trial)] for trial in trials]
+        )

@@ -18,7 +18,15 @@ from typing import Any, TypeVar, cast
 
 from workbench.errors import BadInputError
 from workbench.lab import Lab
-from workbench.types import Candidate, Context, Question, Schema, Selection, Suspect, Trial
+from workbench.types import (
+    Candidate,
+    Context,
+    Question,
+    Schema,
+    Selection,
+    Suspect,
+    Trial,
+)
 
 T = TypeVar("T")
 Retrieve = Callable[[Lab, Question, Schema], Context]
@@ -92,7 +100,9 @@ def trials_of(system: System, context: Context, lab: Lab) -> tuple[Trial, ...]:
 
     Generators work at the same time, and so do a fixer's repairs.
     """
-    proposed = lab.each(lambda step: _checked(step, step(lab, context), tuple), system.generate)
+    proposed = lab.each(
+        lambda step: _checked(step, step(lab, context), tuple), system.generate
+    )
     trials = lab.run_candidates(context.question, chain.from_iterable(proposed))
     for fix in system.fix:
         repaired = lab.each(partial(fix, lab, context), trials)
@@ -100,7 +110,9 @@ def trials_of(system: System, context: Context, lab: Lab) -> tuple[Trial, ...]:
     return trials
 
 
-def select(system: System, context: Context, lab: Lab, trials: Sequence[Trial]) -> Selection:
+def select(
+    system: System, context: Context, lab: Lab, trials: Sequence[Trial]
+) -> Selection:
     """Return the selector's choice.
 
     It is refused where its index would mean another trial here than there.
@@ -116,7 +128,9 @@ def select(system: System, context: Context, lab: Lab, trials: Sequence[Trial]) 
 
 def _checked(step: Any, result: Any, kind: type[T]) -> T:
     if not isinstance(result, kind):
-        raise BadInputError(f"{brief(step)} returned {result!r:.60}, not a {kind.__name__}")
+        raise BadInputError(
+            f"{brief(step)} returned {result!r:.60}, not a {kind.__name__}"
+        )
     return result
 
 
@@ -142,7 +156,9 @@ def with_model(value: T, before: str, after: str) -> T:
     """Return the system or step with one model in place of another, wherever it asks that model."""
 
     def change(step: Any) -> Any:
-        return replace(step, model=after) if getattr(step, "model", "") == before else step
+        return (
+            replace(step, model=after) if getattr(step, "model", "") == before else step
+        )
 
     return rebuilt(value, change)
 
@@ -219,5 +235,7 @@ def _definition(thing: type | FunctionType) -> Any:
         raise Unsourced(name)
     cells = getattr(thing, "__closure__", None) or ()
     closed = [identity(cell.cell_contents) for cell in cells]
-    bases = [identity(base) for base in thing.__bases__] if isinstance(thing, type) else []
+    bases = (
+        [identity(base) for base in thing.__bases__] if isinstance(thing, type) else []
+    )
     return [name, sources, closed, bases]

@@ -29,7 +29,16 @@ from workbench.sql.schema import union_schema
 from workbench.systems.chase_sql import Pairwise, chase_sql
 from workbench.systems.chess import chess_ir_ss_cg, proposing
 from workbench.systems.system import Retrieve, System, prepare, solve
-from workbench.types import Candidate, Example, Gold, Message, Question, Request, Schema, Trial
+from workbench.types import (
+    Candidate,
+    Example,
+    Gold,
+    Message,
+    Question,
+    Request,
+    Schema,
+    Trial,
+)
 
 Format = Literal["gemini", "openai", "huggingface"]
 
@@ -52,7 +61,9 @@ class _Example(BaseModel, strict=True):
     sql: Filled
 
 
-def examples_of(path: str | Path, benchmark: Benchmark) -> dict[str, tuple[Example, ...]]:
+def examples_of(
+    path: str | Path, benchmark: Benchmark
+) -> dict[str, tuple[Example, ...]]:
     """Return the examples that another system wrote for each question (CHASE-SQL, table 9).
 
     An item of the file has the `question_id` for which it was written, and a `question` and
@@ -64,7 +75,9 @@ def examples_of(path: str | Path, benchmark: Benchmark) -> dict[str, tuple[Examp
     for number, item in enumerate(items):
         key = str(item.question_id)
         if key not in known:
-            raise BadInputError(f"{path}, item {number}: {benchmark.name} has no question {key}")
+            raise BadInputError(
+                f"{path}, item {number}: {benchmark.name} has no question {key}"
+            )
         example = Example(item.question, item.sql)
         written[key] = (*written.get(key, ()), example)
     return written
@@ -140,7 +153,10 @@ class Pairs:
     seed: int = 0
 
     def __call__(
-        self, lab: Lab, benchmark: Benchmark, candidates: Mapping[str, Sequence[Candidate]]
+        self,
+        lab: Lab,
+        benchmark: Benchmark,
+        candidates: Mapping[str, Sequence[Candidate]],
     ) -> Iterator[Conversation]:
         judge = Pairwise(model="")  # the model is no part of the prompt
         for question in benchmark.questions:
@@ -153,13 +169,19 @@ class Pairs:
             if not right and self.hinted:
                 hint = f"{question.evidence} A query that answers the question: {gold.sql}".strip()
                 told = replace(context, question=replace(question, evidence=hint))
-                right, _ = judged([c for ask in self.system.generate for c in ask(lab, told)])
+                right, _ = judged(
+                    [c for ask in self.system.generate for c in ask(lab, told)]
+                )
             if not right and self.gold:
                 right, _ = judged([Candidate(gold.sql, "gold")])
             rng = random.Random(f"{self.seed}{question.id}")  # noqa: S311  order, not secrecy
             for good, bad in product(right, wrong):
-                letter, shown = ("A", (good, bad)) if rng.random() < 0.5 else ("B", (bad, good))
-                yield _conversation(question, judge.request(lab, context, *shown), letter)
+                letter, shown = (
+                    ("A", (good, bad)) if rng.random() < 0.5 else ("B", (bad, good))
+                )
+                yield _conversation(
+                    question, judge.request(lab, context, *shown), letter
+                )
 
 
 def _right_and_wrong(
@@ -207,7 +229,9 @@ class NoisySchema:
             gold = benchmark.golds[question.id]
             context = self.retrieve(lab, question, lab.schema(question.db_id))
             context = replace(context, schema=self.noisy(lab, context.schema, gold))
-            reply = orjson.dumps({"chain_of_thought_reasoning": "", "SQL": gold.sql}).decode()
+            reply = orjson.dumps(
+                {"chain_of_thought_reasoning": "", "SQL": gold.sql}
+            ).decode()
             yield _conversation(question, generate.request(lab, context), reply)
 
     def noisy(self, lab: Lab, schema: Schema, gold: Gold) -> Schema:
@@ -247,7 +271,9 @@ def instructions(benchmark: Benchmark, system: System, lab: Lab) -> list[Convers
     when it is called again.
     """
     calls = partial(_calls, benchmark, system, lab)
-    by_question = lab.each(lambda question: [*calls(question)], benchmark.questions, threads=8)
+    by_question = lab.each(
+        lambda question: [*calls(question)], benchmark.questions, threads=8
+    )
     return [*chain.from_iterable(by_question)]
 
 
@@ -267,9 +293,16 @@ def _calls(
     if not selection.trial or ex_verdicts(benchmark, [answer], lab.executor) != [True]:
         return
     chosen = selection.trial.execution
-    led: dict[bool, set[str]] = {True: set(), False: set()}  # to the chosen result, to another
+    led: dict[bool, set[str]] = {
+        True: set(),
+        False: set(),
+    }  # to the chosen result, to another
     for trial in selection.trials:
-        same = trial.execution and chosen and trial.execution.fingerprint == chosen.fingerprint
+        same = (
+            trial.execution
+            and chosen
+            and trial.execution.fingerprint == chosen.fingerprint
+        )
         led[bool(same)].update(trial.candidate.call_keys)
     unread = [request.messages[:-2] for request in asked.values() if request.again]
     for key, request in asked.items():

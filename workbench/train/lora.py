@@ -45,7 +45,13 @@ class Lora:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        at_least(1, rank=self.rank, epochs=self.epochs, batch=self.batch, longest=self.longest)
+        at_least(
+            1,
+            rank=self.rank,
+            epochs=self.epochs,
+            batch=self.batch,
+            longest=self.longest,
+        )
         at_least(0, steps=self.steps)
 
     def __call__(self, data: Path, model: str, out: Path) -> list[float]:
@@ -56,11 +62,22 @@ class Lora:
         torch, datasets, peft, transformers, trl = _libraries()
         tokenizer = transformers.AutoTokenizer.from_pretrained(model)
         with naming(data):
-            talks = [orjson.loads(line)["messages"] for line in data.read_bytes().splitlines()]
-        read = [tokenizer.apply_chat_template(talk, return_dict=False) for talk in talks]
-        fitting = [t for t, tokens in zip(talks, read, strict=True) if len(tokens) <= self.longest]
+            talks = [
+                orjson.loads(line)["messages"]
+                for line in data.read_bytes().splitlines()
+            ]
+        read = [
+            tokenizer.apply_chat_template(talk, return_dict=False) for talk in talks
+        ]
+        fitting = [
+            t
+            for t, tokens in zip(talks, read, strict=True)
+            if len(tokens) <= self.longest
+        ]
         if not fitting:
-            raise BadInputError(f"{data}: no conversation has at most {self.longest} tokens")
+            raise BadInputError(
+                f"{data}: no conversation has at most {self.longest} tokens"
+            )
         table = datasets.table.InMemoryTable.from_pylist(
             [{"prompt": talk[:-1], "completion": talk[-1:]} for talk in fitting]
         )
@@ -84,7 +101,9 @@ class Lora:
             report_to="none",
             disable_tqdm=not sys.stderr.isatty(),
         )
-        four_bits = transformers.BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
+        four_bits = transformers.BitsAndBytesConfig(
+            load_in_4bit=True, bnb_4bit_quant_type="nf4"
+        )
         shape = peft.LoraConfig(
             r=self.rank,
             lora_alpha=self.alpha,
@@ -111,7 +130,10 @@ SQL_LLAMA = Lora(batch=32, rate=2e-5, steps=1000)
 
 def _libraries() -> list[Any]:
     try:
-        return [import_module(n) for n in ("torch", "datasets", "peft", "transformers", "trl")]
+        return [
+            import_module(n)
+            for n in ("torch", "datasets", "peft", "transformers", "trl")
+        ]
     except ImportError as error:
         raise BadInputError(
             f"tuning needs the extra train ({error.name} is missing): "

@@ -60,7 +60,9 @@ def execution_reward(
             except replies.Unread:
                 queries.append(None)
         readable = list(dict.fromkeys(query for query in queries if query))
-        right = dict(zip(readable, ex_verdicts(benchmark, readable, running), strict=True))
+        right = dict(
+            zip(readable, ex_verdicts(benchmark, readable, running), strict=True)
+        )
         return [float(right[query]) if query else unread for query in queries]
 
     return execution_accuracy
@@ -82,7 +84,9 @@ class Rollout:
     key: str
 
 
-def rollouts(benchmark: Benchmark, system: System, lab: Lab, samples: int = 1) -> list[Rollout]:
+def rollouts(
+    benchmark: Benchmark, system: System, lab: Lab, samples: int = 1
+) -> list[Rollout]:
     """Return `samples` rollouts of each generator for each question, from the cache if there.
 
     A reply that had to be asked again is wrong, as it stands. Calls that fail have no rollout.
@@ -102,8 +106,12 @@ def rollouts(benchmark: Benchmark, system: System, lab: Lab, samples: int = 1) -
         answered = []
         for step in steps:
             data = step.variables(lab, context)
-            requests = [step.request(lab, context, sample, data) for sample in range(samples)]
-            for request, answer in zip(requests, lab.ask_many(requests, step.read), strict=True):
+            requests = [
+                step.request(lab, context, sample, data) for sample in range(samples)
+            ]
+            for request, answer in zip(
+                requests, lab.ask_many(requests, step.read), strict=True
+            ):
                 answered.append((question, request, answer))
         return answered
 

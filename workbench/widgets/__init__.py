@@ -65,7 +65,11 @@ class Desk(anywidget.AnyWidget):
 
 def shown(text: str, longest: int = 300) -> str:
     """Return text that a page can hold: invisible characters as escapes, a long text cut."""
-    cut = text if len(text) <= longest else f"{text[:longest]}… ({len(text):,} characters)"
+    cut = (
+        text
+        if len(text) <= longest
+        else f"{text[:longest]}… ({len(text):,} characters)"
+    )
     return visible(cut)
 
 
@@ -114,7 +118,9 @@ def differing(first: Execution, second: Execution) -> list[dict[str, list[bool]]
     return [_only(first, second, shared), _only(second, first, turned)]
 
 
-def _only(ours: Execution, theirs: Execution, shared: Mapping[int, int]) -> dict[str, list[bool]]:
+def _only(
+    ours: Execution, theirs: Execution, shared: Mapping[int, int]
+) -> dict[str, list[bool]]:
     """Return which columns and rows sent are ours alone; `shared` has their columns by ours."""
     their_rows = set(theirs.rows)
     their_parts = set()
@@ -143,7 +149,9 @@ def shared_columns(first: Execution, second: Execution) -> dict[int, int]:
             if at in shared:
                 continue
             free = [to for to in range(len(other_columns)) if to not in shared.values()]
-            matching = [to for to in free if traits(column) == traits(other_columns[to])]
+            matching = [
+                to for to in free if traits(column) == traits(other_columns[to])
+            ]
             if matching:
                 shared[at] = at if at in matching else matching[0]
     return shared
@@ -162,7 +170,11 @@ def pair(gold: str, predicted: str, schema: Schema) -> list[dict[str, Any]]:
     """Return two queries part by part, for `sqlPair`; [] if one cannot be read."""
     rows = []
     for gold_part, predicted_part, same in aligned(gold, predicted, schema):
-        row = {"gold": _line(gold_part), "predicted": _line(predicted_part), "same": same}
+        row = {
+            "gold": _line(gold_part),
+            "predicted": _line(predicted_part),
+            "same": same,
+        }
         rows.append(row)
     return rows
 
