@@ -36,18 +36,14 @@ from workbench.report.style import (
     series,
     spread,
 )
-from workbench.report.tables import ResultTable, sentence
+from workbench.report.tables import ResultTable, sentence, share
 
 _COSTS = {"calls": "model calls", "tokens": "tokens", "dollars": "US dollars"}
 _SIZES = {"columns": "columns in the schema", "tests": "unit tests per question"}
 _FEWEST = 10  # questions of a row that is drawn
-_TRACED = {
-    "system",
-    "generator",
-    "db_id",
-    "difficulty",
-}  # columns by which `trace` finds answers
-_WAYS = {
+# The columns by which `trace` finds answers.
+_TRACED = {"system", "generator", "db_id", "difficulty"}
+_DECISIONS = {
     "holds": ("better", BLUE),
     "fails": ("worse", style.RED),
     "not decided": ("not decided", GREY),
@@ -64,13 +60,7 @@ def accuracies(questions: DataFrame, by: list[str]) -> DataFrame:
         questions = questions.explode(column)
     rows = []
     for values, part in questions.groupby(by, sort=False):
-        correct = part["correct"].astype(float).tolist()
-        ex = stats.mean_interval(correct, part["db_id"].tolist())
-        row: dict[str, Any] = dict(zip(by, values, strict=True))
-        row["n"] = ex.n
-        row["EX"] = 100 * ex.mean
-        row["low"] = 100 * ex.low
-        row["high"] = 100 * ex.high
+        row = dict(zip(by, values, strict=True)) | share(part["correct"], part["db_id"])
         row["run"] = runs(part)
         # By these `trace` finds the answers that the row counts, where `by` does not tell them.
         if "chosen" in part:
@@ -96,9 +86,10 @@ def accuracy_by(
     if len(data) > 1 and len(set(data["EX"])) == 1:
         return sentence(f"EX is {data['EX'].iloc[0]:.0f}% in every row", data, stamp)
     count_of = data.groupby(by)["n"].max()
-    few = count_of[count_of < _FEWEST]
+    is_small = count_of < _FEWEST
+    few = count_of[is_small]
     drawn = data
-    if len(few) < len(count_of):
+    if not is_small.all():
         drawn = data[~data[by].isin(few.index)]
     rows = ordered(drawn[by])
     parts = series(drawn, label)
@@ -158,22 +149,20 @@ def differences(questions: DataFrame, against: str | None = None) -> DataFrame:
     need(questions, "question_id", "db_id", "correct", "system")
     verdicts: dict[str, Any] = {}
     for name, part in questions.groupby("system", sort=False):
-        verdicts[str(name)] = (
-            part.set_index("question_id")["correct"].astype(float).to_dict()
-        )
+        correct = part.set_index("question_id")["correct"]
+        verdicts[str(name)] = correct.astype(float).to_dict()
     base = next(iter(verdicts)) if against is None else against
     if base not in verdicts or len(verdicts) < 2:
-        systems = ", ".join(map(str, verdicts))
         raise BadInputError(
-            f"the rows are of {systems}: give two or more systems, one of them {base!r}"
+            f"the rows are of {', '.join(verdicts)}: give two or more systems, one of them {base!r}"
         )
     database_of: Any = questions.set_index("question_id")["db_id"].to_dict()
     rows = []
-    for name, theirs in verdicts.items():
+    for name, of_system in verdicts.items():
         if name == base:
             continue
-        paired = stats.compare(theirs, verdicts[base], database_of)
-        row: dict[str, Any] = {
+        paired = stats.compare(of_system, verdicts[base], database_of)
+        row = {
             "system": name,
             "against": base,
             "difference": 100 * paired.difference,
@@ -210,13 +199,15 @@ def paired_differences(
     axes.axvline(0, color=GREY, linewidth=0.8)
     decided: Counter[str] = Counter()
     for place, row in enumerate(data.to_dict("records")):
-        way, ink = _WAYS[stats.decide(row["low"], row["high"])]
+        way, ink = _DECISIONS[stats.decide(row["low"], row["high"])]
         decided[way] += 1
         _draw_difference(axes, place, row, ink)
     name_rows(axes, data["system"].tolist(), 33)
     axes.set_xlabel(f"EX minus that of {base}, percentage points")
 
-    counts = [f"{decided[way]} {way}" for way, _ in _WAYS.values() if way in decided]
+    counts = [
+        f"{decided[way]} {way}" for way, _ in _DECISIONS.values() if way in decided
+    ]
     title = f"Beside {base}: {', '.join(counts)}"
     clusters = "The pale ones are clustered by database"
     if "clustered low" not in data:
@@ -234,12 +225,8 @@ def _draw_difference(axes: Axes, place: int, row: dict[Any, Any], ink: str) -> N
             axes.hlines(place, row["clustered low"], row["clustered high"], PALE, lw=5)
         axes.hlines(place, row["low"], row["high"], ink)
         axes.plot(row["difference"], place, "o", color=ink)
-        told = (
-            "{difference:+.1f}  won {won}, lost {lost}, p = {p_value:.3g}".format_map(
-                row
-            )
-        )
-        told = told.replace("-", "\N{MINUS SIGN}")
+        told = "{difference:+.1f}  won {won}, lost {lost}, p = {p_value:.3g}"
+        told = told.format_map(row).replace("-", "\N{MINUS SIGN}")
     else:
         axes.plot(0, place, "o", color=GREY, mfc="white")
     beside = axes.get_yaxis_transform()
@@ -271,10 +258,8 @@ def pareto(
     figure, axes = blank(2.4, TWO)
     _draw_costs(axes, known, cost, style.looks(rows["system"]))
     best = known[known["best"]]
-    line: Any = {"color": PALE, "linewidth": 2, "zorder": 0}
-    axes.step(
-        best[cost], best["EX"], where="post", label="frontier (filled marks)", **line
-    )
+    line: Any = {"color": PALE, "linewidth": 2, "label": "frontier (filled marks)"}
+    axes.step(best[cost], best["EX"], where="post", zorder=0, **line)
     if known[cost].min() > 0:
         logarithmic(axes)
     unit = _COSTS[cost]
@@ -294,31 +279,30 @@ def pareto(
 def _draw_costs(
     axes: Axes, known: DataFrame, cost: str, looks: dict[str, Look]
 ) -> None:
-    """Draw the marks, the most accurate first; one is smaller the more others it lies on."""
+    """Draw the marks, the most accurate first, each smaller the more cheaper ones it lies on.
+
+    It lies on those within a tenth of its cost and four points of its EX.
+    """
+    covered = {}
+    for index, row in known.iterrows():
+        before = known.loc[:index].iloc[:-1]
+        is_near = before[cost] >= 0.9 * row[cost]
+        covered[index] = (is_near & ((before["EX"] - row["EX"]).abs() < 4)).sum()
     for index in known.sort_values("EX", kind="stable").index[::-1]:
-        row = known.loc[[index]]
-        look = looks[str(row["system"].iloc[0])]
-        size = max(2.5, 9 - 2.5 * _overlapped(known.loc[:index], cost))
+        mark = known.loc[[index]]
+        look = looks[mark["system"].item()]
+        size = max(2.5, 9 - 2.5 * covered[index])
         axes.errorbar(
-            row[cost],
-            row["EX"],
-            spread(row),
+            mark[cost],
+            mark["EX"],
+            spread(mark),
             ls="",
             ms=size,
-            mfc=look.colour if row["best"].all() else "white",
+            mfc=look.colour if mark["best"].item() else "white",
             elinewidth=size / 6,
             zorder=12 - size,
             **look.mark,
         )
-
-
-def _overlapped(rows: DataFrame, cost: str) -> int:
-    """Return how many of the rows above lie under the mark of the last one."""
-    last = rows.iloc[-1]
-    before = rows.iloc[:-1]
-    is_near = before[cost] >= 0.9 * last[cost]
-    is_alike = (before["EX"] - last["EX"]).abs() < 4
-    return len(before[is_near & is_alike])
 
 
 @style.settings
@@ -365,9 +349,8 @@ def _draw_lines(
     axes: Axes, parts: dict[str, DataFrame], x: str, looks: dict[str, Look]
 ) -> None:
     """Draw lines with their intervals, which lie in each other, the last one's thinnest."""
-    wide = 0.8 + 1.2 * len(parts)
-    for name, part in parts.items():
-        wide -= 1.2
+    for place, (name, part) in enumerate(parts.items(), 1):
+        wide = 0.8 + 1.2 * (len(parts) - place)
         pale: Any = to_rgba(looks[name].colour, 0.35)
         bar: Any = {"ecolor": pale, "elinewidth": wide}
         axes.errorbar(part[x], part["EX"], spread(part), **bar, **looks[name].mark)

@@ -1,7 +1,6 @@
 """Figures of a question's candidates: the best choice there could be, who solves what, outcomes."""
 
-from collections.abc import Collection
-from dataclasses import replace
+from collections.abc import Collection, Mapping
 from itertools import product
 from textwrap import fill
 from typing import Any
@@ -42,12 +41,7 @@ from workbench.report.tables import ResultTable, sentence
 
 RIGHT, LOST = "right one chosen", "right one there, another chosen"
 NONE, WRONG_GOLD = "no right candidate", "gold is wrong"
-_WAYS = {
-    RIGHT: Look(RIGHT, BLUE),
-    LOST: Look(LOST, style.ORANGE),
-    NONE: Look(NONE, GREY),
-    WRONG_GOLD: Look(WRONG_GOLD, style.PURPLE),
-}
+_COLOURS = {RIGHT: BLUE, LOST: style.ORANGE, NONE: GREY, WRONG_GOLD: style.PURPLE}
 _SPACE = 0.1  # of the panel between the marks of a line
 
 
@@ -68,15 +62,14 @@ def bounds(
         if first:
             rows = _first_bounds(group.assign(k=verdicts.cumcount() + 1))
         else:
-            rows = stats.bounds(
-                {str(question): part.tolist() for question, part in verdicts}
-            )
+            rows = stats.bounds(verdicts.agg(list).to_dict())
         rows.insert(0, by, name)
         tables.append(rows.assign(run=runs(group), counted="all"))
     return pd.concat(tables, ignore_index=True)
 
 
 def _first_bounds(trials: DataFrame) -> DataFrame:
+    # A question with fewer than k candidates counts as it does with all of them.
     right = trials.pivot_table("correct", "question_id", "k", "max").astype(float)
     lower = right.fillna(1).cummin(axis=1).mean()
     upper = right.fillna(0).cummax(axis=1).mean()
@@ -108,19 +101,15 @@ def bounds_by_generator(
     for axes, (name, part) in zip(grid, parts.items(), strict=True):
         axes.set_title(style.text(shown(name), 40))
         _draw_bounds(axes, part, looks[name].colour)
-        if selected is not None:
-            chosen = part.dropna(subset="selected")
-            axes.plot(
-                chosen["k"], chosen["selected"], "D:", c=style.BLACK, label="selected"
-            )
         _name_axes(axes, first=selected is not None)
     if paper is not None:
         theirs = paper.frame()
         grid[-1].plot(theirs["k"], theirs["EX"], **printed_look(paper))
     last = data.iloc[-1]
     title = f"Among {last['k']} candidates {last['upper']:.0f}% of the questions have a right one"
-    if selected is not None and pd.notna(last["selected"]):
-        title += f", and {last['selected']:.0f}% are answered"
+    answered = last.get("selected")
+    if pd.notna(answered):
+        title += f", and {answered:.0f}% are answered"
     return finish(figure, data, stamp, title)
 
 
@@ -129,6 +118,10 @@ def _draw_bounds(axes: Axes, rows: DataFrame, ink: Any) -> None:
     axes.fill_between(k, lower, upper, color=ink, alpha=0.12, lw=0)
     axes.plot(k, upper, "^-", color=ink, label="upper bound", markevery=_SPACE)
     axes.plot(k, lower, "v--", color=ink, label="lower bound", markevery=_SPACE)
+    if "selected" in rows:
+        chosen = rows.dropna(subset="selected")
+        selected = chosen["selected"]
+        axes.plot(chosen["k"], selected, "D:", c=style.BLACK, label="selected")
 
 
 @style.settings
@@ -173,13 +166,16 @@ def solved(trials: DataFrame) -> DataFrame:
 
 
 def _regions(wide: DataFrame, run: str) -> DataFrame:
-    """Return a row for each set of generators: the questions that these solve and no other does."""
-    rows = []
-    for who in product((True, False), repeat=len(wide.columns)):
-        theirs = wide.index[(wide == list(who)).all(axis=1)]
-        solvers = wide.columns[list(who)]
-        row = {
-            "solved_by": SEVERAL.join(solvers),
+    """Return a row for each set of generators: the questions that these solve and no other does.
+
+    A row's index has a digit for each generator, as matplotlib_venn names its regions.
+    """
+    rows = {}
+    for digits in product("10", repeat=len(wide.columns)):
+        solves = [digit == "1" for digit in digits]
+        theirs = wide.index[(wide == solves).all(axis=1)]
+        rows["".join(digits)] = {
+            "solved_by": SEVERAL.join(wide.columns[solves]),
             "n": len(theirs),
             "percent": 100 * len(theirs) / len(wide),
             "run": run,
@@ -187,8 +183,7 @@ def _regions(wide: DataFrame, run: str) -> DataFrame:
             "question_ids": " ".join(theirs.astype(str)),
             "counted": "all",
         }
-        rows.append(row)
-    return DataFrame(rows)
+    return DataFrame.from_dict(rows, orient="index")
 
 
 @style.settings
@@ -206,15 +201,13 @@ def venn(
             f"a Venn diagram shows two or three, not {number}: use `agreement`"
         )
     data = _regions(wide, runs(trials))
-    printed = _printed_regions(paper)
-    texts = {}
-    for solvers, count in zip(data["solved_by"], data["n"], strict=True):
-        names = frozenset(map(shown, solvers.split(SEVERAL)))
-        texts[solvers] = f"{count:,}"
-        if names in printed:
-            texts[solvers] += f"\n({printed[names]})"
+    printed = {}
+    if paper is not None:
+        rows = paper.frame()
+        solvers = [frozenset(label.split(" + ")) for label in rows["label"]]
+        printed = dict(zip(solvers, rows["questions"], strict=True))
     figure, axes = blank(2.8)
-    _draw_circles(axes, wide, texts)
+    _draw_circles(axes, wide, data["n"], printed)
 
     total = len(wide)
     none = data.iloc[-1]
@@ -222,38 +215,24 @@ def venn(
         f"none: {none['n']:,} of {total:,} ({none['percent']:.1f}%); areas not to scale"
     )
     if paper is not None:
-        theirs = printed[frozenset([""])]
-        told += f"\n({printed_name(paper)}: {theirs} of {paper.n:,})"
+        nobody = printed[frozenset([""])]
+        told += f"\n({printed_name(paper)}: {nobody:,} of {paper.n:,})"
     axes.set_title(told, loc="center", pad=26)  # above the names of the circles
-    together = total - none["n"]
     solves = wide.sum()
-    best = shown(solves.idxmax())
     title = (
-        f"Together they solve {together:,} of {total:,} questions; "
-        f"the best of them, {best}, {solves.max():,}"
+        f"Together they solve {total - none['n']:,} of {total:,} questions; "
+        f"the best of them, {shown(solves.idxmax())}, {solves.max():,}"
     )
     return finish(figure, data, stamp, title)
 
 
-def _printed_regions(paper: Published | None) -> dict[frozenset[str], str]:
-    """Return a paper's counts by the generators that solve the questions."""
-    if paper is None:
-        return {}
-    counts = {}
-    everybody: set[str] = set()
-    for row in paper.frame().to_dict("records"):
-        solvers = set(row["label"].split(" + "))
-        if row["label"] == "all three":
-            solvers = everybody
-        elif row["label"] == "none":
-            solvers = {""}
-        everybody = everybody | solvers
-        counts[frozenset(solvers)] = f"{row['questions']:,}"
-    return counts
-
-
-def _draw_circles(axes: Axes, wide: DataFrame, texts: dict[str, str]) -> None:
-    """Draw a circle for each generator, and write into each region its text."""
+def _draw_circles(
+    axes: Axes,
+    wide: DataFrame,
+    counts: "pd.Series[int]",
+    printed: Mapping[frozenset[str], int],
+) -> None:
+    """Draw a circle for each generator, and write each region's count into it."""
     from matplotlib_venn import layout, venn2, venn3  # noqa: PLC0415  it imports SciPy
 
     # Circles to scale would hide small regions: the questions that one alone solves.
@@ -261,27 +240,26 @@ def _draw_circles(axes: Axes, wide: DataFrame, texts: dict[str, str]) -> None:
         draw, algorithm = venn3, layout.venn3.DefaultLayoutAlgorithm
     else:
         draw, algorithm = venn2, layout.venn2.DefaultLayoutAlgorithm
-    combinations = [
-        "".join(digits) for digits in product("01", repeat=len(wide.columns))
-    ]
-    regions = combinations[1:]
-    even = algorithm(fixed_subset_sizes=(1,) * len(regions))
+    counts = counts.iloc[:-1]  # without the questions that nobody solves
+    even = algorithm(fixed_subset_sizes=(1,) * len(counts))
     looks = style.looks(wide)
     names = [fill(look.label, 18) for look in looks.values()]
     solvers = [set(wide.index[right]) for _, right in wide.items()]
     diagram = draw(solvers, names, alpha=1, ax=axes, layout_algorithm=even)
     for look, label in zip(looks.values(), diagram.set_labels, strict=True):
         label.set(color=look.colour, fontsize=8)
-    for region in regions:
+    for region, count in counts.items():
         inside = [
-            name for name, digit in zip(looks, region, strict=True) if digit == "1"
+            name for name, digit in zip(looks, str(region), strict=True) if digit == "1"
         ]
+        text = f"{count:,}"
+        theirs = printed.get(frozenset(map(shown, inside)))
+        if theirs:
+            text += f"\n({theirs:,})"
         ground = _overlap([looks[name].colour for name in inside])
-        patch = diagram.get_patch_by_id(region)
-        patch.set(facecolor=ground, edgecolor="white")
+        diagram.get_patch_by_id(region).set(facecolor=ground, edgecolor="white")
         label = diagram.get_label_by_id(region)
-        label.set_text(texts[SEVERAL.join(inside)])
-        label.set(color=ink_on(ground), fontsize=SMALL)
+        label.set(text=text, color=ink_on(ground), fontsize=SMALL)
 
 
 def _overlap(colours: list[Any]) -> Any:
@@ -332,8 +310,8 @@ def unique_solves(
     wide.loc[TOGETHER] = totals
     theirs = None
     if paper is not None:
-        counts = style.printed(paper, wide.columns)[["questions"]]
-        theirs = counts.set_axis(wide.columns).T.set_axis([TOGETHER])
+        counts = style.printed(paper, wide.columns)["questions"]
+        theirs = DataFrame([counts.to_numpy()], [TOGETHER], wide.columns)
     figure, axes = style.bars(wide, style.looks(wide), ONE, "{:,.0f}", theirs, paper)
     axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
     axes.set_xlabel("questions it alone solves")
@@ -342,7 +320,7 @@ def unique_solves(
     return finish(figure, data, stamp, title)
 
 
-_TITLES = {
+_MEASURES = {
     "same verdict": "both right or both wrong",
     "row alone": "row right, column wrong",
 }
@@ -356,7 +334,7 @@ def agreement(
 
     "same verdict": both right or both wrong. "row alone": the row is right, the column is wrong.
     """
-    one_of(_TITLES, measure=measure)
+    one_of(_MEASURES, measure=measure)
     data = _shares_of_pairs(solved(trials), measure)
     data = data.assign(run=runs(trials), counted="all")
     shares = data.pivot_table("percent", "generator", "other", sort=False)
@@ -368,66 +346,55 @@ def agreement(
     shares = shares.set_axis(labels).set_axis(labels, axis=1)
     _draw_cells(axes, shares, annotated=has_room)
     axes.tick_params(length=0, grid_alpha=0, labelsize=8 if has_room else SMALL)
-    title = _title_of_pairs(data, measure)
-    note = f"Each cell: {_TITLES[measure]}. The diagonal: solved."
-    return finish(figure, data, stamp, title, note)
 
-
-def _title_of_pairs(data: DataFrame, measure: str) -> str:
     pairs = data[data["generator"] != data["other"]].sort_values("percent")
     if pairs.empty:
-        only = data.iloc[0]
-        return (
-            f"{shown(only['generator'])} solves {only['percent']:.0f}% of the questions"
-        )
-    row = pairs.iloc[0]
-    if measure == "row alone":
+        row = data.iloc[0]
+        title = "{0} solves {2:.0f}% of the questions"
+    elif measure == "row alone":
         row = pairs.iloc[-1]
-    first = shown(row["generator"])
-    second = shown(row["other"])
-    share = f"{row['percent']:.0f}% of the questions"
-    if measure == "row alone":
-        return f"{first} adds most to {second}: right where that is wrong in {share}"
-    return f"{first} and {second} agree least: on {share}"
+        title = "{0} adds most to {1}: right where that is wrong in {2:.0f}% of the questions"
+    else:
+        row = pairs.iloc[0]
+        title = "{0} and {1} agree least: on {2:.0f}% of the questions"
+    title = title.format(shown(row["generator"]), shown(row["other"]), row["percent"])
+    note = f"Each cell: {_MEASURES[measure]}. The diagonal: solved."
+    return finish(figure, data, stamp, title, note)
 
 
 def _shares_of_pairs(wide: DataFrame, measure: str) -> DataFrame:
     rows = []
     for (name, ours), (other, theirs) in product(wide.items(), repeat=2):
-        counted = ours & ~theirs
-        if measure == "same verdict":
-            counted = ours == theirs
         if name == other:
             counted = ours
-        rows.append(
-            {"generator": name, "other": other, "percent": 100 * counted.mean()}
-        )
-    return DataFrame(rows)
+        elif measure == "same verdict":
+            counted = ours == theirs
+        else:
+            counted = ours & ~theirs
+        rows.append((name, other, 100 * counted.mean()))
+    return DataFrame(rows, columns=["generator", "other", "percent"])
 
 
 def _draw_cells(axes: Axes, shares: DataFrame, *, annotated: bool) -> None:
     """Draw a heat map whose diagonal, which has another measure, is white."""
     from seaborn import heatmap  # noqa: PLC0415  it takes half a second
 
-    diagonal = np.eye(len(shares), dtype=bool)
-    others = shares.mask(diagonal)
-    low: Any = others.fillna(100).min(axis=None)
+    others = shares.mask(np.eye(len(shares), dtype=bool))
+    low: Any = others.min(axis=None)
     high: Any = others.max(axis=None)
-    scale = {
-        "vmin": low,
-        "vmax": max(low + 1, high),
-        "cmap": "Blues",
-        "cbar": len(shares) > 1,
-    }
-    bar = {"label": "questions, %", "shrink": 0.9}
-    form: Any = {
-        "fmt": ".0f",
-        "xticklabels": True,
-        "yticklabels": True,
-        "cbar_kws": bar,
-        **scale,
-    }
-    heatmap(others, annot=annotated, ax=axes, **form)
+    heatmap(
+        others,
+        ax=axes,
+        vmin=low,
+        vmax=max(low + 1, high),
+        cmap="Blues",
+        annot=annotated,
+        fmt=".0f",
+        cbar=len(shares) > 1,
+        cbar_kws={"label": "questions, %", "shrink": 0.9},
+        xticklabels=True,
+        yticklabels=True,
+    )
     axes.set(xlabel="", ylabel="")
     axes.tick_params(axis="x", rotation=40)
     for label in axes.get_xticklabels():
@@ -471,26 +438,32 @@ def outcome_bar(
     Gold is wrong only where the chosen answer was judged wrong.
     """
     judged = outcomes(questions, wrong_gold)
-    wide = DataFrame(0.0, ["here"], list(_WAYS))
+    parts = {way: judged[judged["outcome"] == way] for way in _COLOURS}
+    if paper is None and parts[WRONG_GOLD].empty:
+        parts.pop(WRONG_GOLD)
     looks = {}
-    rows: list[dict[str, Any]] = []
-    for way, look in _WAYS.items():
-        part = judged[judged["outcome"] == way]
-        share = 100 * len(part) / len(judged)
-        wide.loc["here", way] = share
-        looks[way] = replace(look, label=f"{way} ({len(part):,})")
-        row = {"outcome": way, "n": len(part), "percent": share, "run": runs(questions)}
-        rows.append(row | {"question_ids": question_ids(part), "counted": "all"})
+    rows = []
+    for way, part in parts.items():
+        looks[way] = Look(f"{way} ({len(part):,})", _COLOURS[way])
+        rows.append(
+            {
+                "outcome": way,
+                "n": len(part),
+                "percent": 100 * len(part) / len(judged),
+                "run": runs(questions),
+                "question_ids": question_ids(part),
+                "counted": "all",
+            }
+        )
+    data = DataFrame(rows)
+    wide = data.set_index("outcome")[["percent"]].T.set_axis(["here"])
     printed = ""
     if paper is not None:
         printed = printed_name(paper)
-        wide.loc[printed] = style.printed(paper, _WAYS)["share"].to_numpy()
-    if not wide[WRONG_GOLD].any():
-        looks.pop(WRONG_GOLD)
-        rows.pop()
+        wide.loc[printed] = style.printed(paper, parts)["share"].to_numpy()
+    right, lost = len(parts[RIGHT]), len(parts[LOST])
     figure = style.stack(wide, looks, printed)
-    right, lost = rows[0]["n"], rows[1]["n"]
-    return finish(figure, DataFrame(rows), stamp, _kept(right, right + lost))
+    return finish(figure, data, stamp, _kept(right, right + lost))
 
 
 @style.settings
@@ -499,14 +472,11 @@ def exists_and_chosen(
 ) -> Picture:
     """Draw figure 7: the percentage of questions with a right candidate, and with one chosen."""
     need(questions, "db_id", "correct", "oracle")
-    sums = {
-        "n": ("oracle", "size"),
-        "exists": ("oracle", "mean"),
-        "chosen": ("correct", "mean"),
-    }
-    data = questions.groupby("db_id", sort=False).agg(**sums).reset_index()
+    data = questions.groupby("db_id", sort=False).agg(
+        n=("oracle", "size"), exists=("oracle", "mean"), chosen=("correct", "mean")
+    )
     data[["exists", "chosen"]] *= 100
-    data = data.assign(run=runs(questions), counted="all")
+    data = data.reset_index().assign(run=runs(questions), counted="all")
     looks = {
         "exists": Look("a right candidate exists", style.SKY),
         "chosen": Look("a right candidate is chosen", BLUE),
@@ -517,9 +487,8 @@ def exists_and_chosen(
         theirs = style.printed(paper, wide.index).set_axis(wide.index)
     figure, axes = style.bars(wide, looks, ONE, theirs=theirs, paper=paper)
     percent(axes.xaxis, "questions")
-    axes.xaxis.set_major_locator(
-        MaxNLocator(3, steps=[1, 2, 5, 10])
-    )  # long names leave no room
+    few = MaxNLocator(3, steps=[1, 2, 5, 10])  # long names leave no room for more
+    axes.xaxis.set_major_locator(few)
     title = _kept(questions["correct"].sum(), questions["oracle"].sum())
     return finish(figure, data, stamp, title)
 
@@ -528,20 +497,19 @@ def exists_and_chosen(
 def regret(questions: DataFrame, *, stamp: object) -> Picture:
     """Draw for each `system` how many questions are right, lost in selection, or never solved."""
     need(questions, "system")
-    looks = {"right": _WAYS[RIGHT], "lost": _WAYS[LOST], NONE: _WAYS[NONE]}
+    looks = {
+        "right": Look(RIGHT, _COLOURS[RIGHT]),
+        "lost": Look(LOST, _COLOURS[LOST]),
+        NONE: Look(NONE, _COLOURS[NONE]),
+    }
     rows = []
-    for name, group in outcomes(questions).groupby("system", sort=False):
+    for system, group in outcomes(questions).groupby("system", sort=False):
         outcome = group["outcome"]
-        row = {
-            "system": str(name),
-            "right": 100 * (outcome == RIGHT).mean(),
-            "lost": 100 * (outcome == LOST).mean(),
-            NONE: 100 * (outcome == NONE).mean(),
-            "n_lost": (outcome == LOST).sum(),
-            "run": runs(group),
-            "counted": "all",
-        }
-        rows.append(row)
+        row: dict[str, Any] = {"system": str(system)}
+        for column, look in looks.items():
+            row[column] = 100 * (outcome == look.label).mean()
+        row["n_lost"] = (outcome == LOST).sum()
+        rows.append(row | {"run": runs(group), "counted": "all"})
     data = DataFrame(rows)
     wide = data.set_index("system")[[*looks]]
     lost = wide["lost"]

@@ -20,14 +20,11 @@ class Published(BaseModel, extra="forbid", frozen=True):
     title: str
     benchmark: str
     metric: str
-    n: (
-        int | None
-    )  # the benchmark's questions, of several splits those of dev; None: not printed
+    # The benchmark's questions, of several splits those of dev; None: not printed.
+    n: int | None
     model: str  # empty if the column `model` names one for each row
     columns: tuple[str, ...]
-    rows: tuple[
-        tuple[str | int | float | None, ...], ...
-    ]  # first the row's name in the paper
+    rows: tuple[tuple[str | int | float | None, ...], ...]  # first the paper's name
     ours: Mapping[str, str] = {}  # from the paper's name of a row to that of our tables
     note: str = ""  # to compare: where the text and a table, or two tables, disagree
 

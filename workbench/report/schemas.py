@@ -47,8 +47,8 @@ _SURVIVAL = (
     "primary_key",
     "foreign_key",
 )
-# CHESS's figure 18 has columns of these names for our causes.
-_CAUSES = {
+# The columns of CHESS's figure 18, and our causes that they count.
+_COLUMNS_OF_CHESS = {
     "incorrect SQL": "Incorrectly Predicted SQL",
     "wrong columns": "Incorrectly Predicted SQL: Column",
 }
@@ -168,27 +168,28 @@ def survival(
             "no stages: give the whole schema, and what each stage left of it"
         )
     names = list(stages)
-    left = [_lowered(schema.columns()) for schema in stages.values()]
+    kept_by_stage = [_lowered(schema.columns()) for schema in stages.values()]
     wanted = _lowered(used)
     rows = []
     for table in stages[names[0]].tables:
         for column in table.columns:
             key = (lower_name(table.name), lower_name(column.name))
-            place = max(place for place, kept in enumerate(left) if key in kept)
+            last = max(stage for stage, kept in enumerate(kept_by_stage) if key in kept)
             leads = [
                 k.ref_table for k in table.foreign_keys if column.name in k.columns
             ]
-            row = {
-                "table": table.name,
-                "column": column.name,
-                "stage": names[place],
-                "place": place,
-                "stages": len(left),
-                "used": key in wanted,
-                "primary_key": column.name in table.primary_key,
-                "foreign_key": ", ".join(leads),
-            }
-            rows.append(row)
+            rows.append(
+                (
+                    table.name,
+                    column.name,
+                    names[last],
+                    last,
+                    len(names),
+                    key in wanted,
+                    column.name in table.primary_key,
+                    ", ".join(leads),
+                )
+            )
     return DataFrame(rows, columns=_SURVIVAL)
 
 
@@ -333,29 +334,30 @@ def error_bars(
     stands beside ours, if it has several.
     """
     need(labels, "error", "detail", "automatic", panel or "error")
-    by = panel or "panel"
-    counts = _counts_of_causes(labels.assign(**{by: _bar_of(labels, panel)}), by)
-    data = _rows_of_causes(counts, by).assign(run=runs(labels))
+    bars = _bar_of(labels, panel)
+    counts = _counts_of_causes(labels, bars)
+    data = _rows_of_causes(counts, panel or "panel").assign(run=runs(labels))
     shares = 100 * counts / counts.sum()
     shares.index = [
         f"{error}: {kind}" if kind else error for error, kind in counts.index
     ]
     first = shares.columns[0]
-    number = counts[first].sum()
     title = _most_frequent_cause(counts[first])
     if panel:
         title += f" of the errors of {style.text(shown(first), 30)}"
     note = ""
-    theirs: DataFrame | None = None
+    marks = None
     if paper is not None:
         shares, theirs = _with_paper(shares, counts, paper, column)
         if paper.metric == "rank":
             shares.index = _with_ranks(shares, theirs)
             note = f"In brackets: rank in {paper.engine}."
-            theirs = None
+        else:
+            marks = theirs
     looks = style.looks(shares, counts.sum())
-    figure, axes = style.bars(shares, looks, TWO, theirs=theirs, paper=paper)
-    percent(axes.xaxis, "errors" if len(looks) > 1 else f"errors (N = {number:,})")
+    figure, axes = style.bars(shares, looks, TWO, theirs=marks, paper=paper)
+    number = f" (N = {len(labels):,})" if len(looks) == 1 else ""
+    percent(axes.xaxis, f"errors{number}")
     return finish(figure, data, stamp, title, note)
 
 
@@ -376,27 +378,23 @@ def _bar_of(labels: DataFrame, panel: str | None) -> "pd.Series[str]":
     return names + ", " + by_rules.map({True: "by rules", False: "by people"})
 
 
-def _counts_of_causes(labels: DataFrame, by: str) -> DataFrame:
+def _counts_of_causes(labels: DataFrame, bars: "pd.Series[str]") -> DataFrame:
     """Return how often each error and detail occurs for each bar, the most frequent on top."""
     error = labels["error"].astype(str)
     detail = labels["detail"].fillna("").astype(str)
-    bars = labels[by]
     counts = pd.crosstab([error, detail], bars)[bars.unique()]
-    kinds = counts.sum(axis=1).reset_index(name="kind")
-    kinds["all"] = kinds.groupby("error")["kind"].transform("sum")
-    order = ["all", "error", "kind"]
-    kinds = kinds.sort_values(order, ascending=[False, True, False])
-    return counts.iloc[kinds.index]
+    totals = counts.sum(axis=1).to_frame("of kind")
+    totals["of error"] = totals.groupby("error")["of kind"].transform("sum")
+    order = ["of error", "error", "of kind"]
+    totals = totals.sort_values(order, ascending=[False, True, False])
+    return counts.loc[totals.index]
 
 
 def _rows_of_causes(counts: DataFrame, by: str) -> DataFrame:
     """Return a row for each bar and cause, with its count and its percentage of the bar's."""
-    data = counts.reset_index().melt(
-        ["error", "detail"], var_name=by, value_name="count"
-    )
-    data = data[data["count"] > 0].reset_index(drop=True)
-    totals = data.groupby(by)["count"].transform("sum")
-    data["percent"] = 100 * data["count"] / totals
+    data = counts.melt(var_name=by, value_name="count", ignore_index=False)
+    data = data[data["count"] > 0].reset_index()
+    data["percent"] = 100 * data["count"] / data.groupby(by)["count"].transform("sum")
     return data[[by, "error", "detail", "count", "percent"]]
 
 
@@ -404,12 +402,10 @@ def _with_paper(
     shares: DataFrame, counts: DataFrame, paper: Published, column: str
 ) -> tuple[DataFrame, DataFrame]:
     """Return our shares with rows for all causes of a paper, and the paper's values."""
-    if _CAUSES.keys() <= {*paper.columns}:
-        shares = _with_causes(_with_sums(shares, counts), _CAUSES.values())
-        theirs = style.printed(paper, shares.columns)[[*_CAUSES]].set_axis(
-            shares.columns
-        )
-        return shares, theirs.rename(columns=_CAUSES).T
+    if _COLUMNS_OF_CHESS.keys() <= {*paper.columns}:
+        shares = _with_causes(_with_sums(shares, counts), _COLUMNS_OF_CHESS.values())
+        rows = style.printed(paper, shares.columns).set_axis(shares.columns)
+        return shares, rows[[*_COLUMNS_OF_CHESS]].rename(columns=_COLUMNS_OF_CHESS).T
     column = column or paper.columns[0]
     one_of(paper.columns, column=column)
     shares = _with_causes(shares, paper.frame()["label"])

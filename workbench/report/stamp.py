@@ -17,17 +17,21 @@ class Stamp:
     n: int
     ex: str = "EX (BIRD)"
     others: tuple[str, ...] = ()  # further models that were asked
-    remarks: tuple[
-        str, ...
-    ] = ()  # where a run departs from its paper: "similarity by letters"
+    # Where a run departs from its paper: "similarity by letters".
+    remarks: tuple[str, ...] = ()
     # By model, the parameters that it refuses, so that its calls were sent without them.
     dropped: Mapping[str, Sequence[str]] = field(default_factory=dict)
     models_by_run: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     remarks_by_run: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
+    def asked(self) -> tuple[str, ...]:
+        """All models that were asked."""
+        return (self.model, *self.others)
+
+    @property
     def models(self) -> str:
-        return ", ".join((self.model, *self.others))
+        return ", ".join(self.asked)
 
     def of(self, frame: DataFrame) -> "Stamp":
         """Return the stamp of these rows, with the models and remarks of their runs, if known."""
@@ -36,22 +40,18 @@ class Stamp:
         for run in runs(frame).split():
             models += self.models_by_run.get(run, ())
             remarks += self.remarks_by_run.get(run, ())
-        first, *others = dict.fromkeys(models or [self.model, *self.others])
-        remarks = remarks or [*self.remarks]
-        return replace(
-            self,
-            model=first,
-            others=tuple(others),
-            remarks=tuple(dict.fromkeys(remarks)),
-        )
+        model, *others = dict.fromkeys(models or self.asked)
+        remarked = tuple(dict.fromkeys(remarks or self.remarks))
+        return replace(self, model=model, others=tuple(others), remarks=remarked)
 
     def __str__(self) -> str:
         models = []
-        for model in (self.model, *self.others):
-            refused = ", ".join(self.dropped.get(model, ()))
-            note = f" (takes no {refused})" if refused else ""
+        for model in self.asked:
+            note = ""
             if is_parser(model):
                 note = " (a small statistical parser, no language model)"
+            elif refused := self.dropped.get(model):
+                note = f" (takes no {', '.join(refused)})"
             models.append(model + note)
         what = f"{', '.join(models)} on {self.benchmark}"
         return measured(what, self.n, self.ex, *self.remarks)
@@ -59,20 +59,18 @@ class Stamp:
 
 def joined(stamps: Sequence[Stamp | None]) -> Stamp | None:
     """Return the stamp of a table made of several; None if they are on different questions."""
-    known = [stamp for stamp in stamps if stamp]
-    if (
-        len(known) < len(stamps)
-        or len({(stamp.benchmark, stamp.n) for stamp in known}) > 1
-    ):
-        return None
-    whole = known[0]
-    for stamp in known[1:]:
-        models = dict.fromkeys((*whole.models.split(", "), *stamp.models.split(", ")))
+    whole = stamps[0]
+    for stamp in stamps[1:]:
+        if whole is None or stamp is None:
+            return None
+        if (whole.benchmark, whole.n) != (stamp.benchmark, stamp.n):
+            return None
+        _, *others = dict.fromkeys(whole.asked + stamp.asked)
         whole = replace(
             whole,
-            others=tuple(models)[1:],
+            others=tuple(others),
             ex=whole.ex or stamp.ex,
-            remarks=tuple(dict.fromkeys((*whole.remarks, *stamp.remarks))),
+            remarks=tuple(dict.fromkeys(whole.remarks + stamp.remarks)),
             dropped={**whole.dropped, **stamp.dropped},
             models_by_run={**whole.models_by_run, **stamp.models_by_run},
             remarks_by_run={**whole.remarks_by_run, **stamp.remarks_by_run},

@@ -7,6 +7,7 @@ is a dollar.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from math import floor, inf, log10
 from typing import Any
 
@@ -14,6 +15,7 @@ import pandas as pd
 
 from workbench.canonical import content_hash
 from workbench.errors import BadInputError, one_of
+from workbench.evaluate.stats import mean_interval
 from workbench.llm.calls import is_parser
 from workbench.report.display import Html, join, line, view
 from workbench.report.engines import same_engine
@@ -22,11 +24,8 @@ from workbench.report.published import Published
 from workbench.report.stamp import Stamp, measured, stamped
 from workbench.terminal import visible
 
-_BEHIND = {
-    "run",
-    "question_ids",
-    "counted",
-}  # columns for `trace`, which only the CSV has
+# Columns for `trace`, which only the CSV has.
+_BEHIND = {"run", "question_ids", "counted"}
 _PAIRED = {"difference", "change"}  # columns whose intervals are over pairs of verdicts
 _LEFT = {"props": "text-align: left; white-space: pre-wrap"}
 _STYLE: Any = [
@@ -87,6 +86,13 @@ class ResultTable:
     _repr_html_ = to_html
 
 
+def share(correct: "pd.Series[Any]", databases: "pd.Series[str]") -> dict[str, Any]:
+    """Return the mean of verdicts in percent, its interval clustered by database, and N."""
+    mean = mean_interval(correct.astype(float).tolist(), databases.tolist())
+    ends = {"low": 100 * mean.low, "high": 100 * mean.high}
+    return {"n": mean.n, "EX": 100 * mean.mean} | ends
+
+
 def markdown(text: str) -> str:
     """Return the text on one line, with a backslash before each mark of Markdown and HTML."""
     on_one_line = " ".join(text.split())
@@ -131,7 +137,10 @@ def _texts(table: pd.DataFrame) -> tuple[pd.DataFrame, list[int]]:
 
 
 def _decimals(column: "pd.Series[Any]") -> int:
-    """Return none for counts, one or two if exact, else as many as the largest value asks for."""
+    """Return none for counts, one or two if exact, else so that the largest has two digits.
+
+    A number from 10 on has one decimal.
+    """
     values = column.dropna().abs()
     if pd.api.types.is_integer_dtype(column) or values.empty:
         return 0
@@ -139,9 +148,9 @@ def _decimals(column: "pd.Series[Any]") -> int:
         if (values == values.round(places)).all():
             return places
     top = values[values != inf].max()
-    if top >= 0.1:
-        return 1 if top >= 10 else 2
-    return 1 - floor(log10(top))
+    if top >= 10:
+        return 1
+    return max(2, 1 - floor(log10(top)))
 
 
 def _number(value: Any, decimals: int) -> str:
@@ -154,7 +163,9 @@ def _number(value: Any, decimals: int) -> str:
 
 
 def _interval(mean: str, low: Any, high: Any, decimals: int) -> str:
-    return mean and f"{mean} ({_number(low, decimals)} to {_number(high, decimals)})"
+    if not mean:
+        return ""
+    return f"{mean} ({_number(low, decimals)} to {_number(high, decimals)})"
 
 
 def alone(ours: pd.DataFrame, stamp: Stamp, title: str, *notes: str) -> ResultTable:
@@ -252,17 +263,15 @@ def _pairs(
     names = list(map(str, ours))
     if not columns:
         columns = {name: name for name in names if name in published.columns}
-    pairs: dict[str, tuple[str, ...]] = {}
-    wanted: list[str] = []
+    pairs = {}
     for name, theirs in columns.items():
         pairs[name] = (theirs,) if isinstance(theirs, str) else theirs
-        wanted.extend(pairs[name])
-    if not pairs or len(set(wanted)) < len(wanted):
-        theirs = ", ".join(published.columns)
+    wanted = [*chain.from_iterable(pairs.values())]
+    if not wanted or len(set(wanted)) < len(wanted):
         raise BadInputError(
-            f"{published.paper}, {published.source} has the columns {theirs} and ours"
-            f" {', '.join(names)}: say with `columns` which belong together, each of the paper's"
-            " beside one of ours"
+            f"{published.paper}, {published.source} has the columns"
+            f" {', '.join(published.columns)} and ours {', '.join(names)}: say with `columns`"
+            " which belong together, each of the paper's beside one of ours"
         )
     for name in (label, *pairs):
         one_of(names, **{f"our column {name}": name})
@@ -275,16 +284,10 @@ def _matched(
     ours: pd.DataFrame, theirs: pd.DataFrame, label: str, stamp: Stamp
 ) -> list[int]:
     """Return for each of our rows the paper's row beside it, -1 without one."""
-    matched = []
+    matched: list[int] = []
     for place, name in enumerate(ours[label]):
-        asked = stamp.of(ours.iloc[[place]]).models.split(", ")
-        row = -1
-        for number, their_name in enumerate(theirs["label"]):
-            is_of_model = "model" not in theirs or _same_models(
-                theirs["model"][number], asked
-            )
-            if row < 0 and is_of_model and _words(their_name) == _words(name):
-                row = number
+        asked = stamp.of(ours.iloc[[place]]).asked
+        row = _row_of(name, asked, theirs)
         if row >= 0 and row in matched:
             raise BadInputError(
                 f"two of our rows are {name!r}: give one of them another label"
@@ -293,16 +296,23 @@ def _matched(
     return matched
 
 
-def _same_models(printed: Any, asked: list[str]) -> bool:
+def _row_of(name: str, asked: tuple[str, ...], theirs: pd.DataFrame) -> int:
+    """Return the paper's first row of that name, of the model asked if it names one; else -1."""
+    for row, their_name in enumerate(theirs["label"]):
+        if _words(their_name) != _words(name):
+            continue
+        if "model" not in theirs or _same_models(str(theirs["model"][row]), asked):
+            return row
+    return -1
+
+
+def _same_models(printed: str, asked: tuple[str, ...]) -> bool:
     """Say whether our run's first model is the row's, and the row's other models were asked."""
-    if pd.isna(printed):
-        return False
-    engines = str(printed).split(", ")
-    is_first = any(same_engine(engine, asked[0]) for engine in engines)
+    engines = printed.split(", ")
     for engine in engines:
         if not any(same_engine(engine, model) for model in asked):
             return False
-    return is_first
+    return any(same_engine(engine, asked[0]) for engine in engines)
 
 
 def _words(name: object) -> list[str]:
