@@ -457,7 +457,7 @@ def test_a_result_of_a_database_that_has_just_changed_is_not_cached(
                 connection.execute("DELETE FROM t")
             return found
 
-        monkeypatch.setattr(Executor, "fingerprints", then_changed)
+        monkeypatch.setattr(Executor, "_contents", then_changed)
         assert executor.execute(database, "SELECT count(*) FROM t").rows == ((0,),)
         monkeypatch.undo()
         database.write_bytes(before)

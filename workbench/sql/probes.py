@@ -56,6 +56,8 @@ def _ranking(select: exp.Select) -> Iterator[Ranking]:
     probe.set("offset", None)
     for number, ordered in enumerate(order.expressions):
         key = _key(select, ordered.this)
+        if key is None:
+            return
         probe = probe.select(exp.alias_(key, f"_key_{number}", quoted=True))
     text = _text(probe.limit(start + size + MORE), select)
     descending = bool(order.expressions[0].args.get("desc"))
@@ -63,8 +65,13 @@ def _ranking(select: exp.Select) -> Iterator[Ranking]:
     yield Ranking(text, len(order.expressions), cuts, descending)
 
 
-def _key(select: exp.Select, key: exp.Expr) -> exp.Expr:
-    """Return the expression behind a key of ORDER BY, which may number or name a column."""
+def _key(select: exp.Select, key: exp.Expr) -> exp.Expr | None:
+    """Return the expression behind a key of ORDER BY, which may number or name a column.
+
+    None for the number of a column beside `*`, whose columns are not known here.
+    """
+    if key.is_int and select.is_star:
+        return None
     if not key.text("table"):
         columns: list[exp.Expr] = select.expressions
         for number, column in enumerate(columns, 1):
@@ -89,6 +96,7 @@ def _compared(select: exp.Select) -> Iterator[Compared]:
         if not isinstance(column, exp.Column) or node.parent_select is not select:
             continue
         extreme = node.key if isinstance(node, exp.Max | exp.Min) else ""
+        # Of a comparison, and of BETWEEN.
         ends = [node.args.get(name) for name in ("expression", "low", "high")]
         bounds = tuple(end.name for end in ends if isinstance(end, exp.Literal))
         if extreme or bounds:
