@@ -295,8 +295,8 @@ def suggested(
     """Return the label of the question's known flaw, or else of the likeliest cause."""
     label_of: dict[str, str] = {}
     for name, part in taxonomy.choices().items():
-        for cause in part.suggested_by:
-            label_of[cause] = name
+        for suggesting in part.suggested_by:
+            label_of[suggesting] = name
     causes = list(suggest(case))
     if flaw:
         causes.insert(0, (flaw.kind, flaw.note))

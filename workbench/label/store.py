@@ -167,7 +167,7 @@ class LabelStore:
             yield database
 
 
-def _label(row: dict[str, Any]) -> Label:
+def _label(row: dict[Any, Any]) -> Label:
     values = {name: row[name] for name in FIELDS}
     categories = orjson.loads(values["categories"])
     if not categories or not all(type(name) is str for name in categories):
