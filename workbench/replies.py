@@ -88,9 +88,8 @@ _ALL = ("keep_all", "drop_all")
 _EFFORT = 200_000  # characters of a reply that are tried as JSON, so that any reading ends soon
 
 # Lists.
-_ASIDE = re.compile(
-    r"reason|analysis|thought|step|expla|reject|exclude|ignore"
-)  # in a key
+# In a key.
+_ASIDE = re.compile(r"reason|analysis|thought|step|expla|reject|exclude|ignore")
 _ITEM = re.compile(
     r"(?m)^ *(?:[-*•]|\d+[.)]) +"
     r"(?:[*`\"']{0,3}(\w[\w ]{0,80}?)[*`\"']{0,3} ?(?=[:(\u2013\u2014-]|$))?"
@@ -127,9 +126,7 @@ _LETTER_TERMS = {
     "RIGHT": r"(?:clearly )?(?:correct|better|best|right)",
     "NOUN": r"sql query|query|candidate|answer|choice|option|one",
 }
-_MOST_SENTENCES = (
-    1_000  # in which letters are looked for, so that any reading ends soon
-)
+_MOST_SENTENCES = 1_000  # with letters, so that any reading ends soon
 _UNSURE = re.compile(
     r"(?i)\b(?:not|nor|neither|if|whether|or|could|might|unless|cannot|otherwise|perhaps|maybe)\b"
     r"|n't\b"
@@ -292,9 +289,8 @@ def ranking(text: str, *, count: int) -> list[int]:
     ranked = _RANKED.findall(said)
     ranks = _numbers(rank for rank, _ in ranked)
     candidates = _numbers(candidate for _, candidate in ranked)
-    if (
-        ranks == numbers and candidates != numbers
-    ):  # candidates in turn may be remarks on each
+    # Candidates in turn may be remarks on each.
+    if ranks == numbers and candidates != numbers:
         lists.append(candidates)
     orders = [order for order in map(_numbers, lists) if order]
     asked = f"a JSON list of the numbers from 1 to {count}, each once"
@@ -321,18 +317,19 @@ def verdicts(text: str, *, count: int, label: str = "candidate") -> list[bool]:
     With the label "unit test", the lines are `Unit Test #1: Passed`. Verdicts on several at once
     are read, too, see `VERDICT_FORMS`.
     """
-    told: dict[int, list[bool]] = {number: [] for number in range(1, count + 1)}
+    numbers = range(1, count + 1)
+    told: list[list[bool]] = [[] for _ in numbers]
     others: list[bool] = []  # of those that are not named, by "only"
     for claim in _verdicts(_final(text), label):
         passed = claim["word"].casefold().startswith(("p", "✅"))
-        named = map(int, re.findall(r"\d+", claim["these"]))
-        for number in list(named) or told:  # "all" has no number
-            if number in told:
-                told[number].append(passed)
+        named = re.findall(r"\d+", claim["these"])
+        for number in map(int, named or numbers):  # "all" has no number
+            if number in numbers:
+                told[number - 1].append(passed)
         if "only" in claim.groupdict():
             others.append(not passed)
     asked = f"a line for each {label}, such as {label.title()} #1: Passed, or Failed"
-    return [_only(verdicts or others, asked) for verdicts in told.values()]
+    return [_only(verdicts or others, asked) for verdicts in told]
 
 
 def relevant(text: str) -> bool:
@@ -346,20 +343,20 @@ def relevant(text: str) -> bool:
         for form in YES_FORMS.values():
             words = re.findall(form, claims, re.IGNORECASE)
             told += [word.casefold() == "yes" for word in words]
-    return _only(
-        told, 'a JSON object whose is_column_information_relevant is "Yes" or "No"'
-    )
+    asked = 'a JSON object whose is_column_information_relevant is "Yes" or "No"'
+    return _only(told, asked)
 
 
 def relevant_columns(text: str, *, names: Sequence[str]) -> dict[str, bool]:
     """Read a line `{"column": "t.c", "is_column_information_relevant": "No"}` for each name."""
-    told: dict[str, list[bool]] = {_plain(name): [] for name in names}
+    told: dict[str, list[bool]] = {}
     for row in _objects(_final(text)):
-        name = _plain(row.get("column"))
-        if name in told:
-            told[name] += _yes(row)
+        told.setdefault(_plain(row.get("column")), []).extend(_yes(row))
     asked = f"a JSON object a line, one for each of the {len(names)} columns"
-    return {name: _only(told[_plain(name)], asked) for name in names}
+    verdicts = {}
+    for name in names:
+        verdicts[name] = _only(told.get(_plain(name), []), asked)
+    return verdicts
 
 
 def tables(text: str, *, schema: Collection[str]) -> list[str]:
@@ -382,12 +379,17 @@ def columns(text: str, *, schema: Schema) -> dict[str, list[str]]:
     Or those of `{"columns": ["t.a", "t.b", "u.c"]}`.
     """
     said = _final(text)
+    rows = _objects(said)
+    for member in _members(said, "columns"):
+        if isinstance(member, list):
+            rows.append(_undotted(member))
+        elif isinstance(member, dict):
+            rows.append(member)
     named: list[dict[str, list[str]]] = []
-    for member in [*_members(said, "columns"), *_objects(said)]:
-        row = _undotted(member) if isinstance(member, list) else member
+    for row in rows:
         decided = _by_table(row, schema).items()
         named.append(
-            {name: kept for name, kept in decided if isinstance(kept, list) and kept}
+            {name: kept for name, kept in decided if kept and kept not in _ALL}
         )
     asked = "a JSON object with a list of columns for each table that is needed"
     return _only(_filled(named), asked)
@@ -408,15 +410,12 @@ def examples(text: str) -> list[Example]:
     for row in _objects(answer(text)):
         question = row.get("input", row.get("question"))
         query = row.get("output", row.get("sql"))
-        if (
-            not isinstance(question, str)
-            or not isinstance(query, str)
-            or not _QUERY.match(query)
-        ):
+        if not isinstance(question, str) or not isinstance(query, str):
             continue
-        in_question = _HINTS.search(question)
-        hint = in_question[1] if in_question else str(row.get("hint") or "")
-        read.append(Example(_HINTS.sub("", question), query, hint))
+        if _QUERY.match(query):
+            in_question = _HINTS.search(question)
+            hint = in_question[1] if in_question else str(row.get("hint") or "")
+            read.append(Example(_HINTS.sub("", question), query, hint))
     return _only(_filled([read]), 'a JSON object a line, with "input" and "output"')
 
 
@@ -463,12 +462,11 @@ def _query(said: str, asked: str) -> str:
         return _only([_fenced(fence[2], asked) for fence in fences], asked)
     start = _START.search(said)
     if not start:
-        inline: list[str] = [
-            query for _, query in _INLINE.findall(said) if _FROM.search(query)
-        ]
-        return _only(
-            [query for query in inline if _QUERY.match(query) and _parses(query)], asked
-        )
+        inline: list[str] = []
+        for _, query in _INLINE.findall(said):
+            if _QUERY.match(query) and _FROM.search(query) and _parses(query):
+                inline.append(query)
+        return _only(inline, asked)
     if _OLD.search(said[: start.end()]):
         raise Unread(asked)
     return _bare(said[start.end() :], asked)
@@ -559,11 +557,11 @@ def _parses(query: str) -> bool:
 
 def _values(said: str) -> Iterator[Any]:
     """The outermost JSON objects and lists of an answer, also those that only `_loosely` reads."""
-    decoder, at, effort = (
-        json.JSONDecoder(strict=False),
-        0,
-        _EFFORT,
-    )  # a text may have line breaks
+    decoder = json.JSONDecoder(strict=False)  # a text may have line breaks
+    effort = _EFFORT
+    lines = f"{said}\n"
+    last_bracket = max(said.rfind("]"), said.rfind("}")) + 1
+    at = 0
     while effort > 0 and (opening := _BRACKET.search(said, at)):
         at = opening.start()
         try:
@@ -573,9 +571,8 @@ def _values(said: str) -> Iterator[Any]:
         else:
             yield value
             continue
-        last_bracket = max(said.rfind("]"), said.rfind("}")) + 1
-        line = re.compile(r".*").match(said, at)
-        for end in (last_bracket, line.end() if line else at):
+        end_of_line = lines.index("\n", at)
+        for end in (last_bracket, end_of_line):
             body = said[at:end]
             effort -= 10 * len(body)
             value = _loosely(body) if effort > 0 else None
@@ -623,9 +620,7 @@ def _objects(said: str) -> list[Row]:
 
 def _rows(items: Iterable[object]) -> list[Row]:
     objects = [item for item in items if isinstance(item, dict)]
-    return [
-        {str(key).casefold(): member for key, member in row.items()} for row in objects
-    ]
+    return [{str(key).casefold(): row[key] for key in row} for row in objects]
 
 
 def _members(said: str, *names: str) -> list[Any]:
@@ -714,11 +709,9 @@ def _known(names: object, schema: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(spelled[name] for name in plain if name in spelled))
 
 
-def _by_table(row: object, schema: Schema) -> Row:
+def _by_table(row: Row, schema: Schema) -> Row:
     """Return the decision on each table: "keep_all", "drop_all", or columns that it has."""
     decided: Row = {}
-    if not isinstance(row, dict):
-        return decided
     for name, decision in row.items():
         for table in _known([name], schema):
             if isinstance(decision, list):

@@ -6,6 +6,7 @@ from contextlib import closing
 
 import workbench as wb
 from workbench.label.cases import Case
+from workbench.label.results import compare_results
 from workbench.llm.client import Client
 from workbench.llm.send import scripted
 from workbench.sql.reading import quote
@@ -34,7 +35,8 @@ def case(text):
     right = Execution("ok", (text, text), ((text, 1), (text.encode(), None)), 2, "f")
     failed = Execution("error", error=text)
     question = Question(text, "zoo", text, text)
-    return Case(question, text, text, text, wb.direct(), text, right, failed, schema)
+    results = compare_results(right, failed)
+    return Case(question, text, text, text, wb.direct(), text, right, failed, schema, results)  # fmt: skip
 
 
 def explorer(text, folder, patch):

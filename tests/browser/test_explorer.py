@@ -353,9 +353,7 @@ def test_hostile_text_stays_text(page, tmp_path, monkeypatch):
             seen.append(other.evaluate(shapes))
         labels = LabelStore(folder / "labels.sqlite")
         for name, title in ((f"{text} ann", "Other"), (f"{text} ben", "Gold Error")):
-            labels.add(
-                [Label.of(case(text), "MAC-SQL", title, annotator=name, note=text)]
-            )
+            labels.add([Label.of(case(text), name, "MAC-SQL", [title], text)])
         with page.context.new_page() as other:
             mount(other, labeller(folder, [case(text)], "MAC-SQL", f"{text} ann"))
             other.locator("details").last.evaluate("e => { e.open = true; }")

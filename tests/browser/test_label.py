@@ -83,8 +83,8 @@ def test_the_labeller_and_its_summary_fit_a_screen(page, tmp_path, expect):
     widget = labeller(tmp_path, shown, "MAC-SQL")
     kinds = [one.name for one in widget.kinds.categories]
     for one, kind in zip(shown, [*kinds, kinds[0]], strict=True):
-        widget.store.add([Label.of(one, "MAC-SQL", kind, annotator="ben")])
-        widget.store.add([Label.of(one, "MAC-SQL", kinds[2], annotator="ann")])
+        widget.store.add([Label.of(one, "ben", "MAC-SQL", [kind])])
+        widget.store.add([Label.of(one, "ann", "MAC-SQL", [kinds[2]])])
     mount(page, labeller(tmp_path, shown, "MAC-SQL"))
     expect(part(page, "grid")).to_be_visible()
     bottom = "e => e.getBoundingClientRect().bottom"
@@ -160,7 +160,7 @@ def test_cells_filter_and_disputes_are_settled(
     shown = cases(9)
     widget = labeller(tmp_path, shown)
     for one, name in zip(shown, ["Joins", "Joins", "Wrong Logic"] * 3, strict=True):
-        widget.store.add([Label.of(one, "CHASE-SQL", name, annotator="ben")])
+        widget.store.add([Label.of(one, "ben", "CHASE-SQL", [name])])
     mount(page, widget, theme)
     page.locator(".case").focus()
     for key in "4242424":

@@ -187,7 +187,7 @@ def test_edits_and_variants_are_there_again_after_a_restart(zoo, explorer):
         "v1",
         "v2",
     ]
-    assert [row["cells"][1][1] for row in again.grid["rows"]] == [
+    assert [row["cells"][1]["sql"] for row in again.grid["rows"]] == [
         "SELECT legs FROM animal"
     ] * 2
 
@@ -231,7 +231,7 @@ def test_columns_say_what_they_change_and_what_they_cost(zoo, explorer):
         "direct, openai/gpt-4o",
     )
     assert first["cost"] == "1.0 calls, $0.010 a question"
-    assert explorer.grid["rows"][0]["cells"][1][2] == "1 call, $0.010"
+    assert explorer.grid["rows"][0]["cells"][1]["took"] == "1 call, $0.010"
     (change,) = ask(explorer, "changes", name="v1")["answer"]
     assert (change["before"], change["after"]) == (source, f"{source}\nBe brief.")
 

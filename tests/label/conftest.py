@@ -8,6 +8,7 @@ import pytest
 from workbench.benchmarks.benchmark import open_benchmark
 from workbench.lab import Lab
 from workbench.label.cases import Case
+from workbench.label.results import compare_results
 from workbench.label.store import LabelStore
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
@@ -37,9 +38,8 @@ def case(
     number="7", gold_ran=TWO, ran=ULVA,
 ):  # fmt: skip
     question = Question(number, "harbour", text, hint)
-    return Case(
-        question, "simple", gold, predicted, direct(), "direct", gold_ran, ran, HARBOUR
-    )
+    results = compare_results(gold_ran, ran)
+    return Case(question, "simple", gold, predicted, direct(), "direct", gold_ran, ran, HARBOUR, results)  # fmt: skip
 
 
 @pytest.fixture

@@ -114,12 +114,12 @@ def test_gold_is_run_before_it_is_kept_and_both_can_be_right(widget):
 
 def test_parts_are_made_when_they_are_opened(widget):
     keys = [row["key"] for row in widget.rows]
-    found = widget.do_part(keys[0], "counterexample")
+    found = widget.do_counterexample(keys[0])
     assert [table["name"] for table in found["tables"]] == ["animal"]
     assert found["gold"]["rows"] != found["predicted"]["rows"]
-    assert widget.do_part(keys[2], "counterexample") == {}  # its query does not run
-    assert widget.do_part(keys[0], "values") == {"values": []}
-    assert widget.do_part(keys[0], "schema")["text"].startswith("CREATE TABLE animal")
+    assert widget.do_counterexample(keys[2]) == {}  # its query does not run
+    assert widget.do_values(keys[0]) == {"values": []}
+    assert widget.do_schema(keys[0])["text"].startswith("CREATE TABLE animal")
 
 
 def test_the_cases_of_several_runs_are_labelled_together(opened, store):

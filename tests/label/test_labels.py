@@ -56,7 +56,7 @@ def counted(table):
 
 def test_a_label_is_on_disk_at_once_and_found_after_a_rerun(store):
     one = case("SELECT vname FROM vessel")
-    store.add([Label.of(one, "CHESS", "Vague Question", annotator="ann", note=HOSTILE)])
+    store.add([Label.of(one, "ann", "CHESS", ["Vague Question"], HOSTILE)])
     again = case("select  vname\nfrom VESSEL;", number="99")  # another id and layout
     (found,) = LabelStore(store.path).labels("CHESS")
     assert (found.key, found.categories) == (again.key, ("Vague Question",))
@@ -235,7 +235,7 @@ def test_people_say_what_figures_draw_and_else_the_rules(opened, store):
     study, run = opened
     first, second, *_ = cases(study, run, open_taxonomy("MAC-SQL"))
     for one, who, *names in ((first, "ann", "Other", "Gold Error"), (second, "ann", "Other"), (second, "ben", "Gold Error")):  # fmt: skip
-        store.add([Label.of(one, "MAC-SQL", *names, annotator=who)])
+        store.add([Label.of(one, who, "MAC-SQL", names)])
     found = errors(study, {"it": run}, "MAC-SQL")
     rows = found[["question_id", "error", "automatic"]].values.tolist()
     assert rows[:3] == [
@@ -247,7 +247,7 @@ def test_people_say_what_figures_draw_and_else_the_rules(opened, store):
     assert by_rule(found[:4]) == "1 of 4 labels are automatic"
     assert not found["apart"].any()
     (one,) = cases(study, run, open_taxonomy("CHASE-SQL"))
-    store.add([Label.of(one, "CHASE-SQL", "Wrong Golden Query", annotator="ann")])
+    store.add([Label.of(one, "ann", "CHASE-SQL", ["Wrong Golden Query"])])
     assert errors(study, {"it": run}, "CHASE-SQL")["apart"].all()
 
 
@@ -257,7 +257,7 @@ def test_corrected_golds_are_a_revision_of_the_benchmark(opened, store):
     right = "SELECT name FROM animal ORDER BY name DESC"
 
     def judge(one, annotator, category, note=""):
-        store.add([Label.of(one, GOLD, category, annotator=annotator, note=note)])
+        store.add([Label.of(one, annotator, GOLD, [category], note)])
 
     judge(first, "ann", CORRECTED, right)
     judge(first, "ben", CORRECTED, right.lower() + " ;")  # the same query

@@ -5,19 +5,17 @@ one sensible answer. A part of a query that does not run alone, such as a subque
 outer query's row, is passed over.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.evaluate.ex import by_database
 from workbench.sql.executor import Executor
 from workbench.sql.probes import Compared, Ranking, probes
-from workbench.types import Execution, Row, Value
+from workbench.types import Row, Value
 
 FINDINGS = {
     "fails": "the gold query does not run",
@@ -46,39 +44,23 @@ def undetermined(
     if executor is None:
         with Executor() as of_this_call:
             return undetermined(benchmark, of_this_call)
-    pairs = []
+    rows = []
     for question in benchmark.questions:
         sql = benchmark.golds[question.id].sql
-        if sql:
-            pairs.append((question.id, sql))
-    rows = {}
-    for path, part in by_database(benchmark, pairs).items():
-        executions = _executed(path, [sql for _, sql in part], executor)
-        for key, sql in part:
-            rows[key] = [
-                (key, path.stem, finding, evidence, sql)
-                for finding, evidence in _findings(sql, executions).items()
-            ]
-    in_order = chain.from_iterable(rows[key] for key, _ in pairs)
-    return pd.DataFrame(in_order, columns=_COLUMNS)
+        if not sql:
+            continue
+        findings = _findings(sql, benchmark.database(question.db_id), executor)
+        for finding, evidence in findings.items():
+            rows.append((question.id, question.db_id, finding, evidence, sql))
+    return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def _executed(
-    path: Path, queries: Sequence[str], executor: Executor
-) -> dict[str, Execution]:
-    """Return the executions of the queries and of their probes, by text."""
-    texts: list[str] = []
-    for sql in queries:
-        texts.append(sql)
-        texts += [probe.sql for probe in probes(sql)]
-    texts = list(dict.fromkeys(texts))
-    executions = executor.execute_many([(path, text) for text in texts])
-    return dict(zip(texts, executions, strict=True))
-
-
-def _findings(sql: str, executions: dict[str, Execution]) -> dict[str, str]:
+def _findings(sql: str, database: Path, executor: Executor) -> dict[str, str]:
     """Return the findings about a gold query, the first of each kind, and their evidence."""
-    result = executions[sql]
+    listed = probes(sql)
+    queries = [sql, *(probe.sql for probe in listed)]
+    jobs = [(database, query) for query in queries]
+    result, *parts = executor.execute_many(jobs)
     if not result.is_complete:
         return {"fails": result.error}
     findings: dict[str, str] = {}
@@ -86,63 +68,51 @@ def _findings(sql: str, executions: dict[str, Execution]) -> dict[str, str]:
         findings["empty"] = ""
     elif result.is_suspect("nulls"):
         findings["only nulls"] = _text(result.rows)
-    for probe in probes(sql):
-        rows = executions[probe.sql].rows  # none if the part does not run alone
+    for probe, part in zip(listed, parts, strict=True):
+        # A part that does not run alone has no rows.
         if isinstance(probe, Ranking):
-            evidence = _ranked(probe, rows)
+            evidence = _ranked(probe, part.rows)
         else:
-            evidence = {"compared as text": _compared(probe, rows)}
-        for finding, text in evidence.items():
-            if text:
-                findings.setdefault(finding, text)
+            evidence = _compared(probe, part.rows)
+        for finding, text in evidence:
+            findings.setdefault(finding, text)
     return findings
 
 
-def _ranked(probe: Ranking, rows: Sequence[Row]) -> dict[str, str]:
-    if not rows:
-        return {}
-    first_keys = [row[-probe.keys] for row in rows]
-    numbers = [number for _, number in _numbers(first_keys)]
-    all_numbers = len(numbers) == len(rows)
-    evidence = {"tie": _tie(probe, rows)}
-    if first_keys[0] is None and set(first_keys) != {None}:
-        evidence["null first"] = _text(rows)
-    if all_numbers and numbers != sorted(numbers, reverse=probe.descending):
-        evidence["sorted as text"] = _text([(key,) for key in first_keys])
-    return evidence
-
-
-def _tie(probe: Ranking, rows: Sequence[Row]) -> str:
-    """Return the rows with equal keys of which a LIMIT keeps some, or ""."""
+def _ranked(probe: Ranking, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
     keys = [row[-probe.keys :] for row in rows]
     for cut in probe.cuts:
-        is_inside = 0 < cut < len(rows)
-        if not is_inside or keys[cut - 1] != keys[cut]:
-            continue
-        key = keys[cut]
-        tied = [row[: -probe.keys] for row in rows if row[-probe.keys :] == key]
-        if len(set(tied)) > 1:
-            return f"{len(tied)} rows at {_text([key])}: {_text(tied)}"
-    return ""
+        if 0 < cut < len(rows) and keys[cut - 1] == keys[cut]:
+            key = keys[cut]
+            tied = [row[: -probe.keys] for row in rows if row[-probe.keys :] == key]
+            if len(set(tied)) > 1:
+                yield "tie", f"{len(tied)} rows at {_text([key])}: {_text(tied)}"
+    first_keys = [key[0] for key in keys]
+    if None in first_keys[:1] and set(first_keys) != {None}:
+        yield "null first", _text(rows)
+    numbers = [number for _, number in _numbers(first_keys)]
+    in_order = sorted(numbers, reverse=probe.descending)
+    if len(numbers) == len(rows) and numbers != in_order:
+        yield "sorted as text", _text([(key,) for key in first_keys])
 
 
-def _compared(probe: Compared, rows: Sequence[Row]) -> str:
-    """Return where the order of texts and that of their numbers differ, or ""."""
+def _compared(probe: Compared, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+    """Yield where the order of texts and that of their numbers differ."""
+    finding = "compared as text"
     numbers = _numbers([text for (text,) in rows])
     if 2 * len(numbers) <= len(rows):  # of other texts a few are numbers everywhere
-        return ""
+        return
     if probe.extreme:
         choose = max if probe.extreme == "max" else min
         text, _ = choose(numbers)
         largest, _ = choose(numbers, key=itemgetter(1))
         if text != largest:
-            return f"{probe.extreme} is {text!r}, and {largest} is a number"
+            yield finding, f"{probe.extreme} is {text!r}, and {largest} is a number"
     for bound, bound_number in _numbers(probe.bounds):
         for text, number in numbers:
             if (text < bound) != (number < bound_number):
                 sign = "<" if text < bound else ">="
-                return f"{text!r} {sign} {bound!r}"
-    return ""
+                yield finding, f"{text!r} {sign} {bound!r}"
 
 
 def _numbers(values: Sequence[Value]) -> list[tuple[str, float]]:

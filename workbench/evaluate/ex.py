@@ -19,7 +19,7 @@ clock at the first row, and its R-VES includes the opening.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from typing import Literal
 
@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from workbench.benchmarks.benchmark import Benchmark
+from workbench.benchmarks.benchmark import Benchmark, Sense
 from workbench.errors import BadInputError, at_least
 from workbench.evaluate.stored import meets
 from workbench.sql.executor import DEFAULT, Executor
@@ -37,9 +37,8 @@ from workbench.types import Execution, Gold, Limits, Row
 Pair = tuple[str, str]  # a question's id and a query that answers it
 Parts = Mapping[Path, Sequence[Pair]]  # of each database file
 Form = Callable[[str], str]  # writes a query as it is executed
-Ran = list[
-    list[Execution]
-]  # for each form: a query's execution, then the gold queries'
+# For each form: a query's execution, then the gold queries'.
+Ran = list[list[Execution]]
 
 
 def ex_verdicts(
@@ -54,34 +53,26 @@ def ex_verdicts(
     BIRD's sense reads fingerprints of results and no rows; a query whose fingerprint is in
     `known` does not run again.
     """
-    by_results: list[Pair] = []  # whose golds are stored results
-    by_queries: list[Pair] = []
-    for question_id, sql in pairs:
-        has_results = bool(benchmark.golds[question_id].results)
-        (by_results if has_results else by_queries).append((question_id, sql))
-    parts = by_database(benchmark, by_queries)
     if benchmark.sense == "spider":
-        right = _by_rows(benchmark, parts, executor, spider_text, limits)
+        by_rows, by_fingerprint = pairs, []
     else:
-        right = _by_fingerprint(benchmark, parts, executor, limits, known or {})
-    right |= _by_rows(
-        benchmark, by_database(benchmark, by_results), executor, str, limits
-    )
+        is_stored = {key for key, gold in benchmark.golds.items() if gold.results}
+        by_rows = [pair for pair in pairs if pair[0] in is_stored]
+        by_fingerprint = [pair for pair in pairs if pair[0] not in is_stored]
+    parts = by_database(benchmark, by_rows)
+    right = _by_rows(benchmark, parts, executor, limits)
+    parts = by_database(benchmark, by_fingerprint)
+    right |= _by_fingerprint(benchmark, parts, executor, limits, known or {})
     return [right[pair] for pair in pairs]
 
 
 def _by_rows(
-    benchmark: Benchmark,
-    parts: Parts,
-    executor: Executor,
-    form: Form,
-    limits: Limits = DEFAULT,
+    benchmark: Benchmark, parts: Parts, executor: Executor, limits: Limits = DEFAULT
 ) -> dict[Pair, bool]:
     right = {}
-    for pair, ran in executed(benchmark, parts, executor, [form], limits):
-        question_id, _ = pair
-        predicted, *golds = ran[0]
-        right[pair] = right_in_spider(benchmark.golds[question_id], predicted, *golds)
+    form = spider_text if benchmark.sense == "spider" else str
+    for pair, (ran,) in executed(benchmark, parts, executor, [form], limits):
+        right[pair] = is_right(benchmark.golds[pair[0]], "spider", *ran)
     return right
 
 
@@ -113,20 +104,12 @@ def _by_fingerprint(
     return right
 
 
-def right_in_bird(gold: Gold, predicted: Execution, *golds: Execution) -> bool:
-    """Whether the set of rows is that of one of the accepted answers.
-
-    `golds` are the executions of its queries.
-    """
+def is_right(gold: Gold, sense: Sense, predicted: Execution, *golds: Execution) -> bool:
+    """Whether the rows are those of one accepted answer; `golds` are those of its queries."""
     if gold.results:
         return any(meets(predicted, stored) for stored in gold.results)
-    return predicted.fingerprint in {ran.fingerprint for ran in golds} - {""}
-
-
-def right_in_spider(gold: Gold, predicted: Execution, *golds: Execution) -> bool:
-    """Whether the rows are those of one accepted answer, by `spider_equal`."""
-    if gold.results:
-        return any(meets(predicted, stored) for stored in gold.results)
+    if sense == "bird":
+        return predicted.fingerprint in {ran.fingerprint for ran in golds} - {""}
     accepted = zip(golds, gold.queries, strict=True)
     return any(spider_equal(predicted, ran, sql) for ran, sql in accepted)
 
@@ -147,7 +130,7 @@ def suite_verdicts(
             )
         for file in files:
             still = [pair for pair in part if right[pair]]
-            right |= _by_rows(benchmark, {file: still}, executor, spider_text)
+            right |= _by_rows(benchmark, {file: still}, executor)
     return [right[pair] for pair in pairs]
 
 
@@ -169,8 +152,7 @@ def executed(
 ) -> Iterator[tuple[Pair, Ran]]:
     """Yield each pair with the executions of its query and of the gold queries in each form.
 
-    With a cache, all queries of all databases run first; then the rows of one database at a time
-    are read from it.
+    Memory holds the rows of one database at a time.
     """
 
     def texts(pair: Pair, form: Form) -> list[str]:
@@ -178,17 +160,12 @@ def executed(
         queries = sql, *benchmark.golds[question_id].queries
         return [normalise_text(form(query)) for query in queries]
 
-    jobs: dict[Path, list[tuple[Path, str]]] = {}
     for path, part in parts.items():
-        distinct: dict[str, None] = {}
+        jobs: dict[tuple[Path, str], None] = {}
         for pair, form in product(part, forms):
-            distinct |= dict.fromkeys(texts(pair, form))
-        jobs[path] = [(path, text) for text in distinct]
-    if executor.store and not executor.store.read_only:
-        executor.result_fingerprints(list(chain.from_iterable(jobs.values())), limits)
-    for path, part in parts.items():
-        executions = executor.execute_many(jobs[path], limits)
-        by_job = dict(zip(jobs[path], executions, strict=True))
+            jobs |= dict.fromkeys((path, text) for text in texts(pair, form))
+        executions = executor.execute_many(list(jobs), limits)
+        by_job = dict(zip(jobs, executions, strict=True))
         for pair in part:
             ran = []
             for form in forms:

@@ -18,8 +18,7 @@ from workbench.evaluate.ex import (
     Ran,
     by_database,
     executed,
-    right_in_bird,
-    right_in_spider,
+    is_right,
     soft_f1,
     spider_text,
 )
@@ -123,10 +122,8 @@ def _with_missing(
 def named(metrics: Mapping[str, Metric] | Sequence[Metric]) -> dict[str, Metric]:
     """Return metrics of one's own by their names."""
     if not isinstance(metrics, Mapping):
-        metrics = {
-            getattr(metric, "__name__", str(metric)): metric for metric in metrics
-        }
-    for name in sorted(metrics):
+        metrics = {getattr(each, "__name__", str(each)): each for each in metrics}
+    for name in metrics:
         if name in {*METRICS, "suite", "status", "error", "n"}:
             raise BadInputError(
                 f"a metric is called {name!r}, which is taken: give another name"
@@ -140,14 +137,12 @@ def _without_damaged(
     """Return the verdicts without the questions on damaged databases, which a warning names."""
     damaged: dict[str, str] = {}
     for db_id, part in verdicts.groupby("db_id"):
-        errors = part.loc[~part["gold_status"].isin(_COMPLETE), "gold_error"].tolist()
-        if len(errors) == len(part):  # perhaps nothing can be read at all
-            ran = executor.execute(benchmark.database(str(db_id)), _ANY_ANSWERS)
-            if not ran.is_complete:
-                damaged[str(db_id)] = ran.error
-                continue
-        if not _DAMAGE.isdisjoint(errors):
-            damaged[str(db_id)] = errors[0]
+        faults = _DAMAGE.intersection(part["gold_error"])
+        if not part["gold_status"].isin(_COMPLETE).any():  # perhaps nothing can be read
+            database = benchmark.database(str(db_id))
+            faults.add(executor.execute(database, _ANY_ANSWERS).error)
+        if any(faults):
+            damaged[str(db_id)] = max(faults)
     if not damaged:
         return verdicts
     rest = verdicts[~verdicts["db_id"].isin(damaged)]
@@ -187,8 +182,8 @@ def _verdict(
         "status": predicted.status,
         "gold_status": shown.status,
         "gold_error": shown.error,
-        "ex_bird": float(right_in_bird(gold, *in_bird)),
-        "ex_spider": float(right_in_spider(gold, *in_spider)),
+        "ex_bird": float(is_right(gold, "bird", *in_bird)),
+        "ex_spider": float(is_right(gold, "spider", *in_spider)),
         "em": _em(benchmark, question, sql),
         "soft_f1": soft,
         "error": predicted.error,
@@ -284,19 +279,11 @@ def _summary(verdicts: pd.DataFrame, metrics: Sequence[str]) -> dict[str, Any]:
         row[name] = interval.mean
         row[f"{name}_low"] = interval.low
         row[f"{name}_high"] = interval.high
-    return row | _failures(verdicts["status"], questions["gold_status"])
-
-
-def _failures(
-    status: "pd.Series[str]", gold_status: "pd.Series[str]"
-) -> dict[str, int]:
-    failed = ~status.isin([*_COMPLETE, "missing"])
-    gold_failed = ~gold_status.isin(_COMPLETE)
-    return {
-        "failed": int(failed.sum()),
-        "missing": int((status == "missing").sum()),
-        "gold_failed": int(gold_failed.sum()),
-    }
+    missing = verdicts["status"] == "missing"
+    failed = ~verdicts["status"].isin(_COMPLETE) & ~missing
+    gold_failed = ~questions["gold_status"].isin(_COMPLETE)
+    row |= {"failed": int(failed.sum()), "missing": int(missing.sum())}
+    return row | {"gold_failed": int(gold_failed.sum())}
 
 
 def by_feature(verdicts: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:

@@ -40,9 +40,8 @@ class ColumnUse(NamedTuple):
     distinct: bool
 
 
-Expression = tuple[
-    str, ColumnUse, ColumnUse | None
-]  # a column, or two after their operator
+# A column, or two after their operator.
+Expression = tuple[str, ColumnUse, ColumnUse | None]
 Value = Union[None, float, str, ColumnUse, "Query"]
 
 
@@ -73,9 +72,8 @@ class Query(NamedTuple):
     having: Conditions = Conditions()
     order: tuple[str, tuple[Expression, ...]] | None = None
     limit: bool = False
-    combined: tuple[str, "Query"] | None = (
-        None  # INTERSECT, UNION or EXCEPT, and its second query
-    )
+    # INTERSECT, UNION or EXCEPT, and its second query.
+    combined: tuple[str, "Query"] | None = None
 
     def units(self) -> tuple[Condition, ...]:
         return self.on.units + self.where.units + self.having.units
@@ -91,7 +89,7 @@ def exact_match(predicted: str, gold: str, schema: Schema) -> bool:
     gold_query, theirs = _read(gold, schema)
     if gold_query is None:
         return False
-    return ours == theirs or _components(ours) == _components(theirs)
+    return _components(ours) == _components(theirs)
 
 
 def hardness(
@@ -101,11 +99,9 @@ def hardness(
     query, _ = _read(sql, schema)
     if query is None:
         return ""
-    values = [unit.value for unit in query.units()] + [
-        unit.upper for unit in query.units()
-    ]
-    nested = sum(isinstance(value, Query) for value in values)
-    nested += query.combined is not None
+    nested = int(query.combined is not None)
+    for unit in query.units():
+        nested += isinstance(unit.value, Query) + isinstance(unit.upper, Query)
     clauses = _clauses(query)
     conditions = 1 + len(query.where.connectors)
     counts = (_aggregates(query), len(query.select), conditions, len(query.group))
@@ -152,40 +148,24 @@ def _components(query: Query) -> Mapping[str, object]:
     """Return the tables and Spider's components, as values that are equal if they match."""
     order, combined = query.order, query.combined
     group = tuple(use.column for use in query.group)
+    operators = {unit.operator for unit in query.units()}
     return {
         "tables": Counter(query.tables),
         "select": Counter(query.select),
         "where": Counter(query.where.units),
-        # None without GROUP BY, whatever HAVING says: "keywords" sees that there is one.
+        # None without GROUP BY, whatever HAVING says.
         "group": (group, query.having) if group else None,
         "order": (order, query.limit) if order else None,
         "and/or": set(query.where.connectors),
         "IUEN": (combined[0], _components(combined[1])) if combined else None,
-        "keywords": _keywords(query),
-    }
-
-
-def _keywords(query: Query) -> set[str]:
-    units = query.units()
-    there: dict[str, object] = {
-        "where": query.where.units,
-        "group": query.group,
-        "having": query.having.units,
-        "order": query.order,
+        # Of Spider's component "keywords", those that are equal wherever these parts are, such as
+        # WHERE, are left out.
+        "having": query.having.units != (),
         "limit": query.limit,
         "or": "or" in query.connectors(),
-        "not": any(unit.negated for unit in units),
-        "in": any(unit.operator == "in" for unit in units),
-        "like": any(unit.operator == "like" for unit in units),
+        "not": any(unit.negated for unit in query.units()),
+        "in, like": operators & {"in", "like"},
     }
-    keywords = {word for word, part in there.items() if part}
-    if query.order:
-        direction, _ = query.order
-        keywords.add(direction)
-    if query.combined:
-        operation, _ = query.combined
-        keywords.add(operation)
-    return keywords
 
 
 @lru_cache(maxsize=256)
@@ -262,16 +242,15 @@ def _comparable(node: Any, merged: Mapping[str, str] | None) -> Any:
         value = _comparable(node.value, None) if isinstance(node.value, Query) else None
         upper = _comparable(node.upper, None) if isinstance(node.upper, Query) else None
         return Condition(node.negated, node.operator, left, value, upper)
+    if not isinstance(node, tuple):
+        return node
+    parts = [_comparable(part, merged) for part in node]
     if isinstance(node, Conditions):
-        units = tuple(_comparable(unit, merged) for unit in node.units)
-        return Conditions(units, node.connectors)
+        return Conditions(*parts)
     if isinstance(node, Query):
-        query = Query(*(_comparable(part, merged) for part in node))
         distinct = node.distinct and merged is None
-        return query._replace(tables=node.tables, distinct=distinct)
-    if isinstance(node, tuple):
-        return tuple(_comparable(part, merged) for part in node)
-    return node
+        return Query(*parts)._replace(tables=node.tables, distinct=distinct)
+    return tuple(parts)
 
 
 class _UnreadableError(Exception):

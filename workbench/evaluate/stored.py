@@ -26,27 +26,22 @@ def meets(predicted: Execution, stored: StoredResult) -> bool:
     frame = pd.DataFrame(list(predicted.rows), columns=list(predicted.columns))
     ours = _columns(frame.to_csv(index=False))
     golds = _columns(stored.csv)
-    if stored.columns:
-        golds = [golds[number] for number in stored.columns]
-
-    def is_met(gold: Sequence[_Cell]) -> bool:
-        return any(_equal(gold, column, stored) for column in ours)
-
-    return all(is_met(gold) for gold in golds)
+    for number in stored.columns or range(len(golds)):
+        if not any(_equal(golds[number], column, stored) for column in ours):
+            return False
+    return True
 
 
 @lru_cache(maxsize=1024)  # a gold result meets many predictions
 def _columns(csv: str) -> _Columns:
     frame = pd.read_csv(StringIO(csv))
-    return [[_cell(value) for value in frame[name].tolist()] for name in frame]
+    return [list(map(_cell, frame[name].tolist())) for name in frame]
 
 
 def _cell(value: object) -> _Cell:
     if not isinstance(value, int | float):
         return str(value)
-    if math.isnan(value):
-        return 0.0
-    return float(value)
+    return 0.0 if math.isnan(value) else float(value)
 
 
 def _equal(gold: Sequence[_Cell], ours: Sequence[_Cell], stored: StoredResult) -> bool:

@@ -1,5 +1,6 @@
 """The prompt explorer: a question's calls, to be edited, priced, run, and kept as variants."""
 
+import itertools
 import sys
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -14,7 +15,6 @@ from workbench.explorer.compare import (
     answer,
     missing_calls,
     prompt_changes,
-    sent_changes,
     summary,
     unused,
     with_prompts,
@@ -39,11 +39,9 @@ from workbench.explorer.variants import (
 from workbench.llm.calls import runs_here
 from workbench.prompts import BadTemplateError, Prompt, sections
 from workbench.replies import answer as without_thought
-from workbench.report.display import group_numbers
 from workbench.study.run import Run, run_tables
 from workbench.study.solve import cached_records, keys_of, model_names
 from workbench.study.study import Study
-from workbench.systems.agent import conversation
 from workbench.systems.system import System
 from workbench.types import Completion, Trial
 from workbench.widgets import differing, many, pair, result, shown
@@ -81,21 +79,18 @@ class Explorer(Grid):
         }
         self._columns: dict[str, Column] = {}  # of the comparison
         self._kept: dict[str, Variant] = {}  # those of the columns that are variants
-        self._prompt = (
-            ""  # of the call that is shown: the next question opens at the same one
-        )
+        # Of the call that is shown: the next question opens at the same one.
+        self._prompt = ""
         super().__init__()
         for variant in self.store.variants():
             if variant.system in self._systems:
                 try:
                     self._add_column(variant)
-                except (
-                    BadInputError
-                ) as error:  # a prompt or a step that the system has no more
-                    print(
-                        f"variant {variant.name} is left out: {error}", file=sys.stderr
-                    )
-        self.grid = self._without_runs()
+                # A prompt or a step that the system has no more.
+                except BadInputError as error:
+                    told = f"variant {variant.name} is left out: {error}"
+                    print(told, file=sys.stderr)
+        self._draw_grid()
         self.do_list(next(iter(self._systems)))
 
     def do_list(self, system: str) -> None:
@@ -113,16 +108,12 @@ class Explorer(Grid):
             }
             rows.append(row)
         self.rows = rows
-        models = {
-            *model_names(self.system),
-            *self.study.models.values(),
-            self.study.model,
-        }
+        models = model_names(self.system) | {*self.study.models.values()}
         self.setup = {
             "systems": [*self._systems],
             "system": system,
             "benchmark": self.study.benchmark.name,
-            "models": sorted(models),
+            "models": sorted(models | {self.study.model}),
             "draft": self.store.draft(system),
         }
         self.do_choose(next(iter(self._questions)))
@@ -132,11 +123,9 @@ class Explorer(Grid):
         question, lab = self._questions[key], self.study.lab
         self._recorded = recording = record(self.system, question, lab, pay=pay)
         sql = recording.selection.sql if recording.selection else ""
-        self._verdicts = {"": "none"}
-        self._judge({sql, *recording.queries.values()} - {""})
-        system_answer = self._answer(sql)
-        if recording.selection and not sql:
-            system_answer["status"] = "wrong"
+        self._verdicts: dict[str, str] = {}
+        self._judge({sql, *recording.queries.values()})
+        system_answer = self._answer(sql, is_expected=bool(recording.selection))
         gold = self.study.benchmark.golds[key]
         self.detail = {
             "id": key,
@@ -165,23 +154,21 @@ class Explorer(Grid):
         A template that cannot be read is answered with its `fault` and the line of it.
         """
         call = self._call(key, n)
-        name, calls = call.request.prompt, self._recorded.calls
         try:
             changed_call = edited(call, self._template(call), edit)
         except BadTemplateError as error:
             return {"fault": str(error), "line": error.line}
-        changed_calls = []  # that the edit makes anew: its own, and what follows from them
-        for each in calls:
-            if each.request.prompt == name:
-                changed_calls.append(changed_call)
-            elif changed_calls:
-                changed_calls.append(each)
+        # The edit makes anew all calls of its prompt, and what follows from them.
+        prompts = [each.request.prompt for each in self._recorded.calls]
+        changed_calls = []
+        for each in self._recorded.calls[prompts.index(call.request.prompt) :]:
+            is_edited = each.request.prompt == call.request.prompt
+            changed_calls.append(changed_call if is_edited else each)
         count = self._first_count()
         parts = []
         for role, title, body in changed_call.parts:
-            parts.append(
-                [role, shown(title), shown(body, _LONG), round(len(body) * call.rate)]
-            )
+            tokens = round(len(body) * call.rate)
+            parts.append([role, shown(title), shown(body, _LONG), tokens])
         return {
             "parts": parts,
             "model": changed_call.request.model,
@@ -201,15 +188,15 @@ class Explorer(Grid):
             raise BadInputError(
                 f"{changed_call.request.model} did not answer: {reply.error}"
             )
-        is_expected = bool(before["sql"]) or not before["cached"]
-        has_query = is_expected and call.verb in {"generate", "fix"}
-        sql = sql_in(reply.text) if has_query else ""
-        self._judge([sql] if sql else [])
-        now = self._replied(replace(changed_call, reply=reply), sql)
-        if before["sql"] and not sql:
-            now["status"] = "wrong"
-        now |= self._beside(before["sql"], sql)
-        return now | {
+        # A reply without a query, such as an agent's look at the data, has none after an edit.
+        had_none = before["cached"] and not before["sql"]
+        sql = sql_in(reply.text) if call.has_query and not had_none else ""
+        self._judge([sql])
+        edited_answer = self._answer(sql, is_expected=bool(before["sql"]))
+        return {
+            **edited_answer,
+            **_reply(reply),
+            **self._beside(before["sql"], sql),
             "was": before["status"],
             "paid": _paid(changed_call.request.model, reply),
         }
@@ -230,18 +217,16 @@ class Explorer(Grid):
 
     def do_keep(self, edits: Edits, name: str = "") -> str:
         """Keep edits, by their prompts' names, as a variant of the system; return its name."""
-        taken = [variant.name for variant in self.store.variants()]
-        number = 1
-        while f"v{number}" in {*taken, *self._columns}:
-            number += 1
+        taken = {variant.name for variant in self.store.variants()} | {*self._columns}
+        free = (f"v{number}" for number in itertools.count(1))
+        name = name or next(name for name in free if name not in taken)
         self._check_free(name)
-        variant = Variant(name or f"v{number}", self.name, edits)
-        variant.built(
-            self._systems[self.name], self.study.lab
-        )  # a fault is said before it is kept
+        variant = Variant(name, self.name, edits)
+        # A fault of the edits is said before they are kept.
+        variant.built(self._systems[self.name], self.study.lab)
         self.store.keep(variant)
         self._add_column(variant)
-        return variant.name
+        return name
 
     def do_rename(self, name: str, to: str) -> None:
         self._check_free(to)
@@ -249,11 +234,11 @@ class Explorer(Grid):
         variant = self._kept.pop(name)
         self._kept[to] = replace(variant, name=to)
         self._columns = _renamed(self._columns, name, to)
-        if self._has_runs(name):
-            runs = _renamed(self.found.runs, name, to)
-            self._show(replace(self.found, runs=runs, prompts=self._folders()))
-        else:
-            self.grid = self._without_runs()
+        if self.comparison:
+            runs = _renamed(self.comparison.runs, name, to)
+            folders = self._folders()
+            self.comparison = replace(self.comparison, runs=runs, prompts=folders)
+        self._draw_grid()
 
     def do_remove(self, name: str) -> None:
         self.store.remove(name)
@@ -261,11 +246,11 @@ class Explorer(Grid):
         self._columns.pop(name, None)
         if not self._kept:  # the next comparison begins with all systems again
             self._columns = {}
-        if self._has_runs(name):
-            runs = {n: run for n, run in self.found.runs.items() if n != name}
-            self._show(replace(self.found, runs=runs))
-        else:
-            self.grid = self._without_runs()
+        if self.comparison:
+            runs = {**self.comparison.runs}
+            runs.pop(name, None)
+            self.comparison = replace(self.comparison, runs=runs)
+        self._draw_grid()
 
     def do_reopen(self, name: str) -> Edits:
         """Show the variant's edits in its system's prompts, to go on from there."""
@@ -273,12 +258,6 @@ class Explorer(Grid):
         self.store.write_draft(variant.system, variant.edits)
         self.do_list(variant.system)
         return variant.edits
-
-    def do_changes(self, name: str) -> list[dict[str, Any]]:
-        """The prompts that a column changes, before and after."""
-        if name not in self._kept:
-            return super().do_changes(name)
-        return sent_changes(self._changes(name))
 
     def do_compare(self, count: int = COUNTS[0], add: str = "") -> None:
         """Run the columns on `count` questions, evenly spread; `add` a system, at first all."""
@@ -289,7 +268,8 @@ class Explorer(Grid):
         runs = {}
         for name, (system, prompts) in self._columns.items():
             runs[name] = with_prompts(few, prompts).run(system, name)
-        self._show(Comparison(few, runs, self._folders()))
+        self.comparison = Comparison(few, runs, self._folders())
+        self._draw_grid()
 
     def do_price(self) -> str:
         """The price of the first comparison: at least that of the calls that are known."""
@@ -305,7 +285,7 @@ class Explorer(Grid):
         """Save one variant or all in the home, each as an experiment with its folder of prompts."""
         saved = [variant] if variant else [*self._kept]
         variants = [self._kept[each] for each in saved]
-        notes = {each: summary(self._changes(each)) for each in saved}
+        notes = {each: summary(self.changes(each)) for each in saved}
         folder = write_folder(name, variants, self._columns, notes, self.study)
         return f"{folder}: {', '.join(saved)}"
 
@@ -331,13 +311,13 @@ class Explorer(Grid):
         self._columns[variant.name] = column
         self._kept[variant.name] = variant
 
-    def _changes(self, name: str) -> list[dict[str, Any]]:
-        """What a variant changes in its system."""
-        system, prompts = self._columns[name]
-        before = asked_prompts(
-            self._systems[self._kept[name].system], self.study.lab.prompts
-        )
-        return prompt_changes(before, asked_prompts(system, prompts))
+    def changes(self, name: str) -> list[dict[str, str]]:
+        """What a variant changes in its system, and another column in the first one."""
+        if name not in self._kept:
+            return super().changes(name)
+        base = self._systems[self._kept[name].system]
+        before = asked_prompts(base, self.study.lab.prompts)
+        return prompt_changes(before, asked_prompts(*self._columns[name]))
 
     def _folders(self) -> dict[str, Any]:
         folders = {}
@@ -346,29 +326,23 @@ class Explorer(Grid):
                 folders[name] = column.prompts
         return folders
 
-    def _has_runs(self, name: str) -> bool:
-        return bool(self.grid["rows"]) and name in self.found.runs
-
-    def _without_runs(self) -> dict[str, Any]:
-        return {"rows": [], "kept": self._kept_notes(), "more": self._first_count()}
-
-    def _kept_notes(self) -> list[list[str]]:
-        """Name, system and changes of each variant that is kept."""
-        notes = []
+    def _draw_grid(self) -> None:
+        """Show the comparison, if there is one, and the variants that are kept."""
+        kept = []
         for name, variant in self._kept.items():
-            texts = (name, variant.system, summary(self._changes(name)))
-            notes.append([shown(text) for text in texts])
-        return notes
-
-    def _show(self, comparison: Comparison) -> None:
-        self.found = comparison
-        asked, most = len(comparison.study.benchmark.questions), len(self._questions)
+            texts = (name, variant.system, summary(self.changes(name)))
+            kept.append([shown(text) for text in texts])
+        if not self.comparison:
+            self.grid = {"rows": [], "kept": kept, "more": self._first_count()}
+            return
+        asked = len(self.comparison.study.benchmark.questions)
+        most = len(self._questions)
         more = next((count for count in (*COUNTS, most) if asked < count <= most), 0)
-        self.grid = comparison.grid() | {
+        self.grid = self.comparison.grid() | {
             "more": more,
-            "price": comparison.price(more) if more else "",
+            "price": self.comparison.price(more) if more else "",
             "add": [name for name in self._systems if name not in self._columns],
-            "kept": self._kept_notes(),
+            "kept": kept,
         }
 
     def _call(self, key: str, n: int) -> Call:
@@ -387,11 +361,11 @@ class Explorer(Grid):
 
     def _shown_call(self, n: int) -> dict[str, Any]:
         call = self._recorded.calls[n]
-        prompt, variables = self._template(call), []
+        prompt = self._template(call)
+        variables = []
         for name, value in call.data.items():
-            variables.append(
-                [shown(name), shown(str(value), _LONG), name in prompt.variables]
-            )
+            is_shown = name in prompt.variables
+            variables.append([shown(name), shown(str(value), _LONG), is_shown])
         return self._replied(call) | {
             "n": n,
             "prompt": shown(call.request.prompt),
@@ -405,63 +379,55 @@ class Explorer(Grid):
 
     def _turns(self, call: Call) -> list[dict[str, Any]]:
         """The conversation of which a call is a turn: each reply, its query, and what was shown."""
-        numbers, keys = {}, []
+        numbers: dict[str, int] = {}  # of the calls, by their replies
+        messages: list[tuple[str, str]] = []
         for n in self._recorded.conversation(call):
-            if reply := self._recorded.calls[n].reply:
-                numbers[without_thought(reply.text)] = n
-                keys.append(reply.key)
-        messages = conversation(self.study.lab.client.cache, keys)[len(call.opening) :]
+            turn = self._recorded.calls[n]
+            if turn.reply:
+                numbers[without_thought(turn.reply.text)] = n
+                before = turn.messages[len(call.opening) :]
+                messages = [*before, ("Assistant", turn.reply.text)]
         turns: list[dict[str, Any]] = []
         if len(messages) < 2:  # a single call
             return turns
-        for message in messages:
-            text = str(message["content"])
-            if message["role"] == "assistant":
-                turn = {
+        for role, text in messages:
+            if role == "Assistant":
+                said = {
                     "n": numbers.get(without_thought(text)),
                     "said": shown(text.partition("```")[0].strip(), 4_000),
                     "sql": shown(sql_in(text), 20_000),
                     "seen": "",
                 }
-                turns.append(turn)
+                turns.append(said)
             else:
-                turns[-1]["seen"] = shown(
-                    dict(sections(text)).get("Result", text), _LONG
-                )
+                seen = dict(sections(text)).get("Result", text)
+                turns[-1]["seen"] = shown(seen, _LONG)
         return turns
 
     def _template(self, call: Call) -> Prompt:
         return template(self.system, call.request.prompt, self.study.lab)
 
-    def _replied(self, call: Call, sql: str | None = None) -> dict[str, Any]:
+    def _replied(self, call: Call) -> dict[str, Any]:
         """A call's reply, the query in it with its result, and the verdict."""
-        reply = call.reply
-        if not reply:
-            return self._answer(sql or "") | {
-                "cached": False,
-                "reply": "",
-                "replyTokens": 0,
-            }
-        query = self._recorded.queries.get(reply.key, "") if sql is None else sql
-        return self._answer(query) | {
-            "cached": True,
-            "reply": shown(reply.text, _LONG),
-            "replyTokens": reply.output_tokens,
-        }
+        return self._answer(self._query(call)) | _reply(call.reply)
 
-    def _answer(self, sql: str) -> dict[str, Any]:
-        """A query beside gold with its result and verdict."""
+    def _query(self, call: Call) -> str:
+        return self._recorded.queries.get(call.reply.key, "") if call.reply else ""
+
+    def _answer(self, sql: str, *, is_expected: bool = False) -> dict[str, Any]:
+        """A query beside gold with its result and verdict; one that is missing may be wrong."""
         question = self._recorded.question
         gold = self.study.benchmark.golds[question.id].sql
-        return answer(self.study.lab, question, gold, sql) | {
-            "status": self._verdicts[sql]
-        }
+        shown_answer = answer(self.study.lab, question, gold, sql)
+        status = "wrong" if is_expected and not sql else self._verdicts[sql]
+        return shown_answer | {"status": status}
 
     def _judge(self, queries: Collection[str]) -> None:
+        self._verdicts[""] = "none"
         lab, key = self.study.lab, self._recorded.question.id
-        pairs = [(key, sql) for sql in queries]
+        pairs = [(key, sql) for sql in queries if sql]
         verdicts = ex_verdicts(self.study.benchmark, pairs, lab.executor, lab.limits)
-        for sql, right in zip(queries, verdicts, strict=True):
+        for (_, sql), right in zip(pairs, verdicts, strict=True):
             self._verdicts[sql] = "right" if right else "wrong"
 
     def _steps(self) -> list[dict[str, Any]]:
@@ -484,17 +450,20 @@ class Explorer(Grid):
 
     def _calls(self) -> list[list[str]]:
         """Prompt, label and status of each call."""
-        queries, by_prompt = self._recorded.queries, defaultdict[str, list[Call]](list)
-        for call in self._recorded.calls:
-            by_prompt[call.request.prompt].append(call)
-        labels = {name: iter(_labels(calls)) for name, calls in by_prompt.items()}
+        calls = self._recorded.calls
+        numbers_of = defaultdict[str, list[int]](list)
+        for number, call in enumerate(calls):
+            numbers_of[call.request.prompt].append(number)
+        labels: dict[int, str] = {}
+        for numbers in numbers_of.values():
+            names = _labels([calls[number] for number in numbers])
+            labels.update(zip(numbers, names, strict=True))
         rows = []
-        for call in self._recorded.calls:
-            prompt, sql = call.request.prompt, ""
-            if call.reply:
-                sql = queries.get(call.reply.key, "")
+        for number, call in enumerate(calls):
+            sql = self._query(call)
             status = "done" if call.reply and not sql else self._verdicts[sql]
-            rows.append([shown(prompt), shown(next(labels[prompt]), 80), status])
+            prompt = shown(call.request.prompt)
+            rows.append([prompt, shown(labels[number], 80), status])
         return rows
 
     def _found(self) -> dict[str, Any]:
@@ -523,52 +492,40 @@ class Explorer(Grid):
         selection = self._recorded.selection
         if not selection:
             return []
-        fingerprints = [
-            t.execution.fingerprint if t.execution else "" for t in selection.trials
-        ]
-        groups = defaultdict[int, list[Trial]](list)
-        for trial, number in zip(
-            selection.trials, group_numbers(fingerprints), strict=True
-        ):
-            groups[number].append(trial)
+        groups = defaultdict[str, list[Trial]](list)
+        for trial in selection.trials:
+            groups[trial.execution.fingerprint if trial.execution else ""].append(trial)
         pool = []
-        for number in sorted(groups, key=lambda number: (number < 0, number)):
-            trials = groups[number]
-            ran, queries = (
-                trials[0].execution,
-                [trial.candidate.sql for trial in trials],
-            )
+        for fingerprint, trials in groups.items():
+            queries = dict.fromkeys(trial.candidate.sql for trial in trials)
+            ran = trials[0].execution
             group = {
                 "size": len(trials),
-                "status": self._verdicts[queries[0]],
-                "rows": many(ran.row_count, "row")
-                if ran and number >= 0
-                else "no result",
+                "status": self._verdicts[trials[0].candidate.sql],
+                "rows": many(ran.row_count, "row") if ran and fingerprint else None,
                 "chosen": any(trial is selection.trial for trial in trials),
-                "queries": [
-                    shown(sql or "no SQL", 4_000) for sql in dict.fromkeys(queries)
-                ],
+                "queries": [shown(sql or "no SQL", 4_000) for sql in queries],
             }
             pool.append(group)
-        return pool
+        return sorted(pool, key=lambda group: (not group["rows"], -group["size"]))
 
     def _cached_outcomes(self) -> dict[str, str]:
         """Right, lost (a right candidate was there) or wrong, of the questions that are cached."""
         study, questions = self.study, self.study.benchmark.questions
-        records = cached_records(
-            study.lab.client.cache, keys_of(self.system, questions, study.lab)
-        )
-        solved = tuple(question for question in questions if question.id in records)
-        if not solved:
+        keys = keys_of(self.system, questions, study.lab)
+        records = cached_records(study.lab.client.cache, keys)
+        solved = study.benchmark.of([each for each in questions if each.id in records])
+        if not solved.questions:
             return {}
-        _, rows = run_tables(
-            replace(study.benchmark, questions=solved), records, study.lab.executor
-        )
+        _, table = run_tables(solved, records, study.lab.executor)
         outcomes = {}
-        for key, correct, oracle in rows[["question_id", "correct", "oracle"]].to_numpy(
-            object
-        ):
-            outcomes[key] = "right" if correct else "lost" if oracle else "wrong"
+        for row in table.to_dict("records"):
+            outcome = "wrong"
+            if row["correct"]:
+                outcome = "right"
+            elif row["oracle"]:
+                outcome = "lost"
+            outcomes[row["question_id"]] = outcome
         return outcomes
 
 
@@ -585,16 +542,22 @@ def _paid(model: str, reply: Completion) -> str:
     return "" if reply.cost is None else f"${reply.cost:.4f}"
 
 
+def _reply(reply: Completion | None) -> dict[str, Any]:
+    return {
+        "cached": reply is not None,
+        "reply": shown(reply.text, _LONG) if reply else "",
+        "replyTokens": reply.output_tokens if reply else 0,
+    }
+
+
 def _labels(calls: Sequence[Call]) -> list[str]:
     """A name for each call of one prompt: a first line that differs in all, else its number."""
-    numbers = [str(number) for number in range(1, len(calls) + 1)]
-    if len(calls) == 1 or any(call.request.sample for call in calls):
-        return numbers
-    for name in calls[0].data:
-        texts = []
-        for call in calls:
-            first_line = str(call.data.get(name)).partition("\n")[0]
-            texts.append(first_line.rpartition(": ")[2])
-        if len(set(texts)) == len(calls):
-            return texts
-    return numbers
+    if len(calls) > 1 and not any(call.request.sample for call in calls):
+        for name in calls[0].data:
+            texts = []
+            for call in calls:
+                first_line = str(call.data.get(name)).partition("\n")[0]
+                texts.append(first_line.rpartition(": ")[2])
+            if len(set(texts)) == len(calls):
+                return texts
+    return [str(number) for number in range(1, len(calls) + 1)]

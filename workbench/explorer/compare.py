@@ -44,9 +44,8 @@ class Comparison:
 
     study: Study
     runs: Mapping[str, Run]
-    prompts: Mapping[str, Path] = field(
-        default_factory=dict
-    )  # folders, of runs that have their own
+    # The folders of the runs that have their own.
+    prompts: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def table(self) -> ResultTable:
@@ -56,12 +55,11 @@ class Comparison:
         rows = runs.costs(against=base) if len(runs) > 1 else runs.costs()
         if len(runs) > 1:
             paired = differences(runs.questions).set_index("system").reindex(rows.index)
-            paired = paired.astype(
-                {"won": "Int64", "lost": "Int64"}
-            )  # the base has neither
-            rows.insert(8, "p", paired["p_value"])
-            rows.insert(9, "won", paired["won"])
-            rows.insert(10, "lost", paired["lost"])
+            # The base has none won or lost, and a column with a gap would be of floats.
+            paired = paired.astype({"won": "Int64", "lost": "Int64"})
+            place = rows.columns.get_loc("change high") + 1
+            for name, column in (("lost", "lost"), ("won", "won"), ("p", "p_value")):
+                rows.insert(place, name, paired[column])
         note = f"Changes are those from {base} on the same questions, in points of EX."
         return rows.alone(
             "Variants side by side", f"{note} {notes_on(self.runs)}".rstrip()
@@ -74,64 +72,52 @@ class Comparison:
         for name, run in self.runs.items():
             columns[name] = run.questions.set_index("question_id")["correct"]
         verdicts = pd.DataFrame(columns).astype(bool)
-        flips = verdicts.any(axis=1) & ~verdicts.all(axis=1)
         texts = {
             question.id: question.text for question in self.study.benchmark.questions
         }
         rows = verdicts.replace({True: "right", False: "wrong"})
         rows.insert(0, "question", verdicts.index.map(texts))
-        rows.insert(1, "flips", flips)
+        rows.insert(1, "flips", verdicts.any(axis=1) & ~verdicts.all(axis=1))
         rows = rows.sort_values("flips", ascending=False, kind="stable").reset_index()
         return alone(rows, self.study.stamp, "Questions by variants")
 
     def grid(self) -> dict[str, Any]:
         """The comparison as JSON for the page, without the rows that are opened."""
-        paired = pd.DataFrame(columns=["system"])
+        heads = {name: self._head(name, run) for name, run in self.runs.items()}
+        by = ""
         if len(self.runs) > 1:
             paired = differences(Runs(self.runs, self.study.stamp).questions)
-        clustered = "clustered low" in paired
-        ends = ["clustered low", "clustered high"] if clustered else ["low", "high"]
-        rows_by_name = paired.set_index("system").to_dict("index")
-        heads, cells = [], []
-        for name, run in self.runs.items():
-            head = self._head(name, run)
-            if row := rows_by_name.get(name):
-                head |= {
-                    key: row[key] for key in ("difference", "won", "lost", "p_value")
-                }
-                head["ends"] = [row[end] for end in ends]
-            heads.append(head)
-            cells.append(_cells(run))
+            by = "over questions"
+            if "clustered low" in paired:
+                by = "by database"
+                paired["low"] = paired["clustered low"]
+                paired["high"] = paired["clustered high"]
+            numbers = paired.set_index("system")
+            numbers = numbers[["difference", "low", "high", "won", "lost", "p_value"]]
+            for name, row in numbers.to_dict("index").items():
+                heads[name] |= row
+        cells = list(map(_cells, self.runs.values()))
         rows = []
         for question in self.study.benchmark.questions:
             answers = [column[question.id] for column in cells]
             text = shown(question.text, 600)
             rows.append({"id": question.id, "question": text, "cells": answers})
-        by = "by database" if clustered else "over questions"
-        return {"heads": heads, "rows": rows, "by": by}
+        return {"heads": list(heads.values()), "rows": rows, "by": by}
 
     def _head(self, name: str, run: Run) -> dict[str, Any]:
         """What tells a column from the others: name, changes, models, calls and price."""
         questions = run.questions
-        calls, free = (
-            questions["calls"].mean(),
-            all(map(runs_here, model_names(run.system))),
-        )
-        price = "free"
-        if not free:
-            dollars = questions["dollars"].mean()
-            price = amount(dollars, dollars, questions["unpriced"].sum())
-        changes = self.changes(name)
+        dollars = questions["dollars"].mean()
+        price = _price(run, dollars, questions["unpriced"].sum())
         return {
             "name": shown(name),
-            "note": shown(summary(changes)),
-            "changes": len(changes),
+            "note": shown(summary(self.changes(name))),
             "models": shown(", ".join(sorted(model_names(run.system)))),
-            "cost": f"{calls:,.1f} calls, {price} a question",
+            "cost": f"{questions['calls'].mean():,.1f} calls, {price} a question",
             "ex": 100 * float(questions["correct"].mean()),
         }
 
-    def changes(self, name: str) -> list[dict[str, Any]]:
+    def changes(self, name: str) -> list[dict[str, str]]:
         """The prompts in which a run differs from the first one, with model and temperature."""
         base = next(iter(self.runs))
         return prompt_changes(self._asked(base), self._asked(name))
@@ -142,8 +128,9 @@ class Comparison:
 
     def opened(self, key: str) -> dict[str, Any]:
         """A question's gold, and each variant's query, result and reply."""
-        question = next(one for one in self.study.benchmark.questions if one.id == key)
-        lab, gold = self.study.lab, self.study.benchmark.golds[key].sql
+        lab, benchmark = self.study.lab, self.study.benchmark
+        (question,) = (each for each in benchmark.questions if each.id == key)
+        gold = benchmark.golds[key].sql
         cells = []
         for run in self.runs.values():
             selection = run.selection(key)
@@ -157,37 +144,41 @@ class Comparison:
 
     def price(self, count: int) -> str:
         """The price of all variants on `count` questions, by what a question cost so far."""
-        models: set[str] = set()
-        for run in self.runs.values():
-            models |= model_names(run.system)
-        if all(map(runs_here, models)):
+        if all(costs_nothing(run.system) for run in self.runs.values()):
             return "free"
-        costs = pd.concat(
-            [run.questions[["dollars", "unpriced"]] for run in self.runs.values()]
-        )
-        more_questions = count - len(next(iter(self.runs.values())).questions)
+        costs = pd.concat([run.questions for run in self.runs.values()])
+        more_questions = count - len(self.study.benchmark.questions)
         dollars = more_questions * costs["dollars"].mean() * len(self.runs)
         return amount(0, dollars, costs["unpriced"].sum())
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         page = Grid(grid=self.grid())
-        page.found = self
+        page.comparison = self
         return page._repr_mimebundle_(**options)
 
     def _repr_html_(self) -> str:
         return self.table.to_html()
 
 
-def _cells(run: Run) -> dict[str, list[Any]]:
+def costs_nothing(system: System) -> bool:
+    """Whether all models of a system run in this process."""
+    return all(map(runs_here, model_names(system)))
+
+
+def _price(run: Run, dollars: float, unpriced: float) -> str:
+    return "free" if costs_nothing(run.system) else amount(dollars, dollars, unpriced)
+
+
+def _cells(run: Run) -> dict[str, dict[str, Any]]:
     """By question: whether the answer is right, the query, and what it took."""
-    free = all(map(runs_here, model_names(run.system)))
     cells = {}
     for row in run.questions.to_dict("records"):
-        price = "free"
-        if not free:
-            price = amount(row["dollars"], row["dollars"], row["unpriced"])
-        took = f"{many(int(row['calls']), 'call')}, {price}"
-        cells[row["question_id"]] = [bool(row["correct"]), shown(row["sql"], 400), took]
+        price = _price(run, row["dollars"], row["unpriced"])
+        cells[row["question_id"]] = {
+            "right": bool(row["correct"]),
+            "sql": shown(row["sql"], 400),
+            "took": f"{many(int(row['calls']), 'call')}, {price}",
+        }
     return cells
 
 
@@ -197,42 +188,46 @@ class Grid(Desk):
     _esm = script(Path(__file__).with_name("view.js"))
     setup: Any = traitlets.Dict().tag(sync=True)
     grid: Any = traitlets.Dict().tag(sync=True)
-    found: Comparison  # that `grid` shows
+    comparison: Comparison | None = None  # that `grid` shows
 
     def do_open(self, key: str) -> dict[str, Any]:
-        return self.found.opened(key)
+        return self._compared().opened(key)
 
-    def do_changes(self, name: str) -> list[dict[str, Any]]:
+    def do_changes(self, name: str) -> list[dict[str, str]]:
         """The prompts that a column changes, before and after."""
-        return sent_changes(self.found.changes(name))
+        changes = self.changes(name)
+        for change in changes:
+            change.update({key: shown(text, 200_000) for key, text in change.items()})
+        return changes
 
+    def changes(self, name: str) -> list[dict[str, str]]:
+        return self._compared().changes(name)
 
-def sent_changes(changes: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-    """The changes as the page gets them."""
-    return [
-        {key: shown(text, 200_000) for key, text in change.items()}
-        for change in changes
-    ]
+    def _compared(self) -> Comparison:
+        if not self.comparison:
+            raise BadInputError("nothing is compared yet")
+        return self.comparison
 
 
 def prompt_changes(
     before: Mapping[str, Mapping[str, Any]], after: Mapping[str, Mapping[str, Any]]
-) -> list[dict[str, Any]]:
+) -> list[dict[str, str]]:
     """The prompts that differ, each with both sources and the fields that are new.
 
-    A prompt under another name stands for the one whose place in its part of the system it takes.
+    A new prompt is compared with one of its part of the system that is gone, or else with the
+    packaged one of its name.
     """
-    gone = [name for name in before if name not in after]
+    renamed: dict[str, list[str]] = {}  # by the part of the system
+    for name in before:
+        if name not in after:
+            renamed.setdefault(name.partition("/")[0], []).append(name)
     changes = []
     for name, now in after.items():
-        same_verb = [
-            one for one in gone if one.partition("/")[0] == name.partition("/")[0]
-        ]
+        gone = renamed.get(name.partition("/")[0])
         if name in before:
             was = before[name]
-        elif same_verb:
-            was = before[same_verb[0]]
-            gone.remove(same_verb[0])
+        elif gone:
+            was = before[gone.pop(0)]
         else:
             was = {"source": load(name).source if name in names() else ""}
         fields = []
@@ -241,8 +236,13 @@ def prompt_changes(
         if now.get("T") != was.get("T"):
             fields.append(f"T {now['T']}")
         if fields or now["source"] != was["source"]:
-            change = {"prompt": name, "before": was["source"], "after": now["source"]}
-            changes.append(change | {"fields": ", ".join(fields)})
+            change = {
+                "prompt": name,
+                "before": was["source"],
+                "after": now["source"],
+                "fields": ", ".join(fields),
+            }
+            changes.append(change)
     return changes
 
 
@@ -295,12 +295,10 @@ def compare(
         raise BadInputError("nothing to compare: give systems, runs, prompts or models")
     base = _first_system(variants)
     if study is None:  # closed when the process ends
-        models = (
-            model_names(base)
-            if base
-            else {one for one in variants if isinstance(one, str)}
-        )
-        if models:
+        models = {variant for variant in variants if isinstance(variant, str)}
+        if base:
+            models = model_names(base)
+        if models:  # any of them will do: the systems keep their own
             settings = {"model": min(models), **settings}
         study = open_study(benchmark, limit=limit, **settings)
     elif limit is not None:
@@ -308,6 +306,7 @@ def compare(
     for variant in variants:
         if isinstance(variant, Run):
             study = _on_questions_of(variant, study)
+    # From here, `study` has the questions that all runs have answered.
     runs: dict[str, Run] = {}
     folders: dict[str, Path] = {}
     for variant in variants:
@@ -316,7 +315,7 @@ def compare(
             continue
         name, system, prompts = _made(variant, base or direct(study.model), study.model)
         name, its_study = unused(name, runs), with_prompts(study, prompts)
-        if not all(map(runs_here, model_names(system))):
+        if not costs_nothing(system):
             print(f"{name}: {asked_anew(its_study, system)}", file=sys.stderr)
         runs[name] = its_study.run(system, name)
         if prompts:
@@ -336,8 +335,8 @@ def _first_system(variants: Sequence[Compared]) -> System | None:
 def _on_questions_of(run: Run, study: Study) -> Study:
     """The study with the questions that the run has answered."""
     ids = set(run.questions["question_id"])
-    questions = tuple(one for one in study.benchmark.questions if one.id in ids)
-    return replace(study, benchmark=replace(study.benchmark, questions=questions))
+    questions = [each for each in study.benchmark.questions if each.id in ids]
+    return replace(study, benchmark=study.benchmark.of(questions))
 
 
 def _made(

@@ -41,6 +41,11 @@ class Call:
         return self.request.prompt.partition("/")[0]
 
     @property
+    def has_query(self) -> bool:
+        """Whether its reply proposes or repairs a query."""
+        return self.verb in {"generate", "fix"}
+
+    @property
     def opening(self) -> tuple[Message, ...]:
         """The messages before the first reply, which are those of the template."""
         messages = self.request.messages
@@ -53,8 +58,8 @@ class Call:
         """Role and text of each message."""
         messages = []
         for message in self.request.messages:
-            text = message.get("content", "")
-            if not isinstance(text, str):
+            text = message["content"]
+            if not isinstance(text, str):  # in parts, of which a provider caches one
                 text = "".join(part["text"] for part in text)
             messages.append((str(message["role"]).capitalize(), text))
         return messages
@@ -93,26 +98,23 @@ class Recording:
 
     @property
     def missing(self) -> list[Call]:
-        return (
-            []
-            if self.selection
-            else [call for call in self.calls if call.reply is None]
-        )
+        if self.selection:
+            return []
+        return [call for call in self.calls if call.reply is None]
 
     @property
     def queries(self) -> dict[str, str]:
         """The query that a reply proposes or repairs, by the call's key."""
-        if self.selection is None:
-            replies = [
-                c.reply for c in self.calls if c.reply and c.verb in {"generate", "fix"}
-            ]
-            return {reply.key: sql_in(reply.text) for reply in replies}
         queries: dict[str, str] = {}
+        if self.selection is None:
+            for call in self.calls:
+                if call.reply and call.has_query:
+                    queries[call.reply.key] = sql_in(call.reply.text)
+            return queries
         for last in self.selection.trials:
             for trial in last.history:
-                for key in trial.candidate.call_keys[
-                    -1:
-                ]:  # the calls before it led there
+                # The last call of a candidate is the one that gave its SQL.
+                for key in trial.candidate.call_keys[-1:]:
                     queries.setdefault(key, trial.candidate.sql)
         return queries
 
@@ -141,19 +143,16 @@ def record(
     with suppress(CacheMissError):
         for context in stages(system, question, watched):
             contexts.append(context)  # noqa: PERF402  contexts before a miss are kept
-        selection = select(
-            system, context, watched, trials_of(system, context, watched)
-        )
+        trials = trials_of(system, contexts[-1], watched)
+        selection = select(system, contexts[-1], watched, trials)
     calls: list[Call] = []
+    data_of_opening: dict[str, Mapping[str, Any]] = {}
     for request, data in seen:
         call = _call(request, data, watched)
-        for earlier in calls:  # a turn shows the data of its conversation's first call
-            if (
-                len(call.opening) < len(request.messages)
-                and earlier.opening == call.opening
-            ):
-                call = replace(call, data=earlier.data)
-                break
+        # A later turn shows the data of its conversation's first call.
+        first_data = data_of_opening.setdefault(str(call.opening), data)
+        if len(call.opening) < len(request.messages):
+            call = replace(call, data=first_data)
         calls.append(call)
     return Recording(question, tuple(calls), tuple(contexts), selection)
 
@@ -177,6 +176,12 @@ def own_prompt(system: System, name: str) -> Prompt | None:
     return None
 
 
+def _prompt_name(step: Any) -> str:
+    """The name of the prompt that a step asks, "" if it asks none."""
+    prompt = getattr(step, "prompt", "")
+    return prompt.name if isinstance(prompt, Prompt) else str(prompt)
+
+
 def template(system: System, name: str, lab: Lab) -> Prompt:
     """The prompt of that name: the system's own, from a cell, or a file's."""
     return own_prompt(system, name) or load(name, lab.prompts)
@@ -186,12 +191,7 @@ def changed(system: System, prompt: str, fields: Mapping[str, Any]) -> System:
     """The system with other fields in the steps that ask this prompt."""
 
     def change(step: Any) -> Any:
-        asked = getattr(step, "prompt", None)
-        return (
-            replace(step, **fields)
-            if prompt in (asked, getattr(asked, "name", ""))
-            else step
-        )
+        return replace(step, **fields) if _prompt_name(step) == prompt else step
 
     return rebuilt(system, change)
 
@@ -201,16 +201,12 @@ def asked_prompts(system: System, folder: Path | None) -> dict[str, dict[str, An
     asked: dict[str, dict[str, Any]] = {}
 
     def note(step: Any) -> Any:
-        if isinstance(prompt := getattr(step, "prompt", None), str | Prompt):
-            source = load(prompt, folder)
-            model, temperature = (
-                getattr(step, "model", ""),
-                getattr(step, "temperature", None),
-            )
-            asked[source.name] = {
-                "source": source.source,
-                "model": model,
-                "T": temperature,
+        if _prompt_name(step):
+            prompt = load(step.prompt, folder)
+            asked[prompt.name] = {
+                "source": prompt.source,
+                "model": getattr(step, "model", ""),
+                "T": getattr(step, "temperature", None),
             }
         return step
 
@@ -259,10 +255,8 @@ def cost(client: Client, calls: list[Call], times: int = 0) -> str:
     priced = [call for call in calls if not runs_here(call.request.model)]
     if not priced:
         return "free"
-    if not times:
-        estimated = client.preview([call.request for call in priced])
-    else:
-        estimated = client.preview(())
+    estimated = client.preview([] if times else [call.request for call in priced])
+    if times:
         for call in priced:
             tokens = call.rate * len(call.text)
             estimated += estimate(client.cache, call.request, tokens, times)
@@ -273,6 +267,10 @@ def amount(low: float, high: float, unpriced: float = 0) -> str:
     """A range of dollars with as many digits as its higher end needs."""
     if unpriced:
         return "price unknown"
-    digits = 2 if high >= 0.1 else 3 if high >= 0.01 else 4
+    digits = 4
+    if high >= 0.1:
+        digits = 2
+    elif high >= 0.01:
+        digits = 3
     lowest, highest = f"{low:.{digits}f}", f"{high:.{digits}f}"
     return f"${highest}" if lowest == highest else f"${lowest} to {highest}"

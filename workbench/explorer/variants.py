@@ -4,7 +4,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -57,17 +57,19 @@ class Variant:
                 file.write_text(prompt.source, encoding="utf-8")
                 if own_prompt(system, name):
                     system = changed(system, name, {"prompt": prompt})
-            fields = {
-                part: edit[part] for part in ("model", "temperature") if part in edit
-            }
-            if fields:
-                other = changed(system, name, fields)
-                if other == system:
-                    raise BadInputError(
-                        f"no step of {self.system} has the model of {name} alone"
-                    )
-                system = other
+            fields = _fields(edit)
+            before = system
+            system = changed(system, name, fields)
+            if fields and system == before:
+                raise BadInputError(
+                    f"no step of {self.system} has the model of {name} alone"
+                )
         return Column(system, folder)
+
+
+def _fields(edit: Edit) -> dict[str, Any]:
+    """The fields of a step that an edit changes."""
+    return {name: edit[name] for name in ("model", "temperature") if name in edit}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +84,13 @@ class VariantStore:
 
     def variants(self) -> list[Variant]:
         """All variants, in the order in which they were kept."""
-        if not self.path.exists():
-            return []
         with self._database() as database:
-            rows = [
-                *database.query(
-                    "SELECT name, system, edits FROM variants ORDER BY rowid"
-                )
-            ]
-        return [Variant(r["name"], r["system"], orjson.loads(r["edits"])) for r in rows]
+            rows = list(database.table("variants").rows_where(order_by="rowid"))
+        variants = []
+        for row in rows:
+            edits = orjson.loads(row["edits"])
+            variants.append(Variant(row["name"], row["system"], edits))
+        return variants
 
     def variant(self, name: str) -> Variant:
         for variant in self.variants():
@@ -101,19 +101,17 @@ class VariantStore:
         )
 
     def keep(self, variant: Variant) -> None:
-        row = {
-            "name": self._free(variant.name),
-            "system": variant.system,
-            "edits": _json(variant.edits),
-        }
+        self._check_free(variant.name)
+        row = asdict(variant) | {"edits": _json(variant.edits)}
         with self._database() as database:
             database.table("variants").insert(row)
 
     def rename(self, before: str, name: str) -> None:
         self.variant(before)
+        self._check_free(name)
         with self._database() as database, database.conn:
             update = "UPDATE variants SET name = ? WHERE name = ?"
-            database.execute(update, [self._free(name), before])
+            database.execute(update, [name, before])
 
     def remove(self, name: str) -> None:
         with self._database() as database, database.conn:
@@ -121,12 +119,8 @@ class VariantStore:
 
     def draft(self, system: str) -> Edits:
         """The edits of a system that were last on the page."""
-        if not self.path.exists():
-            return {}
         with self._database() as database:
-            rows = [
-                *database.query("SELECT edits FROM drafts WHERE system = ?", [system])
-            ]
+            rows = list(database.table("drafts").rows_where("system = ?", [system]))
         return dict(orjson.loads(rows[0]["edits"])) if rows else {}
 
     def write_draft(self, system: str, edits: Edits) -> None:
@@ -134,8 +128,8 @@ class VariantStore:
             row = {"system": system, "edits": _json(edits)}
             database.table("drafts").insert(row, replace=True)
 
-    def _free(self, name: str) -> str:
-        """The name, or an error where it is taken or none."""
+    def _check_free(self, name: str) -> None:
+        """Raise BadInputError where the name is taken or none."""
         if not re.fullmatch(_NAME, name):
             raise BadInputError(
                 f"{name!r} is no name: give letters, digits, spaces, _, - and ."
@@ -144,7 +138,6 @@ class VariantStore:
             raise BadInputError(
                 f"there is a variant {name!r} already: give another name"
             )
-        return name
 
     @contextmanager
     def _database(self) -> Iterator[Database]:
@@ -199,7 +192,7 @@ def _model_settings(variant: Variant, system: System) -> dict[str, Any]:
     """The settings for the edited model and temperature of a system that asks one prompt."""
     edits: dict[str, Any] = {}
     for edit in variant.edits.values():
-        edits |= {part: edit[part] for part in ("model", "temperature") if part in edit}
+        edits |= _fields(edit)
     if not edits:
         return {}
     if len(asked_prompts(system, None)) > 1:

@@ -1143,7 +1143,7 @@ function render({ model, el }) {
             mark(group.status),
             span("", h("i", { style: `width:${(group.size / most) * 100}%` })),
             String(group.size),
-            span("dim one", `${group.chosen ? "picked · " : ""}${group.rows}`),
+            span("dim one", `${group.chosen ? "picked · " : ""}${group.rows ?? "no result"}`),
           ),
           group.queries.map((one) => div("asked", sql(one))),
         ),
@@ -1236,7 +1236,7 @@ function render({ model, el }) {
       },
       name,
     );
-  const split = (row) => new Set(row.cells.map((one) => one[0])).size > 1;
+  const split = (row) => new Set(row.cells.map((cell) => cell.right)).size > 1;
   function drawCompare() {
     box.compare.hidden = state.view !== "compare";
     box.body.hidden = !box.compare.hidden;
@@ -1352,7 +1352,7 @@ function render({ model, el }) {
                   h("b", { style: "font-size:16px" }, one.ex.toFixed(1)),
                 ),
                 i
-                  ? div("one", `${signed(one.difference)} [${one.ends.map(signed).join(", ")}]`)
+                  ? div("one", `${signed(one.difference)} [${signed(one.low)}, ${signed(one.high)}]`)
                   : div("dim one", "baseline of the differences"),
                 i
                   ? div("dim one", `won ${one.won}, lost ${one.lost}, p ${one.p_value.toFixed(2)}`)
@@ -1399,7 +1399,7 @@ function render({ model, el }) {
                   h("span", { class: "two grow", title: row.question }, row.question),
                 ),
               ),
-              row.cells.map(([right, text]) => {
+              row.cells.map(({ right, sql: text }) => {
                 const status = right ? "right" : "wrong";
                 return h(
                   "td",
@@ -1435,8 +1435,8 @@ function render({ model, el }) {
   }
   /** The one line in place of rows that say the same. */
   function nothingDiffers(rows) {
-    const right = rows.filter((row) => row.cells[0][0]).length;
-    const others = rows.filter((row) => new Set(row.cells.map((one) => one[1])).size > 1).length;
+    const right = rows.filter((row) => row.cells[0].right).length;
+    const others = rows.filter((row) => new Set(row.cells.map((cell) => cell.sql)).size > 1).length;
     const show = () => {
       state.equal = true;
       drawCompare();
@@ -1477,7 +1477,7 @@ function render({ model, el }) {
     return [
       h("td", {}, h3("", "Gold"), sql(found.gold), outcome(found.goldResult)),
       found.cells.map((one, i) => {
-        const right = row.cells[i][0],
+        const right = row.cells[i].right,
           differs = one.sql && !right;
         return h(
           "td",
@@ -1485,7 +1485,7 @@ function render({ model, el }) {
           h3("", differs ? "SQL, against gold" : "SQL"),
           differs ? against(one) : sql(one.sql || "no SQL"),
           one.sql && outcome(one.result, right ? null : one.differing[0]),
-          h("div", { class: "dim took" }, row.cells[i][2]),
+          h("div", { class: "dim took" }, row.cells[i].took),
           one.reply &&
             h(
               "details",

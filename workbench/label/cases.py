@@ -15,12 +15,20 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    StrictBool,
+    ValidationError,
+)
 from pydantic import StringConstraints as Constraints
 
 from workbench.benchmarks.benchmark import Flaw
+from workbench.benchmarks.files import first_fault
 from workbench.errors import BadInputError, read_yaml
 from workbench.label.results import FAILS, Results, compare_results
 from workbench.sql.facts import comparisons, functions, parts
@@ -51,58 +59,53 @@ _Cause = Literal[
 ]
 
 
-def _different(parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    names = [part.name for part in parts]
-    if len({*names}) < len(names) or " / " in "".join(names):
-        raise ValueError(
-            "a name is used twice, or has ' / ', which stands before a sub-category"
-        )
+def _check_names(parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    names = {part.name for part in parts}
+    if len(names) < len(parts):
+        raise ValueError("a name is used twice")
+    if " / " in "".join(names):
+        raise ValueError("a name has ' / ', which stands before a sub-category")
     return parts
 
 
 _Name = Annotated[
     str, Constraints(strict=True, strip_whitespace=True, pattern=r"^[^\r\n]+$")
 ]
+_Part = TypeVar("_Part")
 # The short form of a category is its name alone.
-_LONG = BeforeValidator(
-    lambda entry: {"name": entry} if isinstance(entry, str) else entry
-)
+_Entry = Annotated[
+    _Part,
+    BeforeValidator(lambda entry: {"name": entry} if isinstance(entry, str) else entry),
+]
+_Entries = Annotated[tuple[_Entry[_Part], ...], AfterValidator(_check_names)]
 
 
 class Part(BaseModel, extra="forbid", frozen=True):
     name: _Name
     meaning: str = ""
     suggested_by: tuple[_Cause, ...] = ()
-    apart: bool = False  # set apart from the shares that the paper's figure shows
+    # Set apart from the shares that the paper's figure shows.
+    apart: bool = False
 
 
 class Category(Part, frozen=True):
-    parts: Annotated[
-        tuple[Annotated[Part, _LONG], ...], AfterValidator(_different)
-    ] = ()
+    parts: _Entries[Part] = ()
 
 
 class Taxonomy(BaseModel, extra="forbid", frozen=True):
     """The categories into which a paper or a user sorts cases, and which cases those are."""
 
     name: _Name
-    categories: Annotated[
-        tuple[Annotated[Category, _LONG], ...],
-        Field(min_length=1),
-        AfterValidator(_different),
-    ]
+    categories: Annotated[_Entries[Category], Field(min_length=1)]
     source: str = ""  # the figure or section of the paper
     # Whose answers are sorted: methods of a study, each with the role of its `model`.
     systems: Mapping[str, str] = {"chase_sql": "model"}
-    cases: Literal["wrong", "no correct candidate", "selection failed"] = (
-        "wrong"  # that it sorts
-    )
-    several: Annotated[bool, Field(strict=True)] = (
-        False  # whether a case may have several labels
-    )
-    share: Annotated[Fraction, BeforeValidator(str), Field(gt=0, le=1)] = Fraction(
-        1
-    )  # to label
+    # The cases that are sorted.
+    cases: Literal["wrong", "no correct candidate", "selection failed"] = "wrong"
+    # Whether a case may have several labels.
+    several: StrictBool = False
+    # How many of the cases are labelled. From its text 0.1 is a tenth, and no binary fraction.
+    share: Annotated[Fraction, BeforeValidator(str), Field(gt=0, le=1)] = Fraction(1)
 
     def choices(self) -> dict[str, Part]:
         """Return all labels, such as "Vague Question" and "Vague Question / Column", in order."""
@@ -116,8 +119,8 @@ class Taxonomy(BaseModel, extra="forbid", frozen=True):
     def check(self, names: tuple[str, ...]) -> None:
         """Raise BadInputError for a label that the taxonomy does not have."""
         known = self.choices()
-        are_known = all(name in known for name in names)
-        if not names or not are_known or (len(names) > 1 and not self.several):
+        are_too_many = len(names) > 1 and not self.several
+        if not names or are_too_many or not known.keys() >= set(names):
             number = "one or more" if self.several else "one"
             raise BadInputError(
                 f"{self.name} gives a case {number} of {'; '.join(known)}: {names}"
@@ -135,12 +138,12 @@ def open_taxonomy(name: str) -> Taxonomy:
     try:
         taxonomy = Taxonomy.model_validate(read_yaml(file))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
+        field, first = first_fault(error)
         raise BadInputError(
-            f"{file}: {where}: {first['msg']}, not {first['input']!r}"
+            f"{file}: {field or 'the file'}: {first['msg']}, not {first['input']!r}"
         ) from error
-    if PUBLISHED.get(_file_stem(taxonomy.name), file) != file:
+    papers_file = PUBLISHED.get(_file_stem(taxonomy.name))
+    if papers_file and papers_file != file:
         raise BadInputError(
             f"{file}: {taxonomy.name} is a paper's taxonomy: give another name"
         )
@@ -167,26 +170,9 @@ class Case:
     gold_execution: Execution
     execution: Execution
     schema: Schema
-    agreeing: int = (
-        1  # candidates of the question with the same result as the prediction
-    )
+    results: Results  # of all rows, of which the executions have the first
+    agreeing: int = 1  # candidates with the same result as the prediction
     candidates: int = 1
-    compared: Results | None = None  # before the results were cut
-
-    @cached_property
-    def results(self) -> Results:
-        return self.compared or compare_results(self.gold_execution, self.execution)
-
-    def cut(self) -> "Case":
-        """Return the case with the first rows of its results; all rows have been compared."""
-        gold_rows = self.gold_execution.rows[:_KEPT_ROWS]
-        rows = self.execution.rows[:_KEPT_ROWS]
-        return replace(
-            self,
-            gold_execution=replace(self.gold_execution, rows=gold_rows),
-            execution=replace(self.execution, rows=rows),
-            compared=self.results,
-        )
 
     @cached_property
     def key(self) -> str:
@@ -209,18 +195,19 @@ def cases(study: Study, run: Run, taxonomy: Taxonomy) -> tuple[Case, ...]:
     if trials.empty:
         return ()
     wrong = trials[trials["chosen"] & ~trials["correct"]]
-    if taxonomy.cases != "wrong":
-        oracle = run.questions.set_index("question_id")["oracle"]
-        had_correct = wrong["question_id"].map(oracle).astype(bool)
-        wrong = wrong[had_correct == (taxonomy.cases == "selection failed")]
+    oracle = run.questions.set_index("question_id")["oracle"]
+    had_correct = wrong["question_id"].map(oracle).astype(bool)
+    if taxonomy.cases == "selection failed":
+        wrong = wrong[had_correct]
+    elif taxonomy.cases == "no correct candidate":
+        wrong = wrong[~had_correct]
     ids = sorted(wrong["question_id"], key=_draw)
     drawn = ids[: math.ceil(len(ids) * taxonomy.share)]
     questions = {question.id: question for question in study.benchmark.questions}
-    groups = dict(list(trials.groupby("question_id")["group"]))
     shown_cases = []
     for row in wrong[wrong["question_id"].isin(drawn)].to_dict("records"):
         question = questions[row["question_id"]]
-        group = groups[row["question_id"]]
+        groups = trials.loc[trials["question_id"] == question.id, "group"]
         gold = study.benchmark.golds[question.id].sql
         # The verdicts ran the queries in this form, so their results are cached.
         queries = [normalise_text(sql) for sql in (gold, row["sql"])]
@@ -232,24 +219,31 @@ def cases(study: Study, run: Run, taxonomy: Taxonomy) -> tuple[Case, ...]:
             predicted=row["sql"],
             system=run.system,
             generator=row["generator"],
-            gold_execution=gold_execution,
-            execution=execution,
+            gold_execution=_cut(gold_execution),
+            execution=_cut(execution),
             schema=study.lab.schema(question.db_id),
-            agreeing=int((group == row["group"]).sum()) if row["group"] >= 0 else 1,
-            candidates=len(group),
+            results=compare_results(gold_execution, execution),
+            agreeing=int((groups == row["group"]).sum()) if row["group"] >= 0 else 1,
+            candidates=len(groups),
         )
-        shown_cases.append(case.cut())
+        shown_cases.append(case)
     return tuple(shown_cases)
 
 
+def _cut(execution: Execution) -> Execution:
+    return replace(execution, rows=execution.rows[:_KEPT_ROWS])
+
+
 def _draw(question_id: str) -> float:
-    """Return the question's place in the sample, the same on every machine."""
+    """Return the question's place in the sample, the same on every machine.
+
+    Another text than this one would draw another sample.
+    """
     return random.Random(f"0 {question_id} question").random()  # noqa: S311  no secret
 
 
-_COUNT = re.compile(
-    r"COUNT\((?!DISTINCT)[^()]*\)"
-)  # COUNT(column) mostly equals COUNT(*)
+# COUNT(column) mostly equals COUNT(*).
+_COUNT = re.compile(r"COUNT\((?!DISTINCT)[^()]*\)")
 _DISTINCT = re.compile(r"\bDISTINCT\b|\bIS (NOT )?NULL\b")
 _AGGREGATES = {"COUNT", "SUM", "AVG", "MIN", "MAX"}
 _ERRORS: dict[str, str] = {  # messages of SQLite
@@ -290,19 +284,25 @@ _SIGNS: tuple[_Sign, ...] = (
 )
 
 
+class Suggestion(NamedTuple):
+    name: str
+    why: str
+
+
 def suggested(
     case: Case, taxonomy: Taxonomy, flaw: Flaw | None = None
-) -> tuple[str, str] | None:
-    """Return the label of the question's known flaw, or else of the likeliest cause; and why."""
+) -> Suggestion | None:
+    """Return the label of the question's known flaw, or else of the likeliest cause."""
     label_of: dict[str, str] = {}
     for name, part in taxonomy.choices().items():
-        label_of.update(dict.fromkeys(part.suggested_by, name))
+        for suggesting in part.suggested_by:
+            label_of[suggesting] = name
     causes = list(suggest(case))
     if flaw:
         causes.insert(0, (flaw.kind, flaw.note))
     for cause, why in causes:
         if cause in label_of:
-            return label_of[cause], f"{cause}: {why}"
+            return Suggestion(label_of[cause], f"{cause}: {why}")
     return None
 
 
@@ -324,20 +324,19 @@ def _reasons(case: Case) -> Iterator[tuple[str, str]]:
     elif _is_nothing(gold) and not _is_nothing(case.execution):
         yield "wrong gold", "gold finds nothing, and the prediction does"
     alone = _alone(case)
-    names = alone["literals"].gold + [
-        name.partition(".")[2] for name in alone["columns"].gold
-    ]
-    for name in names:
-        if name and _has_word(case.question.evidence, name):
-            yield "hint ignored", f"the hint says {name!r}, which gold alone uses"
-    told = []  # result columns are among the columns, and are told once
+    columns = [column.partition(".")[2] for column in alone["columns"].gold]
+    for word in alone["literals"].gold + columns:
+        if word and _has_word(case.question.evidence, word):
+            yield "hint ignored", f"the hint says {word!r}, which gold alone uses"
+    # SELECT and columns often differ by the same names, which are told once.
+    told = []
     for sign in _SIGNS:
         sides = alone[sign.kind]
         differs = all(sides) if sign.both else any(sides)
         if differs and (sign.cause, sides) not in told:
             told.append((sign.cause, sides))
-            gold_text, predicted_text = (", ".join(side) or "nothing" for side in sides)
-            yield sign.cause, sign.says.format(gold_text, predicted_text)
+            texts = [", ".join(side) or "nothing" for side in sides]
+            yield sign.cause, sign.says.format(*texts)
 
 
 def _has_word(text: str, word: str) -> bool:
@@ -358,29 +357,30 @@ class _Alone(NamedTuple):
 
 
 def _alone(case: Case) -> Mapping[str, _Alone]:
-    """Return the facts of gold alone, and those of the prediction alone, by kind."""
-    queries = (case.gold, case.predicted)
-    are_read = all(resolved(sql, case.schema) for sql in queries)
-    gold, predicted = (_facts(sql, case.schema, is_read=are_read) for sql in queries)
+    """Return the facts of gold alone, and those of the prediction alone, by kind.
+
+    There are none where one of the queries cannot be read.
+    """
     alone: defaultdict[str, _Alone] = defaultdict(lambda: _Alone([], []))
-    for kind in gold.keys() | predicted.keys():
-        alone[kind] = _Alone(
-            gold=sorted(gold[kind] - predicted[kind]),
-            predicted=sorted(predicted[kind] - gold[kind]),
-        )
+    gold = _facts(case.gold, case.schema)
+    predicted = _facts(case.predicted, case.schema)
+    if gold and predicted:
+        for kind in gold.keys() | predicted.keys():
+            alone[kind] = _Alone(
+                gold=sorted(gold[kind] - predicted[kind]),
+                predicted=sorted(predicted[kind] - gold[kind]),
+            )
     return alone
 
 
-def _facts(sql: str, schema: Schema, *, is_read: bool) -> defaultdict[str, set[str]]:
-    """Return what a query says, by clause and by kind of fact.
-
-    Of one that cannot be read, or beside such a one, these are its functions alone.
-    """
-    names = functions(sql)
-    facts = defaultdict[str, set[str]](set, functions=set(names - _AGGREGATES))
+def _facts(sql: str, schema: Schema) -> defaultdict[str, set[str]]:
+    """Return what a query says, by clause and by kind; nothing if it cannot be read."""
+    facts = defaultdict[str, set[str]](set)
     query = resolved(sql, schema)
-    if not query or not is_read:
+    if not query:
         return facts
+    names = functions(sql)
+    facts["functions"] |= names - _AGGREGATES
     facts["operations"] |= names & _AGGREGATES
     facts["columns"] |= {".".join(column) for column in query.columns.values()}
     facts["literals"] |= {str(literal.value) for literal in comparisons(sql, schema)}

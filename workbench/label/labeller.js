@@ -452,7 +452,7 @@ function render({ model, el }) {
             ontoggle: () => {
               if (!whole.open || body.childNodes.length) return;
               body.append(span("dim", "Looking…"));
-              ask({ do: "part", key: which, name })
+              ask({ do: name, key: which })
                 .then((found) => fill(body, PARTS[name](found)))
                 .catch((error) => fill(body, h("p", { class: "wrong" }, error.message)));
             },
@@ -582,7 +582,7 @@ function render({ model, el }) {
           "p",
           { class: "dim", "data-part": "suggestion" },
           q.suggestion
-            ? ["Suggested: ", h("b", {}, q.suggestion[0]), ` (${q.suggestion[1]})`]
+            ? ["Suggested: ", h("b", {}, q.suggestion.label), ` (${q.suggestion.why})`]
             : "Nothing is suggested.",
         ),
     );

@@ -51,7 +51,7 @@ class Labeller(Desk):
     _esm = script(Path(__file__).with_name("labeller.js"))
     taxonomy: Any = traitlets.Dict().tag(sync=True)
     annotator = traitlets.Unicode().tag(sync=True)
-    # By the case's key: the annotator's labels and note, and the verdict on gold.
+    # By the case's key: the annotator's labels (`is`), their note, and the verdict on gold.
     mine: Any = traitlets.Dict().tag(sync=True)
     summary: Any = traitlets.Dict().tag(sync=True)
 
@@ -77,10 +77,9 @@ class Labeller(Desk):
             ],
         )
         self.do_annotator(annotator)
-        unlabelled = [key for key in self.cases if not self.mine.get(key, {}).get("is")]
-        self.detail = self.do_need(
-            [*unlabelled, *self.cases][:6]
-        )  # the first case, and five ahead
+        labelled = {key for key, label in self.mine.items() if label["is"]}
+        first = sorted(self.cases, key=labelled.__contains__)
+        self.detail = self.do_need(first[:6])
 
     def do_annotator(self, name: str) -> None:
         name = name.strip()
@@ -112,7 +111,7 @@ class Labeller(Desk):
         if was is not None and not settle:
             elsewhere = self._label_elsewhere(key, was)
         annotator = store.ADJUDICATOR if settle else self.annotator
-        self._add(key, annotator, self.kinds.name, *categories, note=note)
+        self._add(key, annotator, self.kinds.name, categories, note)
         return elsewhere
 
     def do_undo(self, *, settle: bool = False) -> dict[str, Any]:
@@ -128,29 +127,35 @@ class Labeller(Desk):
             raise BadInputError(
                 f"not kept, since the query gives no result: {execution.error}"
             )
-        self._add(key, self.annotator, store.GOLD, store.CORRECTED, note=sql)
+        self._add(key, self.annotator, store.GOLD, [store.CORRECTED], note=sql)
         return f"Gold is corrected; the query gives {many(execution.row_count, 'row')}."
 
     def do_both_right(self, key: str) -> str:
-        self._add(key, self.annotator, store.GOLD, store.BOTH_RIGHT)
+        self._add(key, self.annotator, store.GOLD, [store.BOTH_RIGHT])
         return "Both queries are right."
 
     def do_export(self) -> str:
         path = self.store.path.with_suffix(".csv")
         return f"{many(self.store.write_csv(path), 'label')} in {path}"
 
-    def do_part(self, key: str, name: str) -> dict[str, Any]:
-        """Return a part of a case when it is first opened: counterexample, values or schema."""
+    # Parts of a case that are first made when they are opened.
+
+    def do_schema(self, key: str) -> dict[str, Any]:
+        return {"text": shown(create_table_text(self._case(key).schema), 50_000)}
+
+    def do_values(self, key: str) -> dict[str, Any]:
+        """Return the values that the system's retrieval found for the question."""
+        case = self._case(key)
+        texts = []
+        for match in prepare(case.system, case.question, self.study.lab).values:
+            text = f"{match.keyword} → {match.table}.{match.column} = {match.value}"
+            texts.append(shown(text, 900))
+        return {"values": texts}
+
+    def do_counterexample(self, key: str) -> dict[str, Any]:
+        """Return a small database on which the two queries differ; {} if none was found."""
         case = self._case(key)
         lab = self.study.lab
-        if name == "schema":
-            return {"text": shown(create_table_text(case.schema), 50_000)}
-        if name == "values":
-            texts = []
-            for match in prepare(case.system, case.question, lab).values:
-                text = f"{match.keyword} → {match.table}.{match.column} = {match.value}"
-                texts.append(shown(text, 900))
-            return {"values": texts}
         path = lab.database(case.question.db_id)
         example = counterexample(
             lab.executor, path, case.gold, case.predicted, case.schema
@@ -175,17 +180,24 @@ class Labeller(Desk):
             )
         return self.cases[key]
 
-    def _add(self, key: str, annotator: str, *names: str, note: str = "") -> None:
-        label = store.Label.of(self._case(key), *names, annotator=annotator, note=note)
-        self.store.add([label])
+    def _add(
+        self,
+        key: str,
+        annotator: str,
+        taxonomy: str,
+        categories: Sequence[str],
+        note: str = "",
+    ) -> None:
+        case = self._case(key)
+        self.store.add([store.Label.of(case, annotator, taxonomy, categories, note)])
         self._refresh()
 
     def _label_elsewhere(self, key: str, was: Sequence[str]) -> list[str] | None:
         """Return the annotator's label of a case, if it is another one than the page knew."""
         for label in self.store.labels(self.kinds.name):
-            if label.key == key and label.annotator == self.annotator:
-                is_known = set(label.categories) == set(was)
-                return None if is_known else list(label.categories)
+            is_mine = label.key == key and label.annotator == self.annotator
+            if is_mine and set(label.categories) != set(was):
+                return list(label.categories)
         return None
 
     def _detail(self, case: Case) -> dict[str, Any]:
@@ -204,11 +216,10 @@ class Labeller(Desk):
             "why": difference(case),
             "agree": agree,
         }
+        label = suggested(case, self.kinds)
         suggestion = None
-        label_and_reason = suggested(case, self.kinds)
-        if label_and_reason:
-            name, why = label_and_reason
-            suggestion = [name, shown(why)]
+        if label:
+            suggestion = {"label": label.name, "why": shown(label.why)}
         detail: dict[str, Any] = {
             name: shown(text, 20_000) for name, text in texts.items()
         }
@@ -224,87 +235,80 @@ class Labeller(Desk):
         """Read what this and other programs wrote."""
         known = self.kinds.choices().keys()
         labels = []
-        mine: defaultdict[str, Any] = defaultdict(
-            lambda: {"is": [], "note": "", "gold": ""}
-        )
+        mine: dict[str, dict[str, Any]] = {}
         for label in self.store.labels():
             if label.key not in self.cases:
                 continue
-            is_mine = label.annotator == self.annotator
-            are_known = all(name in known for name in label.categories)
-            if label.taxonomy == self.kinds.name and are_known:
+            is_known = label.taxonomy == self.kinds.name and known >= {
+                *label.categories
+            }
+            if is_known:
                 labels.append(label)
-                if is_mine:
-                    mine[label.key]["is"] = list(label.categories)
-                    mine[label.key]["note"] = label.note
-            elif label.taxonomy == store.GOLD and is_mine:
-                mine[label.key]["gold"] = label.categories[0]
+            if label.annotator != self.annotator:
+                continue
+            own = mine.setdefault(label.key, {"is": [], "note": "", "gold": ""})
+            if is_known:
+                own |= {"is": list(label.categories), "note": label.note}
+            elif label.taxonomy == store.GOLD:
+                own["gold"] = label.categories[0]
         self.mine = mine
         self.summary = self._summary(labels)
 
     def _summary(self, labels: Sequence[store.Label]) -> dict[str, Any]:
         """Return counts and disputes; agreement and grid with who else labelled most."""
-        by_annotator: defaultdict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
+        said: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)  # by case
         for label in labels:
-            by_annotator[label.annotator][label.key] = label.categories
-        others = sorted(by_annotator.keys() - {self.annotator, store.ADJUDICATOR})
-        other = max(
-            others, key=lambda annotator: len(by_annotator[annotator]), default=""
-        )
-        grid = self._grid(by_annotator[self.annotator], by_annotator[other])
+            said[label.key][label.annotator] = list(label.categories)
+        number = Counter(label.annotator for label in labels)
+        others = sorted(number.keys() - {self.annotator, store.ADJUDICATOR})
+        other = max(others, key=number.__getitem__, default="")
+        grid = self._grid(said, other)
         agreements = []
         if grid:
-            two = [
-                label for label in labels if label.annotator in {self.annotator, other}
-            ]
-            agreements.append(store.sentence(store.agreement(two)))
+            both = {self.annotator, other}
+            labels_of_both = [label for label in labels if label.annotator in both]
+            agreements.append(store.sentence(store.agreement(labels_of_both)))
         if len(others) > 1:
             all_of_them = store.sentence(store.agreement(labels))
             agreements.append(f"All {1 + len(others)}: {all_of_them}")
+        final = store.final(labels)
+        disputed = [key for key in self.cases if key in final and not final[key]]
         return {
             "annotators": sorted({self.annotator, *others}),
-            "counts": self._counts(by_annotator[self.annotator]),
+            "counts": self._counts(),
             "other": other,
             "agreement": agreements,
             "names": [category.name for category in self.kinds.categories],
             "grid": grid,
-            "disputes": self._disputes(labels),
+            "disputes": [{"key": key, "said": said[key]} for key in disputed],
         }
 
-    def _disputes(self, labels: Sequence[store.Label]) -> list[dict[str, Any]]:
-        """Return the cases without a label that counts, with what each annotator says."""
-        said: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
-        for label in labels:
-            said[label.key][label.annotator] = list(label.categories)
-        disputed = {key for key, label in store.final(labels).items() if label is None}
-        return [
-            {"key": key, "said": said[key]} for key in self.cases if key in disputed
-        ]
-
-    def _counts(self, labels: Mapping[str, tuple[str, ...]]) -> list[list[Any]]:
+    def _counts(self) -> list[list[Any]]:
         """Return each category with its number of labels, and those of its parts that have one."""
         counts: Counter[str] = Counter()
-        for names in labels.values():
-            for name in names:
+        for label in self.mine.values():
+            for name in label["is"]:
                 counts.update({name, _category(name)})
         choices = self.kinds.choices()
         listed = [name for name in choices if counts[name] or name == _category(name)]
         return [[name, counts[name]] for name in listed]
 
     def _grid(
-        self, mine: Mapping[str, tuple[str, ...]], theirs: Mapping[str, tuple[str, ...]]
+        self, said: Mapping[str, Mapping[str, Sequence[str]]], other: str
     ) -> dict[str, list[str]]:
-        """Return the cases of each cell of the confusion grid, by its row's and column's number."""
+        """Return the cases of each cell of the confusion grid, by its row's and column's number.
+
+        Labels that agree are on the diagonal alone; else each pair of different labels counts.
+        """
         grid: defaultdict[str, list[str]] = defaultdict(list)
         for key in self.cases:
-            if key not in mine or key not in theirs:
+            labels = said[key]
+            if self.annotator not in labels or other not in labels:
                 continue
-            rows = self._numbers(mine[key])
-            columns = self._numbers(theirs[key])
-            if rows == columns:  # they agree, so the cells are on the diagonal
-                cells = list(zip(rows, columns, strict=True))
-            else:
-                cells = list(product(rows, columns))
+            rows = self._numbers(labels[self.annotator])
+            columns = self._numbers(labels[other])
+            agree = rows == columns
+            cells = zip(rows, columns, strict=True) if agree else product(rows, columns)
             for row, column in cells:
                 grid[f"{row} {column}"].append(key)
         return grid

@@ -5,20 +5,17 @@ An error is a person's label of a case, or where there is none, a rule's guess.
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from workbench.benchmarks.benchmark import Flaw
-from workbench.benchmarks.benchmark import known_flaws as known_flaws  # noqa: PLC0414  exported
+from workbench.benchmarks.benchmark import Flaw, known_flaws
 from workbench.canonical import indented
 from workbench.errors import naming
-from workbench.label.cases import Case, Taxonomy, cases, suggested
-from workbench.label.cases import open_taxonomy as open_taxonomy  # noqa: PLC0414
-from workbench.label.labeller import label as label  # noqa: PLC0414
-from workbench.label.store import ADJUDICATOR, BOTH_RIGHT, CORRECTED, GOLD, Label, final
-from workbench.label.store import LabelStore as LabelStore  # noqa: PLC0414
+from workbench.label.cases import Case, Taxonomy, cases, open_taxonomy, suggested
+from workbench.label.labeller import label
+from workbench.label.store import CORRECTED, GOLD, Label, LabelStore, counting, final
 from workbench.report.stamp import question_ids
 from workbench.sql.reading import normal_form
 from workbench.study import measures
@@ -27,6 +24,18 @@ from workbench.study.saved import Piece
 from workbench.study.study import Study
 from workbench.systems.system import System
 
+__all__ = [
+    "LabelStore",
+    "by_rule",
+    "errors",
+    "known_flaws",
+    "label",
+    "open_taxonomy",
+    "save",
+    "shares",
+    "systems",
+    "write_golds",
+]
 _COLUMNS = [
     "question_id",
     "db_id",
@@ -56,17 +65,17 @@ def errors(study: Study, runs: Mapping[str, Run], taxonomy: str) -> pd.DataFrame
     for system, run in runs.items():
         for case in cases(study, run, kinds):
             flaw = flaws.get(case.question.id)
-            for name, note, automatic in _labels(case, kinds, by_hand, flaw):
-                error, _, detail = name.partition(" / ")
+            for counted in _counted(case, kinds, by_hand, flaw):
+                error, _, detail = counted.name.partition(" / ")
                 row = {
                     "question_id": case.question.id,
                     "db_id": case.question.db_id,
                     "generator": case.generator,
                     "error": error,
                     "detail": detail,
-                    "automatic": automatic,
+                    "automatic": counted.automatic,
                     "apart": error in apart,
-                    "note": note,
+                    "note": counted.note,
                     "system": system,
                     "run": run.id,
                     "counted": "chosen",
@@ -75,20 +84,25 @@ def errors(study: Study, runs: Mapping[str, Run], taxonomy: str) -> pd.DataFrame
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def _labels(
+class _Counted(NamedTuple):
+    """A label that counts in the figures."""
+
+    name: str
+    note: str = ""
+    automatic: bool = False  # given by a rule
+
+
+def _counted(
     case: Case, kinds: Taxonomy, by_hand: Mapping[str, Label | None], flaw: Flaw | None
-) -> list[tuple[str, str, bool]]:
-    """Return the labels of a case, each with its note, and whether a rule gave it."""
+) -> list[_Counted]:
+    """Return the labels of a case."""
     if case.key not in by_hand:
         guess = suggested(case, kinds, flaw)
-        if guess is None:
-            return [("not labelled", "", False)]
-        name, why = guess
-        return [(name, why, True)]
+        return [_Counted(*guess, automatic=True) if guess else _Counted("not labelled")]
     by_people = by_hand[case.key]
     if by_people is None:
-        return [("disputed", "", False)]
-    return [(name, by_people.note, False) for name in by_people.categories]
+        return [_Counted("disputed")]
+    return [_Counted(name, by_people.note) for name in by_people.categories]
 
 
 def systems(study: Study, taxonomy: str) -> dict[str, System]:
@@ -154,35 +168,29 @@ def write_golds(study: Study) -> str:
     for verdict in store.labels(GOLD):
         verdicts[verdict.db_id, verdict.question].append(verdict)
     items = []
-    corrected = 0
-    both = 0
-    left = []
+    corrected = []
+    undecided = []
+    both_right = []
     for question in study.benchmark.questions:
-        counting = _that_count(verdicts[question.db_id, question.text])
-        if any(BOTH_RIGHT in verdict.categories for verdict in counting):
-            both += 1
         queries: dict[str, str] = {}  # by their normal form, in the words of the first
-        for verdict in counting:
+        for verdict in counting(verdicts[question.db_id, question.text]):
             if CORRECTED in verdict.categories:
                 queries.setdefault(normal_form(verdict.note), verdict.note)
+            else:
+                both_right.append(question.id)
         sql = study.benchmark.golds[question.id].sql
         if len(queries) == 1:
-            (sql,) = queries.values()
-            corrected += 1
+            sql = next(iter(queries.values()))
+            corrected.append(question.id)
         elif queries:
-            left.append(question.id)
+            undecided.append(question.id)
         items.append({"question_id": question.id, "db_id": question.db_id, "SQL": sql})
     file = store.path.with_suffix(".golds.json")
     with naming(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(indented(items))
-    counts = (
-        f"{corrected} gold queries corrected, {both} questions with two right answers"
+    return (
+        f"{file}: {len(corrected)} gold queries corrected,"
+        f" {len(set(both_right))} questions with two right answers;"
+        f" corrected in several ways and left: {', '.join(undecided) or 'none'}"
     )
-    return f"{file}: {counts}; corrected in several ways and left: {', '.join(left) or 'none'}"
-
-
-def _that_count(verdicts: list[Label]) -> list[Label]:
-    """Return the adjudicator's verdict, or else everybody's."""
-    settled = [verdict for verdict in verdicts if verdict.annotator == ADJUDICATOR]
-    return settled or verdicts

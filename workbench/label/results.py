@@ -16,9 +16,8 @@ class Results(NamedTuple):
     """A sentence about two results, what only one of them has, and whether they say the same."""
 
     sentence: str
-    only: list[
-        dict[str, list[bool]]
-    ]  # columns and first rows of gold alone, and of the prediction
+    # Columns and first rows of gold alone, and of the prediction alone.
+    only: list[dict[str, list[bool]]]
     excused: str  # what differs though both say the same; "" if more than that does
 
 
@@ -54,14 +53,13 @@ def _cell(cell: Value) -> str:
 
 
 def excused(gold: Execution, ran: Execution) -> str:
-    """Return what alone differs of columns, duplicates and rounding; "" if more does.
+    """Return in words what differs of two results that say the same; "" if they do not.
 
-    Of columns these are their order and their number. Numbers are rounded to two decimals, those
-    below one to two digits.
+    That may be the order or the number of columns, duplicates, or rounding. Numbers are rounded
+    to two decimals, those below one to two digits.
     """
-    for execution in (gold, ran):
-        if not execution.is_complete or not execution.rows:
-            return ""
+    if not gold.rows or not ran.rows:
+        return ""
     narrow, wide = sorted((gold, ran), key=lambda execution: len(execution.columns))
     places = _places(_rounded(narrow.rows), _rounded(wide.rows))
     if places is None:
@@ -79,19 +77,23 @@ def excused(gold: Execution, ran: Execution) -> str:
 
 
 def _places(narrow: list[Row], wide: list[Row]) -> tuple[int, ...] | None:
-    """Return the columns of the wider rows that hold the narrower ones."""
-    wide_columns = [frozenset(column) for column in zip(*wide, strict=True)]
-    narrow_columns = [frozenset(column) for column in zip(*narrow, strict=True)]
+    """Return the columns of the wider rows that hold the narrower ones.
+
+    Columns with the same set of values can be matched in several ways.
+    """
     places_of: defaultdict[frozenset[Value], list[int]] = defaultdict(list)
-    for at, values in enumerate(wide_columns):
-        places_of[values].append(at)
-    options = [places_of[values] for values in narrow_columns]
-    rows = set(narrow)
+    for at, column in enumerate(zip(*wide, strict=True)):
+        places_of[frozenset(column)].append(at)
+    options = [places_of[frozenset(column)] for column in zip(*narrow, strict=True)]
     for places in islice(product(*options), _MOST_PLACES):
         are_distinct = len(set(places)) == len(places)
-        if are_distinct and {picked(row, places) for row in wide} == rows:
+        if are_distinct and {picked(row, places) for row in wide} == set(narrow):
             return places
     return None
+
+
+_CENT = Decimal("0.01")
+_TWO_DIGITS = Context(prec=2, rounding=ROUND_HALF_UP)
 
 
 def _rounded(rows: tuple[Row, ...]) -> list[Row]:
@@ -100,13 +102,9 @@ def _rounded(rows: tuple[Row, ...]) -> list[Row]:
 
 def _round(cell: Value) -> Value:
     """Return the number as SQLite's ROUND has it, which rounds a half away from zero."""
-    if not isinstance(cell, float) or not abs(cell) < 1e15:  # also infinite ones
+    if not isinstance(cell, float) or abs(cell) >= 1e15:
         return cell
     number = Decimal(repr(cell))
     if abs(cell) < 1:
         return float(_TWO_DIGITS.plus(number))
     return float(number.quantize(_CENT, ROUND_HALF_UP))
-
-
-_CENT = Decimal("0.01")
-_TWO_DIGITS = Context(prec=2, rounding=ROUND_HALF_UP)

@@ -4,7 +4,6 @@ Rows are only added: undo adds a row to `retractions`. A label has the texts of 
 query, from which its case's key is made. Several programs may write at once.
 """
 
-import csv
 import io
 import math
 import re
@@ -34,9 +33,8 @@ ADJUDICATOR = "adjudicator"  # the annotator whose label settles a dispute
 # Verdicts on gold queries are labels of a taxonomy of their own, like any other.
 GOLD = "gold"
 CORRECTED = "corrected"  # the note has the right query
-BOTH_RIGHT = (
-    "both right"  # gold and the prediction answer the question in two readings of it
-)
+# Gold and the prediction answer the question in two readings of it.
+BOTH_RIGHT = "both right"
 
 
 @dataclass(frozen=True)
@@ -58,19 +56,16 @@ class Label:
 
     @classmethod
     def of(
-        cls, case: Case, taxonomy: str, *names: str, annotator: str, note: str = ""
+        cls,
+        case: Case,
+        annotator: str,
+        taxonomy: str,
+        categories: Iterable[str],
+        note: str = "",
     ) -> Self:
-        question = case.question
-        return cls(
-            annotator=annotator,
-            taxonomy=taxonomy,
-            categories=names,
-            note=note,
-            db_id=question.db_id,
-            question_id=question.id,
-            question=question.text,
-            sql=case.predicted,
-        )
+        asked, sql = case.question, case.predicted
+        texts = (asked.db_id, asked.id, asked.text, sql)
+        return cls(annotator, taxonomy, tuple(categories), note, *texts)
 
     @cached_property
     def key(self) -> str:
@@ -86,8 +81,8 @@ class Label:
         }
 
 
-FIELDS = tuple(part.name for part in fields(Label))
-_COUNT = "id NOT IN (SELECT label FROM retractions)"
+FIELDS = [part.name for part in fields(Label)]
+_NOT_RETRACTED = "id NOT IN (SELECT label FROM retractions)"
 
 
 @dataclass
@@ -117,20 +112,22 @@ class LabelStore:
         """Take back the annotator's last label; the one before it counts again."""
         retract_last = f"""
             INSERT INTO retractions (label, at) SELECT id, datetime() FROM labels
-            WHERE annotator = ? AND taxonomy IN (SELECT value FROM json_each(?)) AND {_COUNT}
-            ORDER BY rowid DESC LIMIT 1 RETURNING label"""
+            WHERE annotator = ? AND taxonomy IN (SELECT value FROM json_each(?))
+            AND {_NOT_RETRACTED} ORDER BY rowid DESC LIMIT 1 RETURNING label"""
         with self._database() as database, database.conn:
             values = [annotator, orjson.dumps(taxonomies).decode()]
-            for retraction in database.query(retract_last, values):
-                return _label(database.table("labels").get(retraction["label"]))
-            return None
+            retractions = list(database.query(retract_last, values))
+            if not retractions:
+                return None
+            return _label(database.table("labels").get(retractions[0]["label"]))
 
     def labels(self, taxonomy: str = "") -> tuple[Label, ...]:
         """Return the labels that count: each annotator's last one of each case and taxonomy."""
         if not self.path.exists():
             return ()
         with self._database() as database:
-            rows = list(database.table("labels").rows_where(_COUNT, order_by="rowid"))
+            table = database.table("labels")
+            rows = list(table.rows_where(_NOT_RETRACTED, order_by="rowid"))
         latest = {}
         for label in map(_label, rows):
             if taxonomy in {"", label.taxonomy}:
@@ -139,29 +136,24 @@ class LabelStore:
 
     def write_csv(self, path: Path) -> int:
         """Write the labels that count as a CSV that no spreadsheet runs; return their number."""
-        labels = self.labels()
-        with naming(path), path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(FIELDS)
-            for label in labels:
-                writer.writerow(map(plain, label.row.values()))
-        return len(labels)
+        table = pd.DataFrame([label.row for label in self.labels()], columns=FIELDS)
+        with naming(path):
+            table.map(plain).to_csv(path, index=False)
+        return len(table)
 
     def read_csv(self, path: Path) -> int:
         """Add the labels of a file that `write_csv` wrote; return the number of new ones."""
-        text = content_of(path).decode("utf-8-sig", "replace")
-        csv.field_size_limit(max(csv.field_size_limit(), len(text)))
-        rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-        if tuple(rows.fieldnames or ()) != FIELDS:
-            raise BadInputError(f"{path}: the first line must be {','.join(FIELDS)}")
+        content = io.BytesIO(content_of(path))
         try:
-            labels = []
-            for row in rows:
-                cells = {name: cell.removeprefix("'") for name, cell in row.items()}
-                labels.append(_label(cells))
-        except (csv.Error, AttributeError, TypeError, ValueError) as error:
+            table = pd.read_csv(
+                content, dtype=str, keep_default_na=False, encoding_errors="replace"
+            )
+            rows = table[FIELDS].replace("^'", "", regex=True).to_dict("records")
+            labels = list(map(_label, rows))
+        except (KeyError, ValueError) as error:
             raise BadInputError(
-                f"{path}, line {rows.line_num}: {fault(error)}"
+                f"{path}: no file of `write_csv`, with the columns"
+                f" {','.join(FIELDS)}: {fault(error)}"
             ) from error
         return self.add(labels)
 
@@ -175,7 +167,7 @@ class LabelStore:
             yield database
 
 
-def _label(row: dict[str, Any]) -> Label:
+def _label(row: dict[Any, Any]) -> Label:
     values = {name: row[name] for name in FIELDS}
     categories = orjson.loads(values["categories"])
     if not categories or not all(type(name) is str for name in categories):
@@ -191,9 +183,8 @@ def agreement(labels: Iterable[Label]) -> dict[str, Any]:
     simulated annotators (five labels, right in 80%) in 93 to 98% of 150 data sets of 10 to 100
     cases. The adjudicator, who sees the others' labels, does not count.
     """
-    said: defaultdict[str, dict[str, str]] = defaultdict(
-        dict
-    )  # by annotator: each case's label
+    # By annotator: each case's label.
+    said: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for label in labels:
         if label.annotator != ADJUDICATOR:
             said[label.annotator][label.key] = "; ".join(sorted(label.categories))
@@ -225,17 +216,21 @@ def sentence(row: Mapping[str, Any]) -> str:
 
 def final(labels: Iterable[Label]) -> dict[str, Label | None]:
     """Return the label that counts for each case: the adjudicator's first; None while disputed."""
-    count: dict[str, Label | None] = {}
-    settled: dict[str, Label] = {}
+    by_case: defaultdict[str, list[Label]] = defaultdict(list)
     for label in labels:
-        before = count.get(label.key, label)
-        if label.annotator == ADJUDICATOR:
-            settled[label.key] = label
-        elif before is None or set(before.categories) != set(label.categories):
-            count[label.key] = None
-        else:
-            count[label.key] = label
-    return count | settled
+        by_case[label.key].append(label)
+    final_labels: dict[str, Label | None] = {}
+    for key, said in by_case.items():
+        counted = counting(said)
+        opinions = {frozenset(label.categories) for label in counted}
+        final_labels[key] = counted[-1] if len(opinions) == 1 else None
+    return final_labels
+
+
+def counting(labels: list[Label]) -> list[Label]:
+    """Return the adjudicator's labels of a case, or else everybody's."""
+    settled = [label for label in labels if label.annotator == ADJUDICATOR]
+    return settled or labels
 
 
 _LEAST = 5  # cases, below which no interval is given
@@ -247,13 +242,13 @@ def _with_interval(opinions: pd.DataFrame) -> tuple[float, float, float]:
     if not n:
         return math.nan, math.nan, math.nan
     names = opinions.melt()["value"].dropna().unique().astype(object)
+    # A one where an annotator gives a case a name; these are the axes.
     uses = (opinions.to_numpy(object)[..., None] == names).astype(float)
     value = float(_coefficient(uses))
     if n < _LEAST or math.isnan(value):
         return value, math.nan, math.nan
-    if (
-        value == 1
-    ):  # no resample differs: the interval is that of a rate of disagreement of none
+    # No resample differs: the interval is that of a rate of disagreement of none.
+    if value == 1:
         shares = uses.sum((0, 1)) / uses.sum()
         chance = float((shares**2).sum())
         most_disagree = binomtest(0, n).proportion_ci().high

@@ -35,35 +35,34 @@ def counterexample(
     `main.name`, and if one returns more columns than the other, which shows without an example.
     """
     read: set[str] = set()
-    probes: list[tuple[str, str]] = []
+    trees: list[exp.Expr] = []
     for sql in (first, second):
         tree, names = parse(sql), columns_used(sql, schema)
-        if (
-            not tree
-            or names.error
-            or any(table.db for table in tree.find_all(exp.Table))
-        ):
+        if tree is None or names.error or any(t.db for t in tree.find_all(exp.Table)):
             return None
         read |= names.tables
-        probes += _probes(tree, schema)
+        trees.append(tree)
     if {table.kind for table in schema.tables if table.name in read} != {"table"}:
         return None
-    probes_by_table = {
-        name: [f"SELECT rowid FROM main.{quote(name)}"] for name in sorted(read)
-    }
-    for table, probe in probes:
-        if table in read:
-            probes_by_table[table].append(probe)
+    probes: dict[str, list[str]] = {}  # by table
+    for name in sorted(read):
+        probes[name] = [f"SELECT rowid FROM main.{quote(name)}"]
+    for tree in trees:
+        for name, probe in _probes(tree, schema):
+            if name in read:
+                probes[name].append(probe)
     # The queries' own common table expressions follow those of the worker.
-    queries = [
-        re.sub(r"(?i)^\s*WITH\s+(RECURSIVE\s+)?", ", ", sql) for sql in (first, second)
-    ]
-    request = {"do": "counterexample", "queries": queries, "seconds": 2.0}
-    answer = executor.ask(database, request | {"probes": probes_by_table})
-    results = [_execution(fields) for fields in values(answer["rows"])]
+    with_ = re.compile(r"^\s*WITH\s+(RECURSIVE\s+)?", re.IGNORECASE)
+    request = {
+        "do": "counterexample",
+        "queries": [with_.sub(", ", sql) for sql in (first, second)],
+        "probes": probes,
+        "seconds": 2.0,
+    }
+    results = list(map(_execution, values(executor.ask(database, request)["rows"])))
     if not results:
         return None
-    tables = dict(zip(probes_by_table, results[2:], strict=True))
+    tables = dict(zip(probes, results[2:], strict=True))
     return Counterexample(tables, results[0], results[1])
 
 
@@ -75,12 +74,12 @@ def _execution(fields: Answer) -> Execution:
 
 def _probes(tree: exp.Expr, schema: Schema) -> Iterator[tuple[str, str]]:
     """Yield tables of a FROM, each with a query for its rows that pass the joins and conditions."""
-    for select in tree.find_all(exp.Select):
-        sources = [select.args.get("from_"), *(select.args.get("joins") or ())]
-        for node in [source.this for source in sources if source]:
-            table = schema.table(node.name) if isinstance(node, exp.Table) else None
-            if not table:
-                continue
+    for node in tree.find_all(exp.Table):
+        table = schema.table(node.name)
+        select = node.parent_select
+        if table is None or not isinstance(node.parent, exp.From | exp.Join):
+            continue
+        if isinstance(select, exp.Select):
             probe = select.copy()
             for clause in probe.args.keys() - {"with_", "from_", "joins", "where"}:
                 probe.set(clause, None)

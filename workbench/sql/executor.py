@@ -30,16 +30,17 @@ from workbench.types import Execution, Limits
 Job = tuple[Path, str]
 T = TypeVar("T")
 
-SETTLED = (
-    2_000_000_000  # ns; a younger file may change again without a change of its times
-)
+# Nanoseconds; a younger file may change again without a change of its times.
+SETTLED = 2_000_000_000
+_MEANING = 4  # raised when the same key would have another result
 DEFAULT = Limits()
 # What gives another value at another time.
 _CHANGING = re.compile(
     r"""(?ix) ['"]now['"] | \bcurrent_(?:date|time|timestamp)\b | \brandom(?:blob)?\s*\(
     | \b(?:date|time|datetime|julianday|unixepoch)\s*\(\s*\) | \bstrftime\s*\([^(),]*\)"""
 )
-STORED = (
+# Of an `Execution`, and columns of the cache.
+FIELDS = (
     "status",
     "fingerprint",
     "row_count",
@@ -80,7 +81,7 @@ class Executor:
         self, jobs: Sequence[Job], limits: Limits = DEFAULT
     ) -> list[Execution]:
         """Return the execution of every job, in order; equal jobs run once."""
-        return self._run(jobs, limits, STORED, execution)
+        return self._run(jobs, limits, FIELDS, execution)
 
     def result_fingerprints(
         self, jobs: Sequence[Job], limits: Limits = DEFAULT
@@ -101,77 +102,67 @@ class Executor:
         read: Callable[[Answer], T],
     ) -> list[T]:
         """Return what `read` makes of each job's answer; a cached answer has these fields alone."""
-        states = {path: file_state(path) for path in dict(jobs)}
+        states = {path: file_state(path) for path, _ in jobs}
         # Without a store, keys are used in this call only, so a path can stand for its content.
-        contents = (
-            self.fingerprints(states)
-            if self.store
-            else {path: str(path) for path in states}
-        )
+        contents = {path: str(path) for path in states}
+        if self.store:
+            contents = self._contents(states)
         keys = _keys(jobs, contents, limits)
-        missing = dict(zip(keys, jobs, strict=True))
+        to_run = dict(zip(keys, jobs, strict=True))
         results = {}
         if self.store:
             select = f"SELECT key, {', '.join(fields)} FROM executions WHERE key IN"
-            for key, *cached in self.store.read_keys(select, list(missing)):
+            for key, *cached in self.store.read_keys(select, list(to_run)):
                 results[key] = read(dict(zip(fields, cached, strict=True)))
-                del missing[key]
-        waiting = list(missing.items())
-        requests = _requests([job for _, job in waiting], limits)
+                del to_run[key]
+        running = list(to_run.items())
+        requests = _requests([job for _, job in running], limits)
         limits_text = canonical(limits).decode()
-        for answers in self.sandbox.run(requests):
-            rows: dict[Path, list[tuple[Any, ...]]] = {path: [] for path in states}
-            for index, answer in answers:
-                key, (path, sql) = waiting[index]
+        for batch in self.sandbox.run(requests):
+            rows = []
+            for index, answer in batch:
+                key, (path, sql) = running[index]
                 answer["columns"] = orjson.dumps(answer["columns"]).decode()
-                results[key] = read(answer)
-                if not answer["transient"] and not _CHANGING.search(sql):
-                    stored = (answer[field] for field in STORED)
-                    rows[path].append(
-                        (key, contents[path], _utf8(sql), limits_text, *stored)
-                    )
-            for path, state in states.items():
-                self._keep(path, state, rows[path])
+                results[key] = read(answer)  # in the form of a cached one
+                # If the file has changed, the result may be of another content.
+                may_differ = answer["transient"] or _CHANGING.search(sql)
+                if not may_differ and _is_still(path, states[path]):
+                    row = (key, contents[path], _utf8(sql), limits_text)
+                    rows.append((*row, *(answer[field] for field in FIELDS)))
+            names = f"key, database, sql, limits, {', '.join(FIELDS)}"
+            self._write(f"INSERT OR IGNORE INTO executions ({names})", rows)
         return [results[key] for key in keys]
 
-    def _keep(self, path: Path, state: str, rows: list[tuple[Any, ...]]) -> None:
-        """Cache new executions, unless the file has changed: they may be of another content."""
-        names = f"key, database, sql, limits, {', '.join(STORED)}"
-        with suppress(UnreadableDatabaseError):
-            if rows and file_state(path) == state:
-                self._write(f"IGNORE INTO executions ({names})", rows)
-
-    def _write(self, into: str, rows: list[tuple[Any, ...]]) -> None:
-        if self.store and not self.store.read_only:
+    def _write(self, insert: str, rows: list[tuple[Any, ...]]) -> None:
+        if rows and self.store and not self.store.read_only:
             with self.store.write(durable=False) as connection:
                 marks = ", ".join("?" * len(rows[0]))
-                connection.executemany(f"INSERT OR {into} VALUES ({marks})", rows)
+                connection.executemany(f"{insert} VALUES ({marks})", rows)
 
     def fingerprints(self, databases: Iterable[Path]) -> dict[Path, str]:
         """Return `db:` and a hash of each database's bytes, cached with the state of its file."""
-        states = {path: file_state(path) for path in databases}
-        places = {
-            path: content_hash("place", os.path.realpath(path)) for path in states
-        }
+        return self._contents({path: file_state(path) for path in databases})
+
+    def _contents(self, states: dict[Path, str]) -> dict[Path, str]:
+        """Return the fingerprints of database files in these states."""
+        places: dict[Path, str] = {}
+        for path in states:
+            places[path] = content_hash("place", os.path.realpath(path))
         cached: dict[tuple[str, str], str] = {}
         if self.store:
             select = "SELECT place, state, fingerprint FROM databases WHERE place IN"
-            for place, state, fingerprint in self.store.read_keys(
-                select, list(places.values())
-            ):
+            for row in self.store.read_keys(select, list(places.values())):
+                place, state, fingerprint = row
                 cached[place, state] = fingerprint
-        fingerprints = {}
+        contents = {}
         for path, state in states.items():
-            place = places[path]
-            if (place, state) in cached:
-                fingerprints[path] = cached[place, state]
-                continue
-            fingerprints[path] = self._hash(path)
-            if path.stat().st_ctime_ns < time.time_ns() - SETTLED:
-                self._write(
-                    "REPLACE INTO databases", [(place, state, fingerprints[path])]
-                )
-        return fingerprints
+            key = (places[path], state)
+            contents[path] = cached.get(key) or self._hash(path)
+            is_settled = path.stat().st_ctime_ns < time.time_ns() - SETTLED
+            if key not in cached and is_settled:
+                insert = "INSERT OR REPLACE INTO databases"
+                self._write(insert, [(*key, contents[path])])
+        return contents
 
     def _hash(self, database: Path) -> str:
         answer = self.ask(database, {"do": "digest", "seconds": 3_600.0})
@@ -181,7 +172,7 @@ class Executor:
 
     def ask(self, database: Path, request: Answer) -> Answer:
         """Return a worker's answer to a request other than a query; nothing is cached."""
-        file_state(database)
+        file_state(database)  # raises for what is no database
         return self.sandbox.ask(request | {"path": os.path.realpath(database)})
 
     def close(self) -> None:
@@ -195,19 +186,18 @@ class Executor:
         self.close()
 
 
-def _utf8(sql: str) -> str:
-    """Return a query with what UTF-8 cannot hold, half of a surrogate pair, as an escape."""
-    return sql.encode("utf-8", "backslashreplace").decode()
+def _utf8(text: str) -> str:
+    """Return a text with what UTF-8 cannot hold, half of a surrogate pair, as an escape."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _keys(jobs: Sequence[Job], contents: dict[Path, str], limits: Limits) -> list[str]:
     """Return each job's key in the cache, the same for equal jobs."""
-    version = (
-        sqlite3.sqlite_version
-    )  # sums of reals differ in their last digit between versions
-    common = {
-        path: canonical([4, contents[path], limits, version]) for path in contents
-    }
+    # Sums of reals differ in their last digit between versions of SQLite.
+    parts = (limits, sqlite3.sqlite_version)
+    common: dict[Path, bytes] = {}
+    for path, content in contents.items():
+        common[path] = canonical([_MEANING, content, *parts])
     keys = []
     for path, sql in jobs:
         digest = sha256(common[path] + sql.encode("utf-8", "surrogatepass"))
@@ -219,9 +209,10 @@ def _requests(jobs: Sequence[Job], limits: Limits) -> list[Answer]:
     common = {
         "do": "run",
         "seconds": limits.seconds,
-        "most": [limits.rows, limits.bytes],
+        "max_rows": limits.rows,
+        "max_bytes": limits.bytes,
     }
-    real = {path: os.path.realpath(path) for path in dict(jobs)}
+    real = {path: os.path.realpath(path) for path, _ in jobs}
     return [common | {"path": real[path], "sql": sql} for path, sql in jobs]
 
 
@@ -232,9 +223,8 @@ def file_state(path: Path) -> str:
     status change (ctime). Raises `UnreadableDatabaseError` for a path that is not a file, and for a
     database whose newest rows are in its write-ahead log alone.
     """
-    text = str(
-        path
-    )  # every step of a system calls this, and texts are faster than paths
+    # Every step of a system calls this, and texts are faster than paths.
+    text = str(path)
     try:
         text.encode()
         status = os.stat(text)  # noqa: PTH116
@@ -244,22 +234,24 @@ def file_state(path: Path) -> str:
         if os.path.exists(log) and os.path.getsize(log):  # noqa: PTH110, PTH202
             why = "its write-ahead log (-wal) holds changes: end the program that writes it"
             raise OSError(0, why)
-    except (
-        OSError,
-        ValueError,
-    ) as error:  # a ValueError for a NUL, and for what is not UTF-8
-        name = path.name.encode("utf-8", "backslashreplace").decode()
-        why = (
-            f"{name}: {getattr(error, 'strerror', error)}; give a whole SQLite database"
-        )
-        raise UnreadableDatabaseError(why) from None
+    except (OSError, ValueError) as error:
+        # A ValueError for a NUL, and for what is not UTF-8.
+        reason = getattr(error, "strerror", error)
+        message = f"{_utf8(path.name)}: {reason}; give a whole SQLite database"
+        raise UnreadableDatabaseError(message) from None
     times = status.st_mtime_ns, status.st_ctime_ns
     return " ".join(map(str, (status.st_dev, status.st_ino, status.st_size, *times)))
 
 
+def _is_still(path: Path, state: str) -> bool:
+    with suppress(UnreadableDatabaseError):
+        return file_state(path) == state
+    return False
+
+
 def execution(answer: Answer) -> Execution:
     """Return a worker's answer, or a row of the cache, as an `Execution`."""
-    fields = {name: answer[name] for name in STORED}
+    fields = {name: answer[name] for name in FIELDS}
     fields["rows"] = tuple(map(tuple, values(answer["rows"])))
     fields["columns"] = tuple(orjson.loads(answer["columns"]))
     fields["truncated"] = bool(answer["truncated"])

@@ -5,7 +5,6 @@ Those that an ORDER BY ranks, and those that it compares by size.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from sqlglot import exp
 
@@ -32,77 +31,72 @@ class Compared:
     """The texts of a column whose max or min a query takes, or that it compares with `bounds`."""
 
     sql: str
-    extreme: Literal["max", "min", ""]
+    extreme: str  # "max", "min" or ""
     bounds: tuple[str, ...] = ()
 
 
 def probes(sql: str) -> list[Ranking | Compared]:
     """Return the probes of a query and of its subqueries; none if it cannot be read."""
     tree = parse(sql)
-    made: list[Ranking | Compared] = []
+    listed: list[Ranking | Compared] = []
     for select in tree.find_all(exp.Select) if tree else ():
-        if ranking := _ranking(select):
-            made.append(ranking)
-        made += _compared(select)
-    return made
+        listed += _ranking(select)
+        listed += _compared(select)
+    return listed
 
 
-def _ranking(select: exp.Select) -> Ranking | None:
-    order, offset = select.args.get("order"), select.args.get("offset")
-    size, start = _whole(select.args.get("limit")), _whole(offset) if offset else 0
-    if not order or size is None or start is None or select.args.get("distinct"):
-        return None
-    keys = [_key(select, ordered.this) for ordered in order.expressions]
-    columns = [exp.alias_(key, f"_key_{n}", quoted=True) for n, key in enumerate(keys)]
-    probe = select.copy().select(*columns).limit(start + size + MORE)
+def _ranking(select: exp.Select) -> Iterator[Ranking]:
+    """Yield the ranking of a SELECT, if it has an ORDER BY and a LIMIT."""
+    order = select.args.get("order")
+    start = _whole(select.args.get("offset"))
+    size = _whole(select.args.get("limit"))
+    if not order or start < 0 or size < 1 or select.args.get("distinct"):
+        return
+    probe = select.copy()
     probe.set("offset", None)
+    for number, ordered in enumerate(order.expressions):
+        key = _key(select, ordered.this)
+        if key is None:
+            return
+        probe = probe.select(exp.alias_(key, f"_key_{number}", quoted=True))
+    text = _text(probe.limit(start + size + MORE), select)
     descending = bool(order.expressions[0].args.get("desc"))
-    return Ranking(_text(probe, select), len(keys), (start, start + size), descending)
+    cuts = (start, start + size)
+    yield Ranking(text, len(order.expressions), cuts, descending)
 
 
-def _key(select: exp.Select, key: exp.Expr) -> exp.Expr:
-    """The expression behind a key of ORDER BY, which may number or name result columns."""
-    if isinstance(key, exp.Literal) and key.is_int:
-        column: exp.Expr = select.expressions[int(key.name) - 1]
-        return column.unalias().copy()
-    aliases = {
-        item.alias: item.this
-        for item in select.expressions
-        if isinstance(item, exp.Alias)
-    }
+def _key(select: exp.Select, key: exp.Expr) -> exp.Expr | None:
+    """Return the expression behind a key of ORDER BY, which may number or name a column.
 
-    def behind(node: exp.Expr) -> exp.Expr:
-        is_alias = (
-            isinstance(node, exp.Column) and not node.table and node.name in aliases
-        )
-        return aliases[node.name].copy() if is_alias else node
-
-    return key.transform(behind)
+    None for the number of a column beside `*`, whose columns are not known here.
+    """
+    if key.is_int and select.is_star:
+        return None
+    if not key.text("table"):
+        columns: list[exp.Expr] = select.expressions
+        for number, column in enumerate(columns, 1):
+            if key.name in {str(number), column.alias}:
+                return column.unalias().copy()
+    return key.copy()
 
 
-def _whole(node: exp.Expr | None) -> int | None:
-    """The number of a LIMIT or OFFSET that is written as a number."""
-    number = node and node.expression
-    return (
-        int(number.name) if isinstance(number, exp.Literal) and number.is_int else None
-    )
+def _whole(clause: exp.Expr | None) -> int:
+    """Return the number of a LIMIT or OFFSET: 0 without one, -1 for another expression."""
+    if clause is None:
+        return 0
+    number = clause.expression
+    return int(number.to_py()) if number.is_int else -1
 
 
 def _compared(select: exp.Select) -> Iterator[Compared]:
-    extremes: dict[type[exp.Expr], Literal["max", "min"]] = {
-        exp.Max: "max",
-        exp.Min: "min",
-    }
-    for node in select.find_all(
-        exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, *extremes
-    ):
+    """Yield the columns that a SELECT compares by size."""
+    kinds = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.Max, exp.Min)
+    for node in select.find_all(*kinds):
         column = node.this
-        extreme: Literal["max", "min", ""] = extremes.get(type(node), "")
-        if (
-            not isinstance(column, exp.Column)
-            or node.find_ancestor(exp.Select) is not select
-        ):
+        if not isinstance(column, exp.Column) or node.parent_select is not select:
             continue
+        extreme = node.key if isinstance(node, exp.Max | exp.Min) else ""
+        # Of a comparison, and of BETWEEN.
         ends = [node.args.get(name) for name in ("expression", "low", "high")]
         bounds = tuple(end.name for end in ends if isinstance(end, exp.Literal))
         if extreme or bounds:
@@ -110,7 +104,7 @@ def _compared(select: exp.Select) -> Iterator[Compared]:
 
 
 def _texts(select: exp.Select, column: exp.Column) -> str:
-    """A query of the distinct texts of a column in all rows that a SELECT reads."""
+    """Write a query of the distinct texts of a column in all rows that a SELECT reads."""
     probe = select.copy()
     for clause in ("where", "group", "having", "order", "offset", "windows"):
         probe.set(clause, None)
@@ -120,7 +114,7 @@ def _texts(select: exp.Select, column: exp.Column) -> str:
 
 
 def _text(probe: exp.Select, select: exp.Select) -> str:
-    """The text of a probe, with the common table expressions of the whole query."""
+    """Write a probe, with the common table expressions of the whole query."""
     names = select.root().args.get("with_")
     if names and not probe.args.get("with_"):
         probe.set("with_", names.copy())

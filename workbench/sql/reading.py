@@ -122,9 +122,9 @@ def normalise_text(sql: str) -> str:
         parts[at] = _SPACE.sub(" ", lower_name(parts[at]))
     text = "".join(parts).strip(" ")
     query = text.removesuffix(";").rstrip(" ")
-    return (
-        text if query.endswith(";") else query
-    )  # Python's sqlite3 refuses a second semicolon
+    if query.endswith(";"):  # Python's sqlite3 refuses a second semicolon
+        return text
+    return query
 
 
 @lru_cache(maxsize=4096)  # selectors need the normal form of a candidate several times
@@ -144,8 +144,9 @@ def normal_form(sql: str) -> str:
     tree = tree.copy()
     for node in list(tree.walk()):
         if isinstance(node, exp.Identifier) and not _may_be_string(node, sql):
-            node.set("this", node.name.lower())
-            node.set("quoted", node.args["quoted"] and quote(node.name) != node.name)
+            name = node.name.lower()
+            node.set("this", name)
+            node.set("quoted", node.args["quoted"] and quote(name) != name)
         elif isinstance(node, exp.Join) and node.kind in {"INNER", "OUTER"}:
             node.set("kind", None)
     try:
@@ -231,6 +232,7 @@ class Resolved(NamedTuple):
 
 
 def _place(column: exp.Column) -> int:
+    """Return where a column stands in the query, which `qualify` keeps; those of `*` do not."""
     return int(column.this.meta.get("start", -id(column)))
 
 
@@ -255,9 +257,7 @@ def resolved(sql: str, schema: Schema) -> Resolved | None:
         )
         for scope in traverse_scope(qualified):
             names = list(scope.columns)
-            for having in scope.find_all(
-                exp.Having
-            ):  # qualify leaves some columns without a table
+            for having in scope.find_all(exp.Having):  # some are without a table
                 names += having.find_all(exp.Column)
             for name in names:
                 fitting = _fitting(name, scope, schema)
@@ -296,7 +296,7 @@ def _mapping(schema: Schema, read: frozenset[str]) -> MappingSchema:
 
     A table that is `read` but unknown has no columns in it, as sqlglot refuses others.
     """
-    tables: dict[str, object] = {name: {"": "TEXT"} for name in read}
+    tables: dict[str, object] = {name: {"": "TEXT"} for name in read}  # no column
     for table in schema.tables:
         columns = {lower_name(column.name): "TEXT" for column in table.columns}
         tables[lower_name(table.name)] = columns

@@ -22,17 +22,18 @@ from typing import Any
 
 import orjson
 
-Answer = dict[
-    str, Any
-]  # an `Execution`'s fields, with its rows as JSON; or another request's
+# The fields of an `Execution`, with its rows as JSON; or those of another request or answer.
+Answer = dict[str, Any]
 BLANK: Answer = {
     "rows": "[]",
     "row_count": 0,
     "columns": [],
     "fingerprint": "",
     "seconds": 0.0,
+    "error": "",
+    "truncated": False,
+    "transient": False,
 }
-BLANK |= {"error": "", "truncated": False, "transient": False}
 WORKER = str(Path(__file__).with_name("worker.py"))
 GRACE = 0.5  # seconds past the deadline in which a worker may stop a query by itself
 PIPE = 4096  # bytes sent at once: more than a pipe holds would make both ends wait
@@ -64,9 +65,8 @@ class Worker:
         lines = [json.dumps(request).encode() + b"\n" for request in requests]
         sent = 0
         for number, request in enumerate(requests):
-            if (
-                number == sent
-            ):  # the pipe is empty; with several, the worker need not wait
+            # Once all is answered, several go at once, so that the worker need not wait.
+            if number == sent:
                 data = lines[number]
                 sent += 1
                 while sent < len(lines) and len(data) + len(lines[sent]) <= PIPE:
@@ -117,26 +117,26 @@ class Sandbox:
         self._process = os.getpid()
         self._pool = ThreadPoolExecutor(self._size, "sql")
         self._workers: dict[int, Worker] = {}  # of each thread of the pool
-        self._calls: set[threading.Event] = (
-            set()
-        )  # each is set when its caller has left
+        # Each is set when its caller has left.
+        self._calls: set[threading.Event] = set()
 
     def ask(self, request: Answer) -> Answer:
         """Return the answer to one request."""
-        ((answered,),) = self.run([request])
-        return answered[1]
+        (batch,) = self.run([request])
+        _, answer = batch[0]
+        return answer
 
     def run(self, requests: Sequence[Answer]) -> Iterator[list[tuple[int, Answer]]]:
         """Yield the requests' indices and answers as they arrive, in lists of a tenth of a second.
 
         A caller that leaves the iterator early, by Ctrl-C for example, ends the requests under way.
         """
-        if (
-            self._process != os.getpid()
-        ):  # a forked process must not use its parent's workers
+        # A forked process must not use its parent's workers.
+        if self._process != os.getpid():
             self._begin()
         left = threading.Event()
         self._calls.add(left)
+        # So few in a task that no worker is left without one while another has several.
         size = max(1, min(32, len(requests) // (4 * self._size)))
         futures: dict[Future[list[Answer]], int] = {}
         try:

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import groupby, zip_longest
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 from workbench.errors import UnreadableDatabaseError, content_of
 from workbench.sql.executor import Executor
@@ -23,9 +23,8 @@ from workbench.sql.texts import one_line
 from workbench.types import Column, ForeignKey, Limits, Schema, Table
 
 _SECONDS = 10.0  # for all of a schema
-_SAMPLE = Limits(
-    seconds=5.0, rows=1_000, bytes=64_000_000
-)  # of the rows that give examples
+# Of the rows that give examples.
+_SAMPLE = Limits(seconds=5.0, rows=1_000, bytes=64_000_000)
 _LONGEST = 50  # characters of an example value
 
 
@@ -45,10 +44,8 @@ def read_schema(path: Path) -> Schema:
     request = {"do": "schema", "seconds": _SECONDS}
     answer = executor.ask(path, request | {"views": True})
     skipped: list[str] = []
-    if answer["status"] in {
-        "timeout",
-        "too_large",
-    }:  # some short views take SQLite hours to read
+    # Some short views take SQLite hours to read.
+    if answer["status"] in {"timeout", "too_large"}:
         skipped.append(f"the views of {path.name}: {answer['error']}")
         answer = executor.ask(path, request | {"views": False})
     if answer["error"]:
@@ -81,18 +78,17 @@ def _table(described: Answer) -> Table:
         if position:
             primary_key.append((position, name))
     foreign_keys: list[ForeignKey] = []
-    for _, group in groupby(described["foreign_key_list"], lambda part: part[0]):
-        parts = list(group)
-        names = tuple(part[3] for part in parts)
-        ref_names = tuple(part[4] for part in parts if part[4] is not None)
-        key = ForeignKey(names, parts[0][2], ref_names)
+    for _, group in groupby(described["foreign_key_list"], itemgetter(0)):
+        _, _, ref_tables, names, ref_names, *_ = zip(*group, strict=True)
+        ref_columns = tuple(name for name in ref_names if name is not None)
+        key = ForeignKey(names, ref_tables[0], ref_columns)
         foreign_keys.insert(0, key)  # SQLite lists the last one first
-    kind: Any = (
-        described["kind"] if described["kind"] in {"view", "virtual"} else "table"
-    )
-    key_names = tuple(name for _, name in sorted(primary_key))
     return Table(
-        described["name"], tuple(columns), key_names, tuple(foreign_keys), kind
+        described["name"],
+        tuple(columns),
+        tuple(name for _, name in sorted(primary_key)),
+        tuple(foreign_keys),
+        described["kind"],
     )
 
 
@@ -134,13 +130,13 @@ def with_examples(
         if errors:
             skipped.append(one_line(f"{table.name}: no example values: {errors[0]}"))
             continue
-        has_null = results[1].rows[0] if len(results) > 1 else [0] * len(table.columns)
+        first_rows, *null_tests = results
         columns = []
         for n, column in enumerate(table.columns):
             # 1 and 1.0 count as one value, which is shown as it first appears
-            count = Counter(row[n] for row in results[0].rows if row[n] is not None)
+            count = Counter(row[n] for row in first_rows.rows if row[n] is not None)
             examples = [value for value, _ in count.most_common(per_column)]
-            if has_null[n]:
+            if any(test.rows[0][n] for test in null_tests):
                 examples.append(None)
             columns.append(replace(column, examples=tuple(examples)))
         tables[at] = replace(table, columns=tuple(columns))
@@ -151,10 +147,8 @@ def _example_queries(table: Table, *, nulls: bool) -> list[str]:
     """Return the query for a table's first rows, and one for which columns have NULLs."""
     names = [quote(column.name) for column in table.columns]
     source = f"FROM main.{quote(table.name)}"
-    if (
-        table.kind == "table"
-    ):  # else an index that covers the columns may give other rows first
-        source += " NOT INDEXED"
+    if table.kind == "table":
+        source += " NOT INDEXED"  # an index of all columns may give other rows first
     most = min(_SAMPLE.rows, 50_000 // len(names))
     queries = [f"SELECT {', '.join(map(_shown, names))} {source} LIMIT {most}"]
     if nulls:
@@ -191,8 +185,8 @@ def union_schema(schema: Schema, queries: Iterable[str]) -> Schema:
         for name in names.tables - with_columns:
             table = schema.table(name)
             if table:
-                first = [*table.primary_key, table.columns[0].name][0]
-                pairs.add((name, first))
+                keys = table.primary_key or (table.columns[0].name,)
+                pairs.add((name, keys[0]))
     return schema.only(pairs) if pairs else schema
 
 
@@ -209,30 +203,27 @@ def describe(schema: Schema, folder: Path) -> Schema:
     files = [file for file in folder.glob("[!.]*") if file.suffix.lower() == ".csv"]
     for path in sorted(files, key=lambda file: (file.stem in tables, file.name)):
         name = _find(path.stem, tables)
-        columns = (
-            {column.name: column for column in tables[name].columns} if name else {}
-        )
+        columns = tables[name].columns if name else ()
+        by_name = {column.name: column for column in columns}
         described: dict[str, Column] = {}
         for row in _rows(path):
-            column = _find(row.get("original_column_name", ""), columns)
+            column = _find(row.get("original_column_name", ""), by_name)
             if column:
-                described.setdefault(column, _described(columns[column], row))
+                described.setdefault(column, _described(by_name[column], row))
         if name and described:
-            tables[name] = replace(
-                tables[name], columns=tuple((columns | described).values())
-            )
+            columns = tuple((by_name | described).values())
+            tables[name] = replace(tables[name], columns=columns)
         else:
-            skipped.append(
-                one_line(f"{path.name}: it describes no column of the database")
-            )
+            problem = f"{path.name}: it describes no column of the database"
+            skipped.append(one_line(problem))
     return replace(schema, tables=tuple(tables.values()), skipped=tuple(skipped))
 
 
 def _described(column: Column, row: dict[str, str]) -> Column:
     expanded, text = row.get("column_name", ""), row.get("column_description", "")
-    if _key(expanded) == _key(column.name):
+    if _folded(expanded) == _folded(column.name):
         expanded = ""
-    texts = [text] if _key(expanded) in _key(text) else [expanded, text]
+    texts = [text] if _folded(expanded) in _folded(text) else [expanded, text]
     joined = ": ".join(filter(None, texts))
     values = row.get("value_description", "")
     return replace(
@@ -242,23 +233,26 @@ def _described(column: Column, row: dict[str, str]) -> Column:
 
 def _rows(path: Path) -> Iterator[dict[str, str]]:
     """Yield the rows as dicts with normalised header names; blank rows are left out."""
-    raw = content_of(path)
-    try:
-        text = raw.decode(
-            "utf-16" if raw[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig"
-        )
-    except UnicodeDecodeError:
-        text = raw.decode("cp1252", "replace")
+    text = _decoded(content_of(path)).replace("\0", "")
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))
-    read = csv.reader(io.StringIO(text.replace("\0", ""), newline=""))
-    filled = (cells for cells in read if any(map(str.strip, cells)))
+    rows = csv.reader(io.StringIO(text, newline=""))
+    filled = (cells for cells in rows if any(map(str.strip, cells)))
     header = [re.sub(r"\W+", "_", name.strip().lower()) for name in next(filled, [])]
+    width = len(header)
     for cells in filled:
-        row = dict(zip_longest(header, cells[: len(header)], fillvalue=""))
+        row = dict(zip_longest(header, cells[:width], fillvalue=""))
         # Cells beyond the header belong to the last column: its text has unquoted commas.
-        beyond = [cell for cell in cells[len(header) :] if cell.strip()]
-        row[header[-1]] = ",".join([row[header[-1]], *beyond])
+        last = header[-1]
+        row[last] = ",".join([row[last], *filter(str.strip, cells[width:])])
         yield {name: _on_one_line(text) for name, text in row.items()}
+
+
+def _decoded(raw: bytes) -> str:
+    is_utf_16 = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
+    try:
+        return raw.decode("utf-16" if is_utf_16 else "utf-8-sig")
+    except UnicodeDecodeError:
+        return raw.decode("cp1252", "replace")
 
 
 def _on_one_line(text: str) -> str:
@@ -269,9 +263,12 @@ def _on_one_line(text: str) -> str:
 
 def _find(name: str, names: Iterable[str]) -> str | None:
     """Return the name as the database spells it, perhaps in another case or with underscores."""
-    spellings = {_key(spelling): spelling for spelling in reversed(list(names))}
-    return name if name in spellings.values() else spellings.get(_key(name))
+    spellings = list(names)
+    if name in spellings:
+        return name
+    alike = [spelling for spelling in spellings if _folded(spelling) == _folded(name)]
+    return alike[0] if alike else None
 
 
-def _key(name: str) -> str:
+def _folded(name: str) -> str:
     return re.sub(r"[\s_]+", " ", name).strip().casefold()

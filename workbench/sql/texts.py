@@ -6,7 +6,7 @@ each is quoted or kept to one line: data must not end a quotation.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -84,11 +84,9 @@ def mac_sql_text(schema: Schema) -> str:
     for table in schema.tables:
         lines += [f"# Table: {one_line(table.name)}", "["]
         for column in table.columns:
-            texts = [
-                f"{text.rstrip('.')}."
-                for text in _texts(column, "Value examples: [{}]")
-            ]
-            shown = filter(None, [one_line(column.name), " ".join(texts)])
+            texts = _texts(column, "Value examples: [{}]")
+            sentences = " ".join(f"{text.rstrip('.')}." for text in texts)
+            shown = filter(None, [one_line(column.name), sentences])
             lines.append(f"  ({', '.join(shown)}),")
         lines.append("]")
         for key in table.foreign_keys:
@@ -227,26 +225,25 @@ def _row_count(count: int) -> str:
         return "No rows"
     if count == 1:
         return "1 row"
-    return (
-        f"{count:,} rows, the first {_ROWS} of them"
-        if count > _ROWS
-        else f"{count} rows"
-    )
+    if count > _ROWS:
+        return f"{count:,} rows, the first {_ROWS} of them"
+    return f"{count} rows"
 
 
 def plan_text(plan: Execution) -> str:
     """Write the result of EXPLAIN QUERY PLAN as the tree that SQLite's own shell prints."""
+    if not plan.rows:
+        return result_text(plan)
 
-    def tree(parent: object, indent: str) -> Iterable[str]:
-        children = [
-            (id_, str(detail)) for id_, of, _, detail in plan.rows if of == parent
-        ]
-        for number, (id_, detail) in enumerate(children, 1):
-            branch, below = ("`", "   ") if number == len(children) else ("|", "|  ")
-            yield f"{indent}{branch}--{one_line(detail)}"
-            yield from tree(id_, indent + below)
+    def tree(above: Value, indent: str) -> Iterator[str]:
+        steps = [(number, detail) for number, of, _, detail in plan.rows if of == above]
+        for step in steps:
+            number, detail = step
+            branch, below = ("`--", "   ") if step == steps[-1] else ("|--", "|  ")
+            yield f"{indent}{branch}{one_line(str(detail))}"
+            yield from tree(number, indent + below)
 
-    return "\n".join(["QUERY PLAN", *tree(0, "")]) if plan.rows else result_text(plan)
+    return "\n".join(["QUERY PLAN", *tree(0, "")])
 
 
 def column_text(table: str, column: Column) -> str:

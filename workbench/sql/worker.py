@@ -37,9 +37,8 @@ Row = tuple[Any, ...]
 RowId = tuple[str, int]  # a table, and one of its rows
 MB = 1_000_000
 OPCODES = 20_000  # between two looks at the clock: about a millisecond
-SETTLED = (
-    2_000_000_000  # ns; a younger file may change again without a change of its times
-)
+# Nanoseconds; a younger file may change again without a change of its times.
+SETTLED = 2_000_000_000
 PRAGMAS = """PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY;
     PRAGMA mmap_size=256000000; PRAGMA hard_heap_limit=512000000;"""
 LIMITS = {
@@ -75,9 +74,8 @@ lenient = partial(str, encoding="utf-8", errors="backslashreplace")
 
 # When the request under way ends, and how many seconds it waits for a lock.
 deadline = patience = 0.0
-kept: tuple[Any, sqlite3.Connection] | None = (
-    None  # the last: opening takes longer than a query
-)
+# The last one and its file's state: opening takes longer than a query.
+kept: tuple[Any, sqlite3.Connection] | None = None
 
 
 def authorize(
@@ -107,18 +105,15 @@ def connect(path: str) -> sqlite3.Connection:
     with open(path, "rb") as file:
         header = file.read(100)
         size = os.fstat(file.fileno()).st_size
+    # At 16 the size of a page, at 24 a counter of changes, at 28 the number of pages, which is
+    # valid if the counter at 92 is the same.
     numbers = struct.unpack(">16xH6xII60xI4x", header.ljust(100, b"\0"))
-    page, changes, pages, checked = numbers
+    page, changes, pages, changes_when_counted = numbers
     whole = pages * (65_536 if page == 1 else page)
-    if changes == checked and size < whole:  # SQLite would read NULLs from half a page
+    if changes == changes_when_counted and size < whole:
+        # SQLite would read NULLs from half a page.
         raise sqlite3.DatabaseError(
             f"the file is cut off: {size:,} of {whole:,} bytes are here"
-        )
-    log = f"{path}-wal"
-    if os.path.exists(log) and os.path.getsize(log):
-        raise OSError(
-            0,
-            "its write-ahead log (-wal) holds changes: end the program that writes it",
         )
     options = "mode=ro" if header[18:19] == b"\1" else "mode=ro&immutable=1"
     uri = f"file:{quote(path)}?{options}"
@@ -139,9 +134,7 @@ def guarded(connection: sqlite3.Connection) -> sqlite3.Connection:
     sql = "SELECT CAST(name AS TEXT) FROM sqlite_schema WHERE rootpage = 0 AND type = 'table'"
     names = [name for (name,) in connection.execute(sql) if name]
     for name in [*names, "json_each", "json_tree"]:
-        with suppress(
-            sqlite3.Error
-        ):  # of an unknown module: a query of it has the same error
+        with suppress(sqlite3.Error):  # a query of it has the same error
             connection.execute(f"SELECT * FROM {quoted(name)} LIMIT 0")
     connection.set_authorizer(authorize)
     return connection
@@ -153,19 +146,17 @@ def opened(path: str) -> sqlite3.Connection:
     stat = os.stat(path)
     times = stat.st_mtime_ns, stat.st_ctime_ns
     state = path, patience, stat.st_dev, stat.st_ino, stat.st_size, times
-    may_change = stat.st_ctime_ns > time.time_ns() - SETTLED or os.path.exists(
-        f"{path}-wal"
-    )
-    if may_change or kept is None or kept[0] != state:
+    is_young = stat.st_ctime_ns > time.time_ns() - SETTLED
+    if is_young or os.path.exists(f"{path}-wal") or kept is None or kept[0] != state:
         kept = state, guarded(connect(path))
     kept[1].set_progress_handler(late, OPCODES)
     kept[1].text_factory = lenient
     return kept[1]
 
 
-def run(path: str, sql: str, most: list[int]) -> Answer:
+def run(path: str, sql: str, max_rows: int, max_bytes: int) -> Answer:
     """Return the fields of a query's `Execution`, as JSON values."""
-    return fetch(opened(path), sql, *most)
+    return fetch(opened(path), sql, max_rows, max_bytes)
 
 
 def fetch(
@@ -181,26 +172,27 @@ def fetch(
     rows: list[Row] = []
     answer = {"columns": [column[0] for column in cursor.description], "rows": rows}
     size = 0
-    for (
-        row
-    ) in cursor:  # one at a time: 64 rows of 20 MB would exceed the limit on memory
+    for row in cursor:  # one at a time: 64 of 20 MB would exceed the limit on memory
         size += 16 * len(row)
         for value in row:
-            if isinstance(
-                value, str
-            ):  # outside ASCII a character takes up to four bytes
-                size += len(value) if value.isascii() else 4 * len(value)
-            elif isinstance(value, bytes):
+            if isinstance(value, str) and not value.isascii():
+                size += 4 * len(value)  # a character takes up to four bytes
+            elif isinstance(value, str | bytes):
                 size += len(value)
-        if size > max_bytes or len(rows) == max_rows:
-            cap = f"{max_bytes:,} bytes" if size > max_bytes else f"{max_rows:,} rows"
-            cut = {"status": "too_large", "error": f"the result is larger than {cap}"}
-            return answer | cut | {"truncated": True}
+        if size > max_bytes:
+            return answer | too_large(f"{max_bytes:,} bytes")
+        if len(rows) == max_rows:
+            return answer | too_large(f"{max_rows:,} rows")
         rows.append(row)
     return answer | {
         "status": "ok" if rows else "empty",
         "fingerprint": fingerprint(rows),
     }
+
+
+def too_large(most: str) -> Answer:
+    error = f"the result is larger than {most}"
+    return {"status": "too_large", "error": error, "truncated": True}
 
 
 def fingerprint(rows: list[Row]) -> str:
@@ -243,6 +235,7 @@ def times(path: str, queries: list[str], repeats: int) -> Answer:
     """Return the seconds of each query's runs, in turn on one connection, and its SQLite opcodes.
 
     The number of opcodes is a multiple of ten, and the same on every machine and under every load.
+    A first run of each query counts them.
     """
     connection = opened(path)
     opcodes: list[int] = []
@@ -263,11 +256,8 @@ def times(path: str, queries: list[str], repeats: int) -> Answer:
         spent(query)
     connection.set_progress_handler(late, OPCODES)
     rounds = [list(map(spent, queries)) for _ in range(repeats)]
-    return {
-        "status": "ok",
-        "times": list(zip(*rounds, strict=True)),
-        "opcodes": opcodes,
-    }
+    by_query = list(zip(*rounds, strict=True))
+    return {"status": "ok", "times": by_query, "opcodes": opcodes}
 
 
 def digest(path: str) -> Answer:
@@ -288,12 +278,11 @@ def texts(path: str, table: str, column: str, longest: int) -> Answer:
     connection.text_factory = partial(str, encoding="utf-8", errors="replace")
     name = quoted(column)
     sql = f"SELECT {name} FROM main.{quoted(table)} WHERE typeof({name}) = 'text'"
-    rows = connection.execute(
-        f"{sql} AND length({name}) <= {longest}"
-    )  # which stops at a NUL
-    distinct = {
-        text for (text,) in rows if "\ufffd" not in text and len(text) <= longest
-    }
+    rows = connection.execute(f"{sql} AND length({name}) <= {longest}")
+    distinct = set()
+    for (text,) in rows:
+        if "\ufffd" not in text and len(text) <= longest:  # length() stops at a NUL
+            distinct.add(text)
     return {"status": "ok", "rows": sorted(distinct)}
 
 
@@ -303,9 +292,9 @@ def schema(path: str, views: bool) -> Answer:
     They come in order of creation; one that cannot be read has an error in their place.
     """
     connection = connect(path)
-    connection.executescript(
-        f"{PRAGMAS} PRAGMA trusted_schema=ON"
-    )  # nothing of it runs
+    connection.executescript(PRAGMAS)
+    # Views that call functions cannot be described without this; nothing of them runs.
+    connection.execute("PRAGMA trusted_schema=ON")
     connection.text_factory = lenient
     # This pragma works out the columns of all views. Without it, shadow tables count as tables.
     listed = connection.execute("PRAGMA main.table_list") if views else ()
@@ -354,30 +343,29 @@ def counterexample(
     """Return the fewest rows of the tables on which two queries still differ, by delta debugging.
 
     First come the results of both queries, then the rows of each table; nothing if the queries are
-    not told apart. The search begins with the rows that `probes` find, then leaves out one half of
-    them, then quarters and so on, as long as the results differ.
+    not told apart. The search begins with the rows that `probes` find, then leaves out all of them,
+    halves, quarters and so on, as long as the results differ.
     """
     connection = opened(path)
     tables = list(probes)
     rows = probed(connection, probes)
     results = told_apart(connection, queries, tables, rows)
-    size = len(rows)
+    chunk = len(rows)
     checks = 0
-    while results and size:
+    while results and chunk:
         at = 0
         while at < len(rows) and checks < 400 and not late():
             checks += 1
-            fewer = rows[:at] + rows[at + size :]
+            fewer = rows[:at] + rows[at + chunk :]
             apart = told_apart(connection, queries, tables, fewer)
             if apart:
                 results, rows = apart, fewer
             else:
-                at += size
-        size //= 2
+                at += chunk
+        chunk //= 2
     for table in tables if results else ():
-        results.append(
-            fetch(connection, select_rows(table, rows, "ASC"), len(rows), MB)
-        )
+        sql = select_rows(table, rows, "ASC")
+        results.append(fetch(connection, sql, len(rows), MB))
     return {"status": "ok", "rows": results}
 
 
@@ -424,13 +412,10 @@ def told_apart(
         except sqlite3.Error:
             return []
         first, second = results
-        is_complete = "fingerprint" in first and "fingerprint" in second
+        if "fingerprint" not in first or "fingerprint" not in second:
+            return []
         same_width = len(first["columns"]) == len(second["columns"])
-        if (
-            not is_complete
-            or not same_width
-            or first["fingerprint"] == second["fingerprint"]
-        ):
+        if not same_width or first["fingerprint"] == second["fingerprint"]:
             return []
     return results
 
@@ -438,7 +423,8 @@ def told_apart(
 def select_rows(table: str, rows: list[RowId], order: str) -> str:
     ids = ", ".join(str(id_) for name, id_ in rows if name == table)
     source = f"main.{quoted(table)} WHERE rowid IN ({ids})"
-    return f"SELECT * FROM {source} ORDER BY rowid {order} LIMIT -1"  # which keeps the order
+    # Without a LIMIT, SQLite may drop the order of a common table expression.
+    return f"SELECT * FROM {source} ORDER BY rowid {order} LIMIT -1"
 
 
 REQUESTS: dict[str, Callable[..., Answer]] = {
@@ -455,8 +441,10 @@ def answered(do: str, seconds: float, **request: Any) -> Answer:
         answer = REQUESTS[do](**request)
     except (MemoryError, sqlite3.Error, sqlite3.Warning, OSError, ValueError) as error:
         answer = failure(error, seconds)
-    if answer["status"] not in {"ok", "empty", "error"} or answer.get("transient"):
-        kept = None
+    if answer["status"] in {"timeout", "too_large", "denied"} or answer.get(
+        "transient"
+    ):
+        kept = None  # the next query gets a connection of which nothing is known
     return answer | {"seconds": time.monotonic() - started}
 
 
@@ -490,9 +478,8 @@ def main(parent: int) -> None:
     ).encode
 
     def send(answer: Answer) -> None:
-        rows = answer.pop(
-            "rows", []
-        )  # on a line of their own: the parent often only stores them
+        # Rows are on a line of their own, as the parent often only stores them.
+        rows = answer.pop("rows", [])
         head = encode(answer | {"row_count": len(rows)})
         sys.stdout.buffer.write(f"{head}\n{encode(rows)}\n".encode())
         sys.stdout.buffer.flush()
