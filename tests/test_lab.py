@@ -125,7 +125,7 @@ def test_the_schema_of_a_json_form_is_sent_where_it_is_asked_for(answered, promp
 def test_a_reply_in_the_form_asked_for_is_one_call(answered):
     lab, history = answered(f"```sql\n{NAMES}\n```")
     found = ask(lab)
-    assert (found.value, found.problem, found.asked_again) == (NAMES, "", False)
+    assert (found.value, found.problem, found.asked_again) == (NAMES, "", "")
     assert found.keys == (found.completion.key,)
     assert len(history) == 1
 
@@ -133,7 +133,8 @@ def test_a_reply_in_the_form_asked_for_is_one_call(answered):
 def test_an_unread_reply_is_asked_once_more_under_its_own_key(answered):
     lab, history = answered("<think>Hm.</think>The names, I would say.", NAMES)
     found = ask(lab)
-    assert (found.value, found.problem, found.asked_again) == (NAMES, "", True)
+    assert (found.value, found.problem) == (NAMES, "")
+    assert "in a fence that begins with ```sql" in found.asked_again
     first, second = history
     assert second.messages[:-2] == first.messages
     assert second.messages[-2] == {
@@ -159,7 +160,7 @@ def test_a_reply_that_stays_unread_is_a_value_with_a_problem(answered):
 def test_a_fault_is_a_problem_and_is_not_asked_again(answered):
     lab, history = answered(Refusal("rejected", "the prompt is too long"))
     found = ask(lab)
-    assert (found.value, found.asked_again, len(history)) == (None, False, 1)
+    assert (found.value, found.asked_again, len(history)) == (None, "", 1)
     assert "too long" in found.problem
     assert found.wanted == ""
 
@@ -169,7 +170,7 @@ def test_only_the_unread_of_many_are_asked_again_and_all_keep_their_order(answer
     asked = [lab.request(Asker(), PROMPT, CONTEXT, sample) for sample in range(3)]
     found = lab.ask_many(asked, replies.letter)
     assert len(history) == 4
-    assert sorted(one.asked_again for one in found) == [False, False, True]
+    assert sorted(bool(one.asked_again) for one in found) == [False, False, True]
     by_sample = {r.sample: n for n, r in enumerate(history[:3])}
     texts = ["A", "A", "B"]  # the second was asked again
     assert [found[s].value for s in range(3)] == [texts[by_sample[s]] for s in range(3)]
@@ -178,7 +179,7 @@ def test_only_the_unread_of_many_are_asked_again_and_all_keep_their_order(answer
 def test_a_reply_that_is_cut_off_is_asked_for_once_more_with_twice_the_room(answered):
     lab, history = answered(cut_off("SELECT na"), NAMES)
     found = ask(lab)
-    assert (found.value, found.asked_again, len(found.keys)) == (NAMES, False, 2)
+    assert (found.value, found.asked_again, len(found.keys)) == (NAMES, "", 2)
     assert [request.parameters["max_tokens"] for request in history] == [100, 200]
 
 
@@ -219,7 +220,7 @@ def test_each_request_is_heard_once_with_the_answer_that_counts(answered):
         (0, False),
         (1, False),
     ]
-    assert [(found.asked_again, found.wanted) for _, found in heard] == [
+    assert [(bool(found.asked_again), found.wanted) for _, found in heard] == [
         (True, ""),
         (False, ""),
     ]

@@ -65,7 +65,7 @@ class Answer(Generic[T]):
     completion: Completion
     keys: tuple[str, ...]
     wanted: str = ""  # the form that was asked for, if the reply is in another one
-    asked_again: bool = False
+    asked_again: str = ""  # the form that was asked for once more, if it was
 
     @property
     def problem(self) -> str:
@@ -142,9 +142,8 @@ class Lab:
             for request in again:
                 self.watch(request, {})
         for n, completions in zip(unread, self._replies(again), strict=True):
-            answers[n] = replace(
-                _answer(read, replies[n] + completions), asked_again=True
-            )
+            second = _answer(read, replies[n] + completions)
+            answers[n] = replace(second, asked_again=answers[n].wanted)
         if self.heard:
             for n, request in enumerate(asked):
                 self.heard(request, answers[n])

@@ -11,7 +11,7 @@ from workbench.evaluate.judge import judge
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.faults import Refusal
-from workbench.llm.send import reply_with, scripted
+from workbench.llm.send import reply_with
 from workbench.prompts import Prompt
 from workbench.study.measures import notes_on
 from workbench.study.run import Runs, accuracy, across, costs
@@ -384,14 +384,28 @@ def test_a_metric_of_ones_own_has_its_interval_in_every_table(study):
     assert "same size" not in plain.accuracy()
 
 
-def test_a_run_counts_the_replies_that_were_asked_for_again(study, monkeypatch):
-    script = scripted(otherwise="I cannot tell.")
-    client = Client(study.lab.client.cache, send=script)
+def test_a_run_lists_the_replies_that_were_not_read_also_when_it_is_cached(
+    study, monkeypatch
+):
+    def send(request, *_):
+        told = "```sql\nSELECT 1\n```" if request.again else "I cannot tell."
+        text = "Nor can I." if request.question == first.id else told
+        return reply_with(text, "stop", 10, 5)
+
+    first, *others = study.benchmark.questions
+    client = Client(study.lab.client.cache, send=send)
     monkeypatch.setattr(Study, "_client", lambda _: client)
-    run = study.run(direct("some/model"))
-    assert run.asked_again == run.unread == {"generate/direct": 6}
+    for run in (study.run(direct("some/model")), study.run(direct("some/model"))):
+        unread = run.unread()
+        assert list(unread["question_id"]) == [first.id, *(q.id for q in others)]
+        assert set(unread["prompt"]) == {"generate/direct"}
+        assert list(unread["reply"]) == ["Nor can I."] + ["I cannot tell."] * len(
+            others
+        )
+        assert unread["wanted"].str.contains("```sql", regex=False).all()
+        assert list(unread["read"]) == [False] + [True] * len(others)
     monkeypatch.undo()
-    assert not study.run(direct()).asked_again
+    assert study.run(direct()).unread().empty
 
 
 def test_a_failed_call_makes_no_other_question_missing(study, monkeypatch):

@@ -91,8 +91,8 @@ def shares(heard, ledger):
     rows = {}
     for prompt, calls in ledger.frame().groupby("prompt").size().items():
         answers = [answer for request, answer in heard if request.prompt == prompt]
-        again = sum(answer.asked_again for answer in answers)
-        unread = sum(answer.asked_again and bool(answer.wanted) for answer in answers)
+        again = sum(bool(answer.asked_again) for answer in answers)
+        unread = sum(bool(answer.asked_again and answer.wanted) for answer in answers)
         rows[prompt] = (calls - again, again, unread)
     return rows
 

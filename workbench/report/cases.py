@@ -7,9 +7,10 @@ import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from workbench.errors import CacheMissError, one_of
-from workbench.lab import Lab
+from workbench.lab import Answer, Lab
 from workbench.llm.money import Ledger
 from workbench.report.display import (
     Html,
@@ -32,6 +33,17 @@ _heading = Html("<h4>{}</h4>").format
 _INDENT = "\N{NO-BREAK SPACE}"  # a page shows a row of blanks as one
 
 
+class UnreadReply(NamedTuple):
+    """A reply that was not in the form that its prompt asks for, and the one after it."""
+
+    question_id: str
+    prompt: str
+    reply: str
+    wanted: str  # the form that was asked for once more
+    second_reply: str
+    read: bool  # the second reply
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
     """A question with its gold query, and what a system made of it."""
@@ -51,20 +63,43 @@ class Case:
 
     def calls(self) -> dict[str, list[tuple[Request, str]]]:
         """Return the cached calls for the question with their replies, by prompt."""
+        requests: list[Request] = []
+        self._replay(watch=lambda request, _: requests.append(request))
+        calls: dict[str, list[tuple[Request, str]]] = {}
+        for request in requests:
+            if reply := self.lab.client.cached(request):
+                calls.setdefault(request.prompt, []).append((request, reply.text))
+        return calls
+
+    def unread(self) -> list[UnreadReply]:
+        """Return the replies that were not read, and what became of asking once more."""
+        unread: list[UnreadReply] = []
+
+        def note(request: Request, answer: Answer[Any]) -> None:
+            first = self.lab.client.cached(request)
+            if answer.asked_again and first:
+                unread.append(
+                    UnreadReply(
+                        self.question.id,
+                        request.prompt,
+                        first.text,
+                        answer.asked_again,
+                        answer.completion.text,
+                        read=not answer.problem,
+                    )
+                )
+
+        self._replay(heard=note)
+        return unread
+
+    def _replay(self, **listeners: Any) -> None:
+        """Solve the question once more by cached calls; `listeners` are fields of a `Lab`."""
         client = copy.copy(self.lab.client)
         client.offline, client.refresh = True, False
         client.ledger = Ledger()  # looking at cached calls is not counted as their use
-        requests: list[Request] = []
-        lab = replace(
-            self.lab, client=client, watch=lambda request, _: requests.append(request)
-        )
         with suppress(CacheMissError):
+            lab = replace(self.lab, client=client, **listeners)
             solve(self.system, self.question, lab)
-        calls: dict[str, list[tuple[Request, str]]] = {}
-        for request in requests:
-            if reply := client.cached(request):
-                calls.setdefault(request.prompt, []).append((request, reply.text))
-        return calls
 
 
 @dataclass(frozen=True, eq=False)

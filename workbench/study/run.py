@@ -1,7 +1,6 @@
 """A run: a system's candidates and answers with their verdicts; and runs side by side."""
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -16,7 +15,7 @@ from workbench.evaluate.judge import difficulty
 from workbench.evaluate.stats import compare, mean_interval, number_interval
 from workbench.llm.money import Tally
 from workbench.report import tables
-from workbench.report.cases import Case, Cases
+from workbench.report.cases import Case, Cases, UnreadReply
 from workbench.report.display import group_numbers
 from workbench.report.names import ordered
 from workbench.report.published import published
@@ -59,9 +58,6 @@ class Run:
     stamp: Stamp = field(repr=False)
     metrics: tuple[str, ...] = field(default=(), repr=False)
     paid: Tally = field(default_factory=Tally, repr=False)
-    # By prompt, the replies that were unread and asked for again, and those unread then.
-    asked_again: Counter[str] = field(default_factory=Counter, repr=False)
-    unread: Counter[str] = field(default_factory=Counter, repr=False)
 
     @property
     def selections(self) -> Iterator[Selection]:
@@ -103,6 +99,21 @@ class Run:
         return Cases(
             [replace(self.case(id_), label=label) for id_, label in asked], tuple(show)
         )
+
+    def unread(self) -> pd.DataFrame:
+        """Return the replies that were not in the form that their prompt asks for.
+
+        `wanted` is the form that the model was asked for once more, and `read` whether its second
+        reply was read. The questions are solved again by cached calls alone.
+
+        >>> study = wb.open_study("bundled-dev", limit=4)
+        >>> len(study.run(study.direct()).unread())
+        0
+        """
+        rows: list[UnreadReply] = []
+        for id_ in self.questions["question_id"]:
+            rows += self.case(id_).unread()
+        return pd.DataFrame(rows, columns=list(UnreadReply._fields))
 
     def accuracy(self) -> "Table":
         """Return one row: EX with its interval."""

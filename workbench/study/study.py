@@ -1,8 +1,7 @@
 """An opened experiment: its benchmark and models, its runs, and the folder of its figures."""
 
 import atexit
-import threading
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,7 @@ import pandas as pd
 from workbench.benchmarks.benchmark import Benchmark, open_benchmark, size, some
 from workbench.canonical import content_hash
 from workbench.errors import BadInputError, BudgetError
-from workbench.lab import Answer, Lab
+from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.calls import is_parser
 from workbench.llm.client import Client
@@ -50,7 +49,7 @@ from workbench.systems.cheaper import cheaper
 from workbench.systems.generate import Generate
 from workbench.systems.select import Majority
 from workbench.systems.system import System, rebuilt, with_suspect
-from workbench.types import Context, Limits, Question, Request, Selection
+from workbench.types import Context, Limits, Question, Selection
 
 if TYPE_CHECKING:
     import distributed
@@ -298,8 +297,7 @@ class Study:
         self, system: System, name: str, metrics: Mapping[str, Metric], *, fresh: bool
     ) -> Run:
         name, system = name or system.name, self.with_settings(system)
-        heard = _Heard()
-        lab = replace(self.lab, client=self._client(), system=name, heard=heard)
+        lab = replace(self.lab, client=self._client(), system=name)
         records = self._solved(system, lab, fresh=fresh)
         report_failed_calls(name, lab.client.ledger.failed)
 
@@ -336,8 +334,6 @@ class Study:
             stamp=self._stamp({run_id: tuple(models)}, {run_id: _remarks(system)}),
             metrics=tuple(metrics),
             paid=lab.client.ledger.total(),
-            asked_again=heard.asked_again,
-            unread=heard.unread,
         )
         store_run(run, self.benchmark, records, lab.executor)
         self.runs[run_id] = run
@@ -438,22 +434,6 @@ class Study:
         """A client with a ledger of its own."""
         weight = self.stands_for / max(1, len(self.benchmark.questions))
         return client_of(self.session, self.lab.client.cache, self._budget, weight)
-
-
-@dataclass
-class _Heard:
-    """Counts by prompt the replies that were unread and asked for again, and those unread then."""
-
-    asked_again: Counter[str] = field(default_factory=Counter)
-    unread: Counter[str] = field(default_factory=Counter)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def __call__(self, request: Request, answer: Answer[Any]) -> None:
-        with self._lock:  # questions are solved in threads
-            if answer.asked_again:
-                self.asked_again[request.prompt] += 1
-            if answer.wanted:
-                self.unread[request.prompt] += 1
 
 
 def _run_id(
