@@ -280,11 +280,9 @@ def leads(
     """
     rows = {}
     for name, other in others.items():
-        both = _shares(ahead).join(
-            _shares(other)["share"], how="inner", rsuffix=" of other"
-        )
-        clusters = both["db_id"]
-        a, b = both["share"], both["share of other"]
+        theirs = _shares(other)["share"].rename("theirs")
+        both = _shares(ahead).join(theirs, how="inner")
+        a, b, clusters = both["share"], both["theirs"], both["db_id"]
         if {*a, *b} <= {0.0, 1.0}:  # verdicts, in place of shares of several candidates
             paired = compare(a.to_dict(), b.to_dict(), clusters.to_dict())
             points = (paired.difference, paired.low, paired.high)
