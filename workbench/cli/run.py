@@ -157,7 +157,8 @@ def reproduce(
     """Run the notebooks of EXPERIMENT and draw the papers' tables and figures.
 
     EXPERIMENT is a name in the folder experiments, or a YAML file. The default, embedded, needs no
-    key and no network. A notebook that is unchanged since its last run is not run again.
+    key and no network. A notebook that is unchanged since its last run is not run again. The exit
+    code is 1 where a notebook fails.
     """
     settings = load_experiment(experiment)
     settings = replace(settings, batch=batch or settings.batch)

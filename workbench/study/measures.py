@@ -13,10 +13,10 @@ from workbench.benchmarks.benchmark import Flaw, known_flaws, open_benchmark
 from workbench.benchmarks.golds import with_golds
 from workbench.benchmarks.predictions import candidates, read_predictions
 from workbench.evaluate.ex import efficiency, ex_verdicts
-from workbench.evaluate.stats import mean_interval
 from workbench.llm.calls import is_parser
-from workbench.report.stamp import question_ids
+from workbench.report.stamp import Stamp, question_ids
 from workbench.report.stamp import runs as runs_of
+from workbench.report.tables import share
 from workbench.study.run import Run, Table, accuracy, cells
 from workbench.study.study import Study
 from workbench.systems.agent import conversation
@@ -76,7 +76,7 @@ def duels(run: Run) -> pd.DataFrame:
     right = run.trials.groupby("question_id")["correct"].agg(list)
     rows = []
     questions = run.questions[["run", "question_id", "db_id"]].to_dict("records")
-    for about, selection in zip(questions, run.selections, strict=True):
+    for question, selection in zip(questions, run.selections, strict=True):
         verdicts = right.get(selection.question_id, [])
         for duel in selection.comparisons:
             first, second = verdicts[duel.first], verdicts[duel.second]
@@ -84,7 +84,7 @@ def duels(run: Run) -> pd.DataFrame:
                 continue
             better = duel.first if first else duel.second
             shown = "right" if first else "wrong"
-            rows.append(about | {"first": shown, "correct": duel.winner == better})
+            rows.append(question | {"first": shown, "correct": duel.winner == better})
     return pd.DataFrame(
         rows, columns=["run", "question_id", "db_id", "first", "correct"]
     )
@@ -92,18 +92,15 @@ def duels(run: Run) -> pd.DataFrame:
 
 def judged(duels: pd.DataFrame, label: str) -> dict[str, Any]:
     """Return a row: the percentage of duels that a judge decides correctly, with its interval."""
-    row = {"system": label, "duels": len(duels)}
-    row |= {"accuracy": math.nan, "low": math.nan, "high": math.nan}
+    right = dict.fromkeys(["EX", "low", "high"], math.nan)
     if len(duels):
-        share = mean_interval(
-            duels["correct"].astype(float).tolist(), duels["db_id"].tolist()
-        )
-        row |= {
-            "accuracy": 100 * share.mean,
-            "low": 100 * share.low,
-            "high": 100 * share.high,
-        }
-    return row | {
+        right = share(duels["correct"], duels["db_id"])
+    return {
+        "system": label,
+        "duels": len(duels),
+        "accuracy": right["EX"],
+        "low": right["low"],
+        "high": right["high"],
         "run": runs_of(duels),
         "question_ids": question_ids(duels),
         "counted": "all",
@@ -151,8 +148,15 @@ def best_first(trials: pd.DataFrame) -> pd.DataFrame:
     shares = trials.groupby(["generator", "question_id"])["correct"].mean()
     places = shares.groupby("generator").mean().rank(ascending=False, method="first")
     return trials.sort_values(
-        "generator", key=lambda own: own.map(places), kind="stable"
+        "generator", key=lambda names: names.map(places), kind="stable"
     )
+
+
+def stamp_of_best(study: Study, trials: pd.DataFrame, number: int) -> Stamp:
+    """Return the stamp of a figure that shows only so many of a pool's systems, the best ones."""
+    if trials["generator"].nunique() <= number:
+        return study.stamp
+    return replace(study.stamp, model=f"{study.model}, best {number}")
 
 
 def lost(run: Run, study: Study) -> pd.DataFrame:
@@ -163,11 +167,12 @@ def lost(run: Run, study: Study) -> pd.DataFrame:
     is_lost = questions["oracle"] & ~questions["correct"]
     names = ["question_id", "db_id", "difficulty", "question", "chosen", "run"]
 
+    rows = questions.loc[is_lost, names]
     right = run.trials[run.trials["correct"]].groupby("question_id")
-    first_right = right["sql"].first().rename("right")
+    first = right["sql"].first().rename("right")
     generators = right["generator"].unique().map(", ".join).rename("right by")
-    rows = questions.loc[is_lost, names].join(first_right, on="question_id")
-    return rows.join(generators, on="question_id").assign(counted="all")
+    rows = rows.join(first, on="question_id").join(generators, on="question_id")
+    return rows.assign(counted="all")
 
 
 def merged(study: Study) -> tuple[Schema, ...]:
@@ -227,17 +232,16 @@ def flaws(study: Study) -> list[Flaw]:
     Those are the flaws of a bundled benchmark, and the golds that the revision in the file
     `WORKBENCH_GOLDS` corrects: those whose result is wrong by the revised gold.
     """
-    found = [*known_flaws(study.benchmark)]
+    flaws = [*known_flaws(study.benchmark)]
     if file := os.environ.get("WORKBENCH_GOLDS"):
         revised = with_golds(study.benchmark, file)
-        pairs = [(id_, study.benchmark.golds[id_].sql) for id_ in revised.golds]
-        for (id_, _), right in zip(
-            pairs, ex_verdicts(revised, pairs, study.lab.executor), strict=True
-        ):
+        golds = [(id_, study.benchmark.golds[id_].sql) for id_ in revised.golds]
+        verdicts = ex_verdicts(revised, golds, study.lab.executor)
+        note = f"{Path(file).name} corrects it"
+        for (id_, gold), right in zip(revised.golds.items(), verdicts, strict=True):
             if not right:
-                note = f"{Path(file).name} corrects it"
-                found.append(Flaw(id_, "wrong gold", note, revised.golds[id_].sql))
-    return found
+                flaws.append(Flaw(id_, "wrong gold", note, gold.sql))
+    return flaws
 
 
 def flaws_from(study: Study) -> str:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import pandas as pd
 
@@ -21,6 +21,7 @@ from workbench.report.names import ordered
 from workbench.report.published import published
 from workbench.report.stamp import Stamp, joined
 from workbench.report.stamp import runs as ids_of
+from workbench.report.tables import share
 from workbench.sql.executor import Executor
 from workbench.study.solve import QuestionRecords, Record
 from workbench.systems.system import System
@@ -29,9 +30,8 @@ from workbench.types import Execution, Selection
 if TYPE_CHECKING:
     from workbench.report.style import Picture
 
-Metric = Callable[
-    [Execution, Execution], float
-]  # of the gold and the predicted execution
+# Of the gold and the predicted execution.
+Metric = Callable[[Execution, Execution], float]
 _COST = ("calls", "input_tokens", "output_tokens", "dollars", "unpriced")
 _TRIAL = ("generator", "sample", "sql", "status", "problem")
 _NO_ANSWER = {"sql": "", "status": "missing", "correct": False}
@@ -96,9 +96,8 @@ class Run:
         if "run" in rows:
             rows = rows[rows["run"] == self.id]
         asked = zip(rows["question_id"], _error_labels(rows), strict=True)
-        return Cases(
-            [replace(self.case(id_), label=label) for id_, label in asked], tuple(show)
-        )
+        cases = [replace(self.case(id_), label=label) for id_, label in asked]
+        return Cases(cases, tuple(show))
 
     def unread(self) -> pd.DataFrame:
         """Return the replies that were not in the form that their prompt asks for.
@@ -150,10 +149,9 @@ class Table(pd.DataFrame):
     def __finalize__(self, other: Any, method: str | None = None, **how: Any) -> Self:
         """Keep the stamp of the table, or of the tables, that these rows were made of."""
         made: Self = super().__finalize__(other, method=method, **how)  # type: ignore[misc]
-        parts = getattr(other, "objs", None) or [
-            getattr(other, "left", 0),
-            getattr(other, "right", 0),
-        ]
+        # Pandas gives the frame, which `super` has read, or what `concat` or `merge` were given.
+        ends = [getattr(other, end, None) for end in ("left", "right")]
+        parts = getattr(other, "objs", ends)
         stamps = [part.stamp for part in parts if isinstance(part, Table)]
         if stamps:
             made.stamp = joined(stamps)
@@ -236,9 +234,7 @@ class Runs(dict[str, Run]):
         """Return how far a run is ahead of others, by default all; no rows if it was not made."""
         if name not in self:
             return leads(pd.DataFrame(), {})
-        others = list(over)
-        if not others:
-            others = [other for other in self if other != name]
+        others = list(over) or [other for other in self if other != name]
         parts = {f"over {other}": self[other] for other in others if other in self}
         return leads(self[name], parts)
 
@@ -253,12 +249,12 @@ class Runs(dict[str, Run]):
             return rows
         from workbench.report.accuracy import differences  # noqa: PLC0415
 
-        paired = (
-            differences(self.questions, against).set_index("system").reindex(rows.index)
-        )
-        rows.insert(5, "change", paired["difference"])
-        rows.insert(6, "change low", paired["low"])
-        rows.insert(7, "change high", paired["high"])
+        paired = differences(self.questions, against).set_index("system")
+        paired = paired.reindex(rows.index)
+        place = list(rows).index("high")
+        rows.insert(place + 1, "change", paired["difference"])
+        rows.insert(place + 2, "change low", paired["low"])
+        rows.insert(place + 3, "change high", paired["high"])
         return rows
 
 
@@ -274,8 +270,8 @@ def table_of(
             rows.append(row(part.questions, name) | metric_cells(part))
         else:
             rows.append(row(part, name))
-    none = dict.fromkeys(("system", "n", "EX", "low", "high", "run"), ())
-    frame = pd.DataFrame(rows or none).astype({"system": str})
+    columns = None if rows else ["system", "n", "EX", "low", "high", "run"]
+    frame = pd.DataFrame(rows, columns=columns).astype({"system": str})
     if "queries" in frame and not frame["queries"].any():  # no system ran any
         frame = frame.drop(columns="queries")
     return Table.of(frame, stamp)
@@ -295,17 +291,14 @@ def leads(
     """
     rows = {}
     for name, other in others.items():
-        first, second = _rights(ahead), _rights(other)
-        both = [id_ for id_ in first if id_ in second]
-        clusters = {id_: first[id_].db_id for id_ in both}
-        a = {id_: first[id_].share for id_ in both}
-        b = {id_: second[id_].share for id_ in both}
-        if {*a.values(), *b.values()} <= {0.0, 1.0}:
-            paired = compare(a, b, clusters)
+        theirs = _shares(other)["share"].rename("theirs")
+        both = _shares(ahead).join(theirs, how="inner")
+        a, b, clusters = both["share"], both["theirs"], both["db_id"]
+        if {*a, *b} <= {0.0, 1.0}:  # verdicts, in place of shares of several candidates
+            paired = compare(a.to_dict(), b.to_dict(), clusters.to_dict())
             points = (paired.difference, paired.low, paired.high)
         else:
-            differences = [a[id_] - b[id_] for id_ in both]
-            interval = number_interval(differences, list(clusters.values()))
+            interval = number_interval((a - b).tolist(), clusters.tolist())
             points = (interval.mean, interval.low, interval.high)
         rows[name] = [100 * point for point in points]
     return pd.DataFrame.from_dict(
@@ -313,21 +306,12 @@ def leads(
     )
 
 
-class _Right(NamedTuple):
-    """How many of a question's candidates are right."""
-
-    db_id: str
-    share: float
-
-
-def _rights(part: Run | pd.DataFrame) -> dict[str, _Right]:
+def _shares(part: Run | pd.DataFrame) -> Any:
+    """Return for each question its database, and the share of its candidates that are right."""
     frame = part.questions if isinstance(part, Run) else part
-    rights = {}
-    for id_, candidates in frame.groupby("question_id", sort=False):
-        rights[str(id_)] = _Right(
-            candidates["db_id"].iloc[0], float(candidates["correct"].mean())
-        )
-    return rights
+    questions = frame.groupby("question_id", sort=False)
+    shares = questions.agg(share=("correct", "mean"), db_id=("db_id", "first"))
+    return shares.astype({"share": float})
 
 
 def metric_cells(run: Run) -> dict[str, float]:
@@ -349,19 +333,12 @@ def accuracy(frame: pd.DataFrame, label: str = "") -> dict[str, Any]:
 
     A frame of trials weighs every question alike, however many trials it has.
     """
-    # `trace` has to know whether a verdict is about every candidate, and not about the chosen one.
+    # `trace` has to know whether the verdicts are about every candidate, as a bound's are, or as
+    # in a frame of trials; or about the chosen one.
     counts_all = "counted" in frame or ("chosen" in frame and not frame["chosen"].all())
-    questions = frame.groupby("question_id", sort=False)
-    shares = questions["correct"].mean().astype(float)
-    share = mean_interval(shares.tolist(), questions["db_id"].first().tolist())
-    row = {
-        "system": label,
-        "n": len(shares),
-        "EX": 100 * share.mean,
-        "low": 100 * share.low,
-        "high": 100 * share.high,
-        "run": ids_of(frame),
-    }
+    shares = _shares(frame)
+    row = {"system": label} | share(shares["share"], shares["db_id"])
+    row["run"] = ids_of(frame)
     if counts_all:
         row["counted"] = "all"
     return row
@@ -381,12 +358,14 @@ def costs(questions: pd.DataFrame, label: str = "") -> dict[str, Any]:
 
 def across(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     """Return a row for each system: EX with its interval for each value of a column."""
-    wide: list[dict[str, Any]] = []
+    wide = []
     for system, part in rows.groupby("system", sort=False):
-        row: dict[str, Any] = {"system": system, "n": part["n"].max()}
+        row = {"system": system, "n": part["n"].max()}
         for accuracies in part.to_dict("records"):
-            row |= cells(str(accuracies[column]), accuracies)
-        wide.append(row | {"run": ids_of(part)})
+            name = str(accuracies[column])
+            row |= cells(name, accuracies)
+        row["run"] = ids_of(part)
+        wide.append(row)
     return pd.DataFrame(wide)
 
 
@@ -400,29 +379,28 @@ def run_tables(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the candidates and the questions of a run, with verdicts."""
     right = _verdicts(benchmark, records, executor)
-    trials: list[dict[str, Any]] = []
-    questions: list[dict[str, Any]] = []
+    trials = []
+    questions = []
     for question in benchmark.questions:
         _, attempt, choice = records[question.id]
-        about = {"question_id": question.id, "db_id": question.db_id}
-        about["difficulty"] = difficulty(benchmark, question)
-        groups = group_numbers(
-            [history[-1]["fingerprint"] for history in attempt["trials"]]
-        )
+        histories = attempt["trials"]
+        asked = {"question_id": question.id, "db_id": question.db_id}
+        asked["difficulty"] = difficulty(benchmark, question)
+        groups = group_numbers([history[-1]["fingerprint"] for history in histories])
         rows = []
-        for n, (history, group) in enumerate(
-            zip(attempt["trials"], groups, strict=True)
-        ):
-            row = about | _trial_row(history, question.id, right)
-            rows.append(row | {"group": group, "chosen": n == choice["chosen"]})
-        gold = benchmark.golds[question.id]
+        for number, history in enumerate(histories):
+            row = asked | _trial_row(history, question.id, right)
+            row["group"] = groups[number]
+            row["chosen"] = number == choice["chosen"]
+            rows.append(row)
         summary = _question_row(rows, choice)
+        gold = benchmark.golds[question.id]  # one that fails is not right by itself
         summary["gold_failed"] = not right[question.id, gold.sql] and not gold.results
         for name in _COST:
             summary[name] = attempt["cost"][name] + choice["cost"][name]
-        summary["queries"] = sum(history[0]["queries"] for history in attempt["trials"])
+        summary["queries"] = sum(history[0]["queries"] for history in histories)
         trials += rows
-        questions.append(about | summary)
+        questions.append(asked | summary)
     return pd.DataFrame(trials), pd.DataFrame(questions)
 
 

@@ -103,29 +103,30 @@ class Piece:
         the saved column that the verdicts are named after.
         """
         if isinstance(holds, pd.DataFrame):
-            if of is None:
-                of = ", ".join(
-                    map(_difference, holds.index, *holds[_POINTS].to_numpy().T)
-                )
             verdict = _together(
                 map(partial(decide, least=least), holds["low"], holds["high"])
             )
         elif isinstance(holds, pd.Series):
-            if of is None and holds.name in self.data:
-                labels = self.data.columns[0]
-                of = self.data.set_index(labels)[str(holds.name)].reindex(holds.index)
             verdict = _together("holds" if row else "fails" for row in holds)
         else:
             verdict = "holds" if holds else "fails"
+        if of is None:
+            of = self._numbers(holds)
         if isinstance(of, pd.Series | Mapping):
             of = ", ".join(f"{shown(label)} {_number(x)}" for label, x in of.items())
-        claim = Claim(
-            text,
-            verdict if self.judged else "not judged",
-            "" if of is None else str(of),
-        )
+        claim = Claim(text, verdict if self.judged else "not judged", str(of))
         self.saved.add_claim(self.name, claim)
         return claim
+
+    def _numbers(self, holds: Any) -> object:
+        """Return the numbers that verdicts are about, as a sentence or by their labels."""
+        if isinstance(holds, pd.DataFrame):
+            points = holds[_POINTS].to_numpy().T
+            return ", ".join(map(_difference, holds.index, *points))
+        if isinstance(holds, pd.Series) and holds.name in self.data:
+            rows = self.data.set_index(self.data.columns[0])
+            return rows[str(holds.name)].reindex(holds.index)
+        return ""
 
     def _repr_mimebundle_(self, **_: Any) -> Any:
         from IPython import get_ipython  # noqa: PLC0415  it asks for this
@@ -151,27 +152,25 @@ class Saved:
 
         `names` are those of runs, by their ids.
         """
-        if not re.fullmatch(
-            "[a-z0-9_]+", name
-        ):  # macOS ignores the case of a file's name
+        # macOS ignores the case of a file's name.
+        if not re.fullmatch("[a-z0-9_]+", name):
             allowed = "use lower-case ASCII letters, digits, '_'"
             raise BadInputError(f"the name {name!r} is not allowed: {allowed}")
-        record: dict[str, Any] = {"kind": "figure", "title": "", "table": ""}
+        kind, title, table = "figure", "", ""
         frame = getattr(shown, "data", pd.DataFrame())
         if isinstance(shown, ResultTable):
-            record = {
-                "kind": "table",
-                "title": shown.title,
-                "table": shown.to_markdown(),
-            }
+            kind, title, table = "table", shown.title, shown.to_markdown()
             frame = shown.frame
         if data is not None:
             frame = data
         named = names or {}
-        record["claims"] = []
-        record["stamp"] = stamped(stamp, frame)
-        record["runs"] = {
-            run: named.get(run, "") for run in sorted(runs(frame).split())
+        record = {
+            "kind": kind,
+            "title": title,
+            "table": table,
+            "claims": [],
+            "stamp": stamped(stamp, frame),
+            "runs": {id_: named.get(id_, "") for id_ in sorted(runs(frame).split())},
         }
         with naming(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -180,9 +179,8 @@ class Saved:
 
                 style.save(shown, self.folder / name)
             cells = frame.rename(columns=plain).map(plain)
-            self._write(
-                f"{name}.csv", cells.to_csv(index=False, float_format="%.6g").encode()
-            )
+            csv = cells.to_csv(index=False, float_format="%.6g")
+            self._write(f"{name}.csv", csv.encode())
             with self._index() as index:
                 index[name] = record
         return frame
@@ -190,10 +188,9 @@ class Saved:
     def add_claim(self, name: str, claim: Claim) -> None:
         """Store a claim about what was saved under a name; it replaces one with the same text."""
         with self._index() as index:
-            others = [
-                other for other in index[name]["claims"] if other["text"] != claim.text
-            ]
-            index[name] = index[name] | {"claims": [*others, asdict(claim)]}
+            claims = index[name]["claims"]
+            others = [other for other in claims if other["text"] != claim.text]
+            index[name]["claims"] = [*others, asdict(claim)]
 
     def mark_earlier(self, names: Iterable[str]) -> None:
         """Mark these as drawn by an earlier run; saving one again takes its mark away."""
@@ -201,7 +198,7 @@ class Saved:
             return
         with self._index() as index:
             for name in index.keys() & set(names):
-                index[name] = index[name] | {"earlier": True}
+                index[name]["earlier"] = True
 
     @contextmanager
     def _index(self) -> Iterator[dict[str, dict[str, Any]]]:
@@ -221,11 +218,8 @@ class Saved:
 
 def _together(verdicts: Iterable[Verdict]) -> Verdict:
     """Return the verdict on a claim about several rows; without rows there is none."""
-    found = set(verdicts)
-    for verdict in ("fails", "not decided", "holds"):
-        if verdict in found:
-            return verdict
-    return "not judged"
+    order: tuple[Verdict, ...] = ("fails", "not decided", "holds", "not judged")
+    return min(verdicts, key=order.index, default="not judged")
 
 
 def _difference(label: object, difference: float, low: float, high: float) -> str:
@@ -256,7 +250,7 @@ def write_executed(executed: Path, figures: Path, experiment: Path) -> None:
         if cell["cell_type"] == "code":
             names = SAVED.findall("".join(cell["source"]))
             pictures = [name for name in names if (figures / f"{name}.png").is_file()]
-            png = pictures[-1] if pictures else ""
+            png = next(reversed(pictures), "")
             shown = [output for output in cell["outputs"] if "data" in output]
             cell["outputs"] = [_linked(output, png) for output in shown]
     text = json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True)
@@ -267,16 +261,12 @@ def _linked(output: dict[str, Any], png: str) -> dict[str, Any]:
     """Return the output with a link in place of its image, and without style sheets."""
     data = output["data"]
     if data.keys() & {"image/png", "image/svg+xml"}:
-        data = {
-            "text/markdown": f"![{png}]({png}.png)"
-            if png
-            else "a figure that was not saved"
-        }
+        link = f"![{png}]({png}.png)" if png else "a figure that was not saved"
+        data = {"text/markdown": link}
     elif "text/html" in data:
         html = "".join(data["text/html"])
-        data = {
-            "text/html": re.sub(r"<style\b.*?</style>\s*", "", html, flags=re.DOTALL)
-        }
+        html = re.sub(r"<style\b.*?</style>\s*", "", html, flags=re.DOTALL)
+        data = {"text/html": html}
     return output | {"data": data, "metadata": {}}
 
 
@@ -312,30 +302,30 @@ def _page(folder: Path, index: Mapping[str, Mapping[str, Any]]) -> Iterator[str]
     if earlier:
         yield f"**{earlier} of {len(index)} pieces are of an earlier run**; each says so."
         yield ""
-    yield f"Most pieces: {markdown(stamps.most_common(1)[0][0].replace(_PARSER, ''))}."
+    usual_stamp, _ = stamps.most_common(1)[0]
+    yield f"Most pieces: {markdown(usual_stamp.replace(_PARSER, ''))}."
     yield "Each piece leads to its data and its notebook; `index.json` names the runs behind it."
     yield ""
-    names = sorted(index, key=_order)
-    for word, pieces in groupby(names, key=lambda name: name.split("_")[0]):
-        links = [f"[{_label(name)}](#{_anchor(folder, name)})" for name in pieces]
-        yield f"- {_PAPERS.get(word, word)}: {', '.join(links)}"
-
     notebooks = {}
     for path in sorted(folder.glob("*.ipynb")):
         for name in SAVED.findall(path.read_text("utf-8")):
             notebooks[name] = path.name
-    paper = ""
-    for name in names:
-        word = name.split("_")[0]
-        if word != paper:
-            paper = word
-            yield from ("", f"### {_PAPERS.get(word, word)}")
-        yield from ("", f'<a id="{_anchor(folder, name)}"></a>')
-        yield from _piece(folder, name, index[name], notebooks.get(name, ""))
+    pieces = []
+    for paper, names in groupby(sorted(index, key=_order), key=_paper):
+        links = []
+        pieces += ["", f"### {paper}"]
+        for name in names:
+            anchor = re.sub(r"\W", "-", f"{folder.name}-{name}", flags=re.ASCII)
+            links.append(f"[{_label(name)}](#{anchor})")
+            pieces += ["", f'<a id="{anchor}"></a>']
+            pieces += _piece(folder, name, index[name], notebooks.get(name, ""))
+        yield f"- {paper}: {', '.join(links)}"
+    yield from pieces
 
 
-def _anchor(folder: Path, name: str) -> str:
-    return re.sub(r"\W", "-", f"{folder.name}-{name}", flags=re.ASCII)
+def _paper(name: str) -> str:
+    word = name.split("_", maxsplit=1)[0]
+    return _PAPERS.get(word, word)
 
 
 def _label(name: str) -> str:
@@ -348,10 +338,9 @@ def _piece(
     folder: Path, name: str, record: Mapping[str, Any], notebook: str
 ) -> Iterator[str]:
     """Yield the lines about a figure or table: heading, itself, stamp and the paper's claims."""
-    first, *words = name.split("_")
     label = _label(name)
-    source = (_PAPERS.get(first, first), " ".join(words[:2]))
-    title = record["title"] or _published_titles().get(source, "")
+    source = " ".join(name.split("_")[1:3])
+    title = record["title"] or _published_titles().get((_paper(name), source), "")
     heading = f"{label}: {title}" if title else label
     yield from ("", f"#### {markdown(heading)}", "")
     if "earlier" in record:

@@ -17,7 +17,6 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from functools import cache, partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -65,9 +64,8 @@ _UNREACHABLE = (
     "widgets",
     "cli",
 )
-_PAUSE_SECONDS = (
-    0.2  # before looking again for the records of questions that other processes solve
-)
+# Before looking again for the records of questions that other processes solve.
+_PAUSE_SECONDS = 0.2
 _MOST_CONTEXTS = 2000  # of prepared questions, in memory
 _SELECTION = ("chosen", "selector", "scores", "comparisons", "call_keys")
 _CANDIDATE = tuple(field.name for field in fields(Candidate))
@@ -106,10 +104,12 @@ def solve_all(
     `progress` is called with the number of questions done and the tally of calls. `fresh` forgets
     what is cached.
     """
-    keys, locks = keys_of(system, questions, lab), Locks(lab.client.cache.path)
+    store = lab.client.cache
+    locks = Locks(store.path)
+    keys = keys_of(system, questions, lab)
     if fresh:
-        _forget(lab.client.cache, keys)
-    records = cached_records(lab.client.cache, keys)
+        _forget(store, keys)
+    records = cached_records(store, keys)
     # Models in this process compute and never wait, so more threads do not help.
     computes = all(map(runs_here, model_names(system)))
     lab = replace(lab, at_once=not computes)
@@ -127,10 +127,9 @@ def solve_all(
 
     report()
     try:
-        while unsolved := [
-            question for question in questions if question.id not in records
-        ]:
+        while len(records) < len(questions):
             before = len(records)
+            unsolved = [q for q in questions if q.id not in records]
             start = os.getpid() * 7919 % len(unsolved)  # where no other process starts
             rotated = unsolved[start:] + unsolved[:start]
             if cluster:
@@ -149,12 +148,11 @@ def solve_all(
 
 def _forget(store: Store, keys: Mapping[str, Keys]) -> None:
     _prepared.clear()
-    attempts = canonical([key.candidates for key in keys.values()])
+    attempts = [canonical([key.candidates for key in keys.values()])]
+    listed = "IN (SELECT value FROM json_each(?))"
     with store.write() as db:
-        for column in ("attempts WHERE key", "selections WHERE attempt"):
-            db.execute(
-                f"DELETE FROM {column} IN (SELECT value FROM json_each(?))", [attempts]
-            )
+        db.execute(f"DELETE FROM attempts WHERE key {listed}", attempts)
+        db.execute(f"DELETE FROM selections WHERE attempt {listed}", attempts)
 
 
 def solve_one(
@@ -166,27 +164,27 @@ def solve_one(
         return known[question.id]
     contexts, cost = prepared(system, key.context, question, lab)
     spent = _meter(lab, question)
-    attempt: Record | None = read_records(store, "attempts", [key.candidates]).get(
-        key.candidates
-    )
-    if attempt:
+    known_attempts = read_records(store, "attempts", [key.candidates])
+    if known_attempts:
+        attempt: Record = known_attempts[key.candidates]
         trials = _trials(attempt, question, lab)
     else:
         trials = trials_of(system, contexts[-1], lab)
-        whole = {name: more + cost[name] for name, more in spent().items()}
-        new: Record = {
+        proposed: Record = {
             "trials": [_trial_record(trial) for trial in trials],
-            "cost": whole,
+            "cost": {name: more + cost[name] for name, more in spent().items()},
         }
-        attempt = _keep(store, "attempts", key.candidates, new, question.id)
+        attempt = _keep(store, "attempts", key.candidates, proposed, question.id)
 
     spent = _meter(lab, question)
     choice = select(system, contexts[-1], lab, trials)
-    new = {name: getattr(choice, name) for name in _SELECTION} | {"cost": spent()}
-    failed = attempt["cost"]["failed"] or new["cost"]["failed"]
-    name = "" if failed else key.selection
-    chosen = _keep(store, "selections", name, new, question.id, key.candidates)
-    return QuestionRecords(name, attempt, chosen)
+    chosen = {name: getattr(choice, name) for name in _SELECTION} | {"cost": spent()}
+    failed = attempt["cost"]["failed"] or chosen["cost"]["failed"]
+    selection_key = "" if failed else key.selection
+    selection = _keep(
+        store, "selections", selection_key, chosen, question.id, key.candidates
+    )
+    return QuestionRecords(selection_key, attempt, selection)
 
 
 def solve_chunk(
@@ -279,12 +277,12 @@ def selection_of(records: QuestionRecords, question: Question, lab: Lab) -> Sele
 
 def keys_of(system: System, questions: Sequence[Question], lab: Lab) -> dict[str, Keys]:
     """Return the keys of each question's records, by its id."""
-    context = (system.retrieve, system.prune)
-    parts = [context, (*context, system.generate, system.fix), system.select]
+    preparing = (system.retrieve, system.prune)
+    making = (*preparing, system.generate, system.fix)
     try:
-        prepares, makes, selects = (
-            [identity(part), endpoints(part, lab)] for part in parts
-        )
+        prepares = [identity(preparing), endpoints(preparing, lab)]
+        makes = [identity(making), endpoints(making, lab)]
+        selects = [identity(system.select), endpoints(system.select, lab)]
     except Unsourced as error:
         told = "its source cannot be read, so its answers are not cached"
         print(f"{error}: {told}; define it in a cell or a file", file=sys.stderr)
@@ -292,15 +290,14 @@ def keys_of(system: System, questions: Sequence[Question], lab: Lab) -> dict[str
     shared = [code_hash(), lab.limits, folder_hash(lab.prompts) if lab.prompts else ""]
     paths = {question.db_id: lab.database(question.db_id) for question in questions}
     files = lab.executor.fingerprints(list(paths.values()))
-    schemas = {
-        db_id: content_hash("schema", repr(lab.schema(db_id))) for db_id in paths
-    }
+    data = {}  # of a database: its file and its schema
+    for db_id, path in paths.items():
+        data[db_id] = [files[path], content_hash("schema", repr(lab.schema(db_id)))]
     keys = {}
     for question in questions:
-        db_id = question.db_id
-        asked = [*shared, question, files[paths[db_id]], schemas[db_id]]
-        prepare = content_hash("prepared", [prepares, asked])
-        candidates = content_hash("attempt", [makes, asked])
+        inputs = [*shared, question, *data[question.db_id]]
+        prepare = content_hash("prepared", [prepares, inputs])
+        candidates = content_hash("attempt", [makes, inputs])
         selection = content_hash("selection", [candidates, selects])
         keys[question.id] = Keys(prepare, candidates, selection)
     return keys
@@ -377,18 +374,19 @@ def _keep(store: Store, table: str, key: str, record: Record, *about: str) -> Re
 
 def _trials(record: Record, question: Question, lab: Lab) -> tuple[Trial, ...]:
     """Return the trials of a record, with executions that the cache has or that are run now."""
-    steps = chain.from_iterable(record["trials"])
-    queries = list(dict.fromkeys(step["sql"] for step in steps if step["sql"]))
-    results = dict(zip(queries, lab.run_many(question, queries), strict=True))
-
-    def trial_of(history: Sequence[Record]) -> Trial:
-        *earlier, last = history
-        fields = {name: last[name] for name in _CANDIDATE}
-        fields["call_keys"] = tuple(last["call_keys"])
-        repaired_from = trial_of(earlier) if earlier else None
-        return Trial(Candidate(**fields), results.get(last["sql"]), repaired_from)
-
-    return tuple(trial_of(history) for history in record["trials"])
+    queries: dict[str, None] = {}  # each once
+    for history in record["trials"]:
+        queries |= dict.fromkeys(step["sql"] for step in history if step["sql"])
+    results = dict(zip(queries, lab.run_many(question, list(queries)), strict=True))
+    trials = []
+    for history in record["trials"]:
+        trial: Any = None
+        for step in history:
+            fields = {name: step[name] for name in _CANDIDATE}
+            fields["call_keys"] = tuple(step["call_keys"])
+            trial = Trial(Candidate(**fields), results.get(step["sql"]), trial)
+        trials.append(trial)
+    return tuple(trials)
 
 
 def _trial_record(trial: Trial) -> list[Record]:
@@ -413,7 +411,7 @@ def _meter(lab: Lab, question: Question) -> Callable[[], dict[str, float]]:
             "output_tokens": tally.output_tokens,
             "dollars": tally.cost + tally.cached_cost,
             "unpriced": tally.unpriced + tally.cached_unpriced,
-            # A call for no single question, as of an index, may be for this one.
+            # The calls of no single question, as of an index, count for each.
             "failed": ledger.failed_by_question[question.id]
             + ledger.failed_by_question[""],
         }

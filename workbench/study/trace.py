@@ -35,6 +35,15 @@ _QUESTION = (
 )
 _EQUAL = ("question_id", "db_id", "difficulty", "sample")
 _TRIAL = ("sample", "generator", "sql", "status", "fingerprint")
+_NO_CHOICE = {
+    "sample": 0,
+    "generator": "",
+    "sql": "",
+    "status": "missing",
+    "fingerprint": "",
+    "chosen": True,
+    "right": False,
+}
 _UNANSWERED: Record = {
     "trials": (),
     "chosen": None,
@@ -66,26 +75,24 @@ def store_run(
     store = executor.store
     if store is None or store.read_only:
         return
-    golds = {
-        question.id: benchmark.golds[question.id].sql
-        for question in benchmark.questions
-    }
+    golds = [benchmark.golds[question.id].sql for question in benchmark.questions]
     jobs = [
-        (benchmark.database(q.db_id), normalise_text(golds[q.id]))
-        for q in benchmark.questions
+        (benchmark.database(question.db_id), normalise_text(gold))
+        for question, gold in zip(benchmark.questions, golds, strict=True)
     ]
     fingerprints = executor.result_fingerprints(jobs)
-    right: dict[str, list[bool]] = {}
-    for trial in run.trials.to_dict("records"):
-        right.setdefault(trial["question_id"], []).append(bool(trial["correct"]))
+    levels = run.questions["difficulty"]
+    right: dict[Any, list[bool]] = {}
+    if len(run.trials):
+        right = run.trials.groupby("question_id")["correct"].agg(list).to_dict()
     asked = []
-    for question, row, fingerprint in zip(
-        benchmark.questions, run.questions.to_dict("records"), fingerprints, strict=True
+    for question, level, *gold in zip(
+        benchmark.questions, levels, golds, fingerprints, strict=True
     ):
-        id_, key = question.id, records[question.id].key
-        about = (id_, question.db_id, row["difficulty"], question.text)
-        asked.append(Asked(key, *about, golds[id_], fingerprint, right.get(id_, [])))
-    selections = canonical([list(question) for question in asked]).decode()
+        known = (question.id, question.db_id, level, question.text, *gold)
+        key = records[question.id].key
+        asked.append((key, *known, right.get(question.id, [])))
+    selections = canonical(asked).decode()
     values = (
         run.id,
         run.name,
@@ -177,25 +184,18 @@ def candidates(run: str, store: Store) -> pd.DataFrame:
         )
     rows: list[dict[str, Any]] = []
     for question, attempt, choice in answered(store, stored[0][0]):
-        about = {"run": run} | {name: getattr(question, name) for name in _QUESTION}
+        asked = {"run": run} | question._asdict()
+        verdicts = dict(enumerate(question.right))
         for index, history in enumerate(attempt["trials"]):
-            row = about | {name: history[-1][name] for name in _TRIAL}
+            row = asked | history[-1]
             row["chosen"] = index == choice["chosen"]
-            row["right"] = (
-                question.right[index] if index < len(question.right) else None
-            )
-            row["calls"] = list(history[-1]["call_keys"])
+            row["right"] = verdicts.get(index)
+            row["calls"] = history[-1]["call_keys"]
             if row["chosen"]:
-                row["calls"] += choice["call_keys"]
+                row["calls"] = row["calls"] + choice["call_keys"]
             rows.append(row)
         if choice["chosen"] is None:
-            nothing = {"sample": 0, "generator": "", "sql": "", "status": "missing"}
-            calls = list(choice["call_keys"])
-            rows.append(
-                about
-                | nothing
-                | {"fingerprint": "", "chosen": True, "right": False, "calls": calls}
-            )
+            rows.append(asked | _NO_CHOICE | {"calls": list(choice["call_keys"])})
     columns = ["run", *_QUESTION, *_TRIAL, "chosen", "right", "calls"]
     return pd.DataFrame(rows, columns=columns)
 
