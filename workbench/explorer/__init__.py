@@ -95,7 +95,8 @@ class Explorer(Grid):
 
     def do_list(self, system: str) -> None:
         """List the questions with what is known of a system's answers, and show one."""
-        self.name, self.system = system, self.study.with_settings(self._systems[system])
+        self.system_name = system
+        self.system = self.study.with_settings(self._systems[system])
         outcomes, golds = self._cached_outcomes(), self.study.benchmark.golds
         rows = []
         for key, question in self._questions.items():
@@ -138,7 +139,7 @@ class Explorer(Grid):
             "answer": system_answer,
             "steps": self._steps(),
             "calls": self._calls(),
-            "found": self._found(),
+            "retrieved": self._retrieved(),
             "pool": self._pool(),
             "call": self._shown_call(self._first_call()) if recording.calls else None,
         }
@@ -212,7 +213,7 @@ class Explorer(Grid):
 
     def do_draft(self, edits: Edits) -> None:
         """Keep the page's edits, so that they are there after a restart of the kernel."""
-        self.store.write_draft(self.name, edits)
+        self.store.write_draft(self.system_name, edits)
         self.setup = {**self.setup, "draft": edits}  # for a page that is opened later
 
     def do_keep(self, edits: Edits, name: str = "") -> str:
@@ -221,9 +222,9 @@ class Explorer(Grid):
         free = (f"v{number}" for number in itertools.count(1))
         name = name or next(name for name in free if name not in taken)
         self._check_free(name)
-        variant = Variant(name, self.name, edits)
+        variant = Variant(name, self.system_name, edits)
         # A fault of the edits is said before they are kept.
-        variant.built(self._systems[self.name], self.study.lab)
+        variant.built(self._systems[self.system_name], self.study.lab)
         self.store.keep(variant)
         self._add_column(variant)
         return name
@@ -466,25 +467,22 @@ class Explorer(Grid):
             rows.append([prompt, shown(labels[number], 80), status])
         return rows
 
-    def _found(self) -> dict[str, Any]:
+    def _retrieved(self) -> dict[str, Any]:
         """The values that retrieval found, and the columns that pruning kept of each table."""
         contexts = self._recorded.contexts
-        if not contexts:
-            return {"values": [], "kept": []}
-        matches = contexts[0].values
+        matches = contexts[0].values if contexts else ()
         values = [
-            shown(f"{match.table}.{match.column}: {match.value}") for match in matches
+            shown(f"{each.table}.{each.column}: {each.value}") for each in matches
         ]
-        if len(contexts) == 1:
-            return {"values": values, "kept": []}
-        kept_columns = set(contexts[-1].schema.columns())
         tables = []
-        for table in contexts[0].schema.tables:
-            names = [column.name for column in table.columns]
-            columns = [
-                [shown(name), (table.name, name) in kept_columns] for name in names
-            ]
-            tables.append([shown(table.name), columns])
+        if len(contexts) > 1:
+            kept = set(contexts[-1].schema.columns())
+            for table in contexts[0].schema.tables:
+                columns = []
+                for column in table.columns:
+                    is_kept = (table.name, column.name) in kept
+                    columns.append([shown(column.name), is_kept])
+                tables.append([shown(table.name), columns])
         return {"values": values, "kept": tables}
 
     def _pool(self) -> list[dict[str, Any]]:
@@ -531,7 +529,10 @@ class Explorer(Grid):
 
 def _renamed(columns: Mapping[str, T], name: str, to: str) -> dict[str, T]:
     """The columns in their order, one under another name."""
-    return {to if key == name else key: column for key, column in columns.items()}
+    renamed = {}
+    for key, column in columns.items():
+        renamed[to if key == name else key] = column
+    return renamed
 
 
 def _paid(model: str, reply: Completion) -> str:

@@ -12,7 +12,7 @@ import orjson
 import yaml
 from sqlite_utils import Database
 
-from workbench.canonical import content_hash
+from workbench.canonical import content_hash, folder_hash
 from workbench.errors import BadInputError
 from workbench.explorer.recording import Edit, asked_prompts, changed, own_prompt
 from workbench.lab import Lab
@@ -44,7 +44,8 @@ class Variant:
 
     def built(self, system: System, lab: Lab) -> Column:
         """The system with the edits. Its prompts are written to a folder that their texts name."""
-        key = content_hash("variant", [self.system, str(lab.prompts), self.edits])[-12:]
+        before = folder_hash(lab.prompts) if lab.prompts else ""
+        key = content_hash("variant", [self.system, before, self.edits])[-12:]
         folder = home() / "variants" / ".prompts" / key
         folder.mkdir(parents=True, exist_ok=True)
         if lab.prompts:
@@ -58,12 +59,12 @@ class Variant:
                 if own_prompt(system, name):
                     system = changed(system, name, {"prompt": prompt})
             fields = _fields(edit)
-            before = system
-            system = changed(system, name, fields)
-            if fields and system == before:
+            edited_system = changed(system, name, fields)
+            if fields and edited_system == system:
                 raise BadInputError(
                     f"no step of {self.system} has the model of {name} alone"
                 )
+            system = edited_system
         return Column(system, folder)
 
 
