@@ -78,7 +78,6 @@ class Explorer(Grid):
             question.id: question for question in study.benchmark.questions
         }
         self._columns: dict[str, Column] = {}  # of the comparison
-        self._kept: dict[str, Variant] = {}  # those of the columns that are variants
         # Of the call that is shown: the next question opens at the same one.
         self._prompt = ""
         super().__init__()
@@ -232,8 +231,7 @@ class Explorer(Grid):
     def do_rename(self, name: str, to: str) -> None:
         self._check_free(to)
         self.store.rename(name, to)
-        variant = self._kept.pop(name)
-        self._kept[to] = replace(variant, name=to)
+
         self._columns = _renamed(self._columns, name, to)
         if self.comparison:
             runs = _renamed(self.comparison.runs, name, to)
@@ -243,9 +241,8 @@ class Explorer(Grid):
 
     def do_remove(self, name: str) -> None:
         self.store.remove(name)
-        self._kept.pop(name, None)
         self._columns.pop(name, None)
-        if not self._kept:  # the next comparison begins with all systems again
+        if not self._kept():  # the next comparison begins with all systems again
             self._columns = {}
         if self.comparison:
             runs = {**self.comparison.runs}
@@ -267,8 +264,9 @@ class Explorer(Grid):
             self._columns[add] = Column(self._systems[add])
         few = self.study.sample(min(count, len(self._questions)))
         runs = {}
-        for name, (system, prompts) in self._columns.items():
-            runs[name] = with_prompts(few, prompts).run(system, name)
+        for name, column in self._columns.items():
+            its_study = with_prompts(few, column.prompts)
+            runs[name] = its_study.run(column.system, name)
         self.comparison = Comparison(few, runs, self._folders())
         self._draw_grid()
 
@@ -276,19 +274,23 @@ class Explorer(Grid):
         """The price of the first comparison: at least that of the calls that are known."""
         study = self.study.sample(self._first_count())
         calls: list[Call] = []
-        for system, prompts in self._next_columns().values():
-            for missing in missing_calls(with_prompts(study, prompts), system):
+        for column in self._next_columns().values():
+            its_study = with_prompts(study, column.prompts)
+            for missing in missing_calls(its_study, column.system):
                 calls += missing
         price = cost(study.lab.client, calls)
         return f"from {price}" if price.startswith("$") else price
 
     def do_save(self, name: str, variant: str = "") -> str:
         """Save one variant or all in the home, each as an experiment with its folder of prompts."""
-        saved = [variant] if variant else [*self._kept]
-        variants = [self._kept[each] for each in saved]
-        notes = {each: summary(self.changes(each)) for each in saved}
-        folder = write_folder(name, variants, self._columns, notes, self.study)
-        return f"{folder}: {', '.join(saved)}"
+        columns = {variant: self._columns[variant]} if variant else self._kept()
+        notes = {title: summary(self.changes(title)) for title in columns}
+        folder = write_folder(name, columns, notes, self.study)
+        return f"{folder}: {', '.join(columns)}"
+
+    def _kept(self) -> dict[str, Column]:
+        """The columns that are variants."""
+        return {name: each for name, each in self._columns.items() if each.base}
 
     def _first_count(self) -> int:
         return min(COUNTS[0], len(self._questions))
@@ -310,15 +312,14 @@ class Explorer(Grid):
         column = variant.built(system, self.study.lab)
         self._columns.setdefault(variant.system, Column(system))
         self._columns[variant.name] = column
-        self._kept[variant.name] = variant
 
     def changes(self, name: str) -> list[dict[str, str]]:
         """What a variant changes in its system, and another column in the first one."""
-        if name not in self._kept:
+        column = self._columns.get(name)
+        if not column or not column.base:
             return super().changes(name)
-        base = self._systems[self._kept[name].system]
-        before = asked_prompts(base, self.study.lab.prompts)
-        return prompt_changes(before, asked_prompts(*self._columns[name]))
+        before = asked_prompts(self._systems[column.base], self.study.lab.prompts)
+        return prompt_changes(before, asked_prompts(column.system, column.prompts))
 
     def _folders(self) -> dict[str, Any]:
         folders = {}
@@ -330,8 +331,8 @@ class Explorer(Grid):
     def _draw_grid(self) -> None:
         """Show the comparison, if there is one, and the variants that are kept."""
         kept = []
-        for name, variant in self._kept.items():
-            texts = (name, variant.system, summary(self.changes(name)))
+        for name, column in self._kept().items():
+            texts = (name, column.base, summary(self.changes(name)))
             kept.append([shown(text) for text in texts])
         if not self.comparison:
             self.grid = {"rows": [], "kept": kept, "more": self._first_count()}

@@ -180,7 +180,7 @@ function render({ model, el }) {
       });
   }
   const run = () => {
-    if (state.view === "compare") return compare();
+    if (state.view === "compare") return compareOn(model.get("grid").more);
     if (call() && !state.fault && priced()) {
       const at = asked();
       work("run", { do: "run", ...at }, (found) => {
@@ -197,14 +197,14 @@ function render({ model, el }) {
     work("keep", { do: "keep", edits: state.edits }, () => {
       view("compare");
       state.busy = "";
-      compare(0);
+      compareOn(compared());
     });
   }
-  function compare(n, add = "") {
-    const grid = model.get("grid"),
-      to = n || (n === 0 && grid.rows?.length) || grid.more;
-    if (!alone && to)
-      work("compare", { do: "compare", count: to, add }, () => {
+  /** How many questions are compared, or would be first. */
+  const compared = () => model.get("grid").rows?.length || model.get("grid").more;
+  function compareOn(count, add = "") {
+    if (!alone && count)
+      work("compare", { do: "compare", count, add }, () => {
         state.opened = {};
         state.open = null;
       });
@@ -1261,7 +1261,7 @@ function render({ model, el }) {
     const sorted = [...rows]
       .sort((a, b) => split(b) - split(a))
       .filter((row) => !state.disputed || split(row));
-    const nothing = !n && !state.equal && grid.heads?.length > 1; // differs
+    const isOneLine = !n && !state.equal && grid.heads?.length > 1; // in place of equal rows
     if (!alone && !rows.length && !state.firstPrice && !state.busy) {
       state.firstPrice = "…";
       ask({ do: "price" })
@@ -1297,7 +1297,7 @@ function render({ model, el }) {
         select(
           ["Add a system…", ...grid.add],
           "Add a system…",
-          (to) => compare(0, to),
+          (to) => compareOn(compared(), to),
           "add a system",
           140,
         ),
@@ -1318,7 +1318,7 @@ function render({ model, el }) {
           {
             class: "primary",
             disabled: !!state.busy,
-            onclick: () => compare(),
+            onclick: () => compareOn(grid.more),
             "data-part": "more",
           },
           state.busy === "compare"
@@ -1381,8 +1381,9 @@ function render({ model, el }) {
         h(
           "tbody",
           {},
-          nothing && h("tr", {}, h("td", { colspan: all, class: "nothing" }, nothingDiffers(rows))),
-          (nothing ? [] : sorted.slice(0, state.most)).flatMap((row) => {
+          isOneLine &&
+            h("tr", {}, h("td", { colspan: all, class: "nothing" }, nothingDiffers(rows))),
+          (isOneLine ? [] : sorted.slice(0, state.most)).flatMap((row) => {
             const toggle = () => {
               open(row.id);
               focus(box.grid.querySelector(`[data-id="${CSS.escape(row.id)}"]`));
@@ -1443,7 +1444,7 @@ function render({ model, el }) {
     return [
       h("p", {}, `“Run on ${first}” compares ${many(kept.length, "variant")}:`),
       kept.map(([name, system, note], i) =>
-        div("flex kept", columnButton(`kept${i}`, name), span("", note), span("dim", system)),
+        div("flex variant-line", columnButton(`kept${i}`, name), span("", note), span("dim", system)),
       ),
     ];
   }
@@ -1526,7 +1527,7 @@ function render({ model, el }) {
         : [];
     for (const part of [drawTop, ...shown, drawPop, drawCompare]) part();
   }
-  function adopt() {
+  function onDetail() {
     detail = model.get("detail");
     Object.assign(state, {
       id: detail.id,
@@ -1579,30 +1580,30 @@ function render({ model, el }) {
     },
     "?": () => pop("keys"),
   });
-  const listed = () => {
+  const onRows = () => {
     all = model.get("rows");
     search();
     box.list.scrollTop = 0;
     drawTop();
     drawRows();
   };
-  const gridded = () => {
+  const onGrid = () => {
     state.opened = {};
     Object.assign(state, { open: null, changes: {}, equal: false, most: GROW, firstPrice: "" });
     drawCompare();
   };
-  const settled = () => {
+  const onSetup = () => {
     const { system, draft: kept } = model.get("setup");
     if (system !== state.system) Object.assign(state, { system, edits: kept });
     drawTop();
   };
-  on("change:detail", adopt);
-  on("change:rows", listed);
-  on("change:setup", settled);
-  on("change:grid", gridded);
+  on("change:detail", onDetail);
+  on("change:rows", onRows);
+  on("change:setup", onSetup);
+  on("change:grid", onGrid);
   if (!alone) {
     search();
-    adopt();
+    onDetail();
     reveal();
   }
   draw();
