@@ -156,15 +156,15 @@ def test_edits_and_variants_come_back_and_are_told_apart(page, study, widget, ex
         mount(other, wb.explore(study, wb.zero_shot(study.model)), "dark")
         expect(other.get_by_label("template")).to_have_value(re.compile("Be brief"))
         other.locator(".list").press("c")
-        expect(other.locator(".kept")).to_have_count(2)
+        expect(other.locator(".variant-line")).to_have_count(2)
         picture(other, "explorer_after_a_restart")
-        other.locator(".kept button").first.click()
+        other.locator(".variant-line button").first.click()
         other.get_by_role("button", name="Edit again").click()
         expect(other.get_by_label("template")).not_to_have_value(re.compile("Be brief"))
         other.locator(".list").press("c")
-        other.locator(".kept button").last.click()
+        other.locator(".variant-line button").last.click()
         other.get_by_role("button", name="Remove").click()
-        expect(other.locator(".kept")).to_have_count(1)
+        expect(other.locator(".variant-line")).to_have_count(1)
 
 
 def test_a_comparison_in_which_nothing_differs_is_one_line(page, widget, expect):

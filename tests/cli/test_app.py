@@ -232,7 +232,7 @@ def test_a_folder_with_a_benchmarks_name_does_not_hide_it(
     assert out.startswith("12 questions, 3 databases\n")
     (tmp_path / "other").mkdir()
     code, _, err = run("data", "check", "other", "--root", spider)
-    assert (code, "other is a folder: leave out --root" in err) == (2, True)
+    assert (code, "no benchmark 'other'" in err) == (2, True)
 
 
 def test_init_copies_the_notebooks_and_experiments_once(run, tmp_path):

@@ -41,6 +41,7 @@ def test_an_export_is_merged_into_another_home(run, home, monkeypatch):
         run("cache", "export", file, "--keys", " ".join(keys)).out
         == f"{file}: 2 calls\n"
     )
+    assert run("cache", "export", file, "--run", "embedded", "--keys", "a").code == 2
     monkeypatch.setenv("WORKBENCH_HOME", str(home / "other"))
     assert run("cache", "merge", file).out.startswith("2 rows added, 0 were cached")
     assert run("cache", "merge", home / "home" / "lab.sqlite").out.startswith(

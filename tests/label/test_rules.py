@@ -39,6 +39,10 @@ def test_results_speak_for_a_cause_and_differ_in_words():
     )
     assert next(suggest(unknown))[0] == "other column"
     assert [*suggest(case("no query", "neither"))] == []
+    unread = case("no query", "SELECT CAST(imo AS REAL) FROM vessel")
+    assert dict(suggest(unread)) == {
+        "function": "gold uses CAST, the prediction nothing"
+    }
     assert difference(case(gold_ran=result((12,)), ran=result((3,)))).startswith(
         "3 in place of 12: "
     )

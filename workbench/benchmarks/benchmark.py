@@ -75,15 +75,10 @@ class Benchmark:
             asked.setdefault(("", text), []).append(question)
         return asked
 
-    def sharing(self, stated: str) -> str:
-        """Return the ids and texts of the questions to which the file gives the same id."""
-        keys = self.repeated[stated]
-        told = [
-            f"{question.id} ({question.text})"
-            for question in self.whole
-            if question.id in keys
-        ]
-        return " or ".join(told)
+    def sharing(self, stated: str) -> list[Question]:
+        """Return the questions to which the file gives the same id; [] if it gives it once."""
+        keys = self.repeated.get(stated, ())
+        return [question for question in self.whole if question.id in keys]
 
     def has(self, db_id: str) -> bool:
         """Whether the SQLite file of a database is there."""
@@ -119,6 +114,11 @@ class Benchmark:
         """Return a hash of questions and gold queries, which differ between releases."""
         golds = [_hashed(self.golds[question.id]) for question in self.questions]
         return content_hash("questions", [self.questions, golds])
+
+
+def told(questions: Sequence[Question]) -> str:
+    """Return ids and texts of questions, one of which has to be said."""
+    return " or ".join(f"{question.id} ({question.text})" for question in questions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +169,9 @@ def size(count: int, limit: float | None) -> int:
 
 def check_limit(limit: float | None) -> None:
     """Raise BadInputError for a limit that is neither a number of questions nor a share of them."""
-    if limit is None:
-        return
     is_number = type(limit) is int and limit >= 1
     is_share = type(limit) is float and 0 < limit < 1
-    if not is_number and not is_share:
+    if limit is not None and not is_number and not is_share:
         allowed = "a number of questions from 1, a share of each database's below 1.0, or None"
         raise BadInputError(f"limit is {limit!r}: it must be {allowed}")
 
@@ -344,22 +342,17 @@ def _databases_beside(path: Path) -> Path:
 
 def _with_databases(opened: Benchmark) -> Benchmark:
     """The benchmark with the questions whose databases are there."""
-    there = []
-    missing = set()
-    for question in opened.questions:
-        if opened.has(question.db_id):
-            there.append(question)
-        else:
-            missing.add(question.db_id)
+    used = {question.db_id for question in opened.questions}
+    missing = sorted(db_id for db_id in used if not opened.has(db_id))
     if not missing:
         return opened
+    there = [question for question in opened.questions if question.db_id not in missing]
     total = len(opened.questions)
     left_out = f"{total - len(there):,} of {total:,} questions are left out"
-    why = f"in {opened.databases} is no database {', '.join(sorted(missing))}"
-    told = f"{opened.name}: {left_out}: {why}"
+    why = f"in {opened.databases} is no database {', '.join(missing)}"
     if not there:
-        raise BadInputError(told)
-    warnings.warn(told, stacklevel=3)
+        raise BadInputError(f"{opened.name}: {left_out}: {why}")
+    warnings.warn(f"{opened.name}: {left_out}: {why}", stacklevel=3)
     return opened.of(there)
 
 
@@ -369,30 +362,32 @@ def _released(name: str, release: Release, root: Path) -> Benchmark:
     opened = _read(name, release.sense, databases, files)
     if release.tables:
         tables = [path.with_name(file) for file in release.tables]
-        source = next(filter(Path.is_file, tables), tables[-1])
-        opened = replace(opened, schemas=read_spider_schemas(source))
-        undescribed = _undescribed(opened)
-        if undescribed:
-            raise BadInputError(f"{source.name} does not describe {undescribed}")
+        opened, lacks = _described(opened, tables)
+        if lacks:
+            raise BadInputError(lacks)
     return _chess_sample(opened, path) if name == "bird-sds" else opened
+
+
+def _described(opened: Benchmark, tables: Sequence[Path]) -> tuple[Benchmark, str]:
+    """The benchmark with the schemas of the first of these files, and what the file lacks."""
+    source = next(filter(Path.is_file, tables), tables[-1])
+    schemas = read_spider_schemas(source)
+    used = {question.db_id for question in opened.questions}
+    undescribed = ", ".join(sorted(used - schemas.keys()))
+    lacks = f"{source} does not describe {undescribed}" if undescribed else ""
+    return replace(opened, schemas=schemas), lacks
 
 
 def _chess_sample(bird: Benchmark, path: Path) -> Benchmark:
     """CHESS's Subsampled Development Set of BIRD's dev split."""
     file = Path(__file__).with_name("chess_sds.json")
-    published = json.loads(file.read_text())
-    ids = set(map(str, published))
+    ids = set(map(str, json.loads(file.read_text())))
     lacking = len(ids - bird.golds.keys())
     if lacking:
         raise BadInputError(
             f"{path} lacks {lacking} of the {len(ids)} questions of bird-sds"
         )
     return bird.of([question for question in bird.questions if question.id in ids])
-
-
-def _undescribed(benchmark: Benchmark) -> str:
-    used = {question.db_id for question in benchmark.questions}
-    return ", ".join(sorted(used - benchmark.schemas.keys()))
 
 
 def _users(path: Path, root: Path) -> Benchmark:
@@ -405,16 +400,12 @@ def _users(path: Path, root: Path) -> Benchmark:
     databases = _folder_of_databases(root)
     sense: Sense = "spider" if is_spiders else "bird"
     opened = _read(path.stem, sense, databases, [path])
-    tables = [
-        folder / "tables.json" for folder in (path.parent, root, databases.parent)
-    ]
-    source = next(filter(Path.is_file, tables), None)
-    if not is_spiders or source is None:
+    folders = (path.parent, root, databases.parent)
+    tables = [folder / "tables.json" for folder in folders]
+    if not is_spiders or not any(file.is_file() for file in tables):
         return opened
-    described = replace(opened, schemas=read_spider_schemas(source))
-    undescribed = _undescribed(described)
-    if undescribed:
-        lacks = f"{source} does not describe {undescribed}"
+    described, lacks = _described(opened, tables)
+    if lacks:
         warnings.warn(f"{lacks}: no exact match for {opened.name}", stacklevel=3)
         return opened
     return described
@@ -460,37 +451,17 @@ def _read(name: str, sense: Sense, databases: Path, paths: Sequence[Path]) -> Be
             raise BadInputError(f"{paths[0]}: question_id {key} occurs twice")
         keys.append(key)
         sql, *others = item.sql
-        question = Question(
-            id=key,
-            db_id=item.db_id,
-            text=item.text,
-            evidence=item.evidence or "",
-        )
+        question = Question(key, item.db_id, item.text, item.evidence or "")
         questions.append(question)
-        golds[key] = Gold(
-            question_id=key,
-            sql=sql,
-            difficulty=item.difficulty or "",
-            others=tuple(others),
+        golds[key] = Gold(key, sql, item.difficulty or "", tuple(others))
+    repeated = {key: tuple(keys) for key, keys in sharing.items() if len(keys) > 1}
+    renamed = [f"{key} became {' and '.join(keys)}" for key, keys in repeated.items()]
+    if renamed:
+        warnings.warn(
+            f"{paths[0]} gives ids to more than one question: {'; '.join(renamed)}",
+            stacklevel=4,
         )
-    repeated = {}
-    for stated, keys in sharing.items():
-        if len(keys) > 1:
-            repeated[stated] = tuple(keys)
-    if repeated:
-        renamed = [
-            f"{stated} became {' and '.join(keys)}" for stated, keys in repeated.items()
-        ]
-        told = f"{paths[0]} gives ids to more than one question: {'; '.join(renamed)}"
-        warnings.warn(told, stacklevel=4)
-    return Benchmark(
-        name,
-        sense,
-        databases,
-        questions=tuple(questions),
-        golds=golds,
-        repeated=repeated,
-    )
+    return Benchmark(name, sense, databases, tuple(questions), golds, repeated=repeated)
 
 
 def _locate(root: Path, release: Release, name: str) -> tuple[Path, Path]:

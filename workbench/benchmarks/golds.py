@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import AliasChoices, BaseModel, Field
 
-from workbench.benchmarks.benchmark import SQL, TEXT, Benchmark
+from workbench.benchmarks.benchmark import SQL, TEXT, Benchmark, told
 from workbench.benchmarks.files import Filled, Queries, one_line, read_items
 from workbench.errors import BadInputError
 from workbench.types import Gold, Question
@@ -55,13 +55,11 @@ def with_golds(benchmark: Benchmark, file: str | Path) -> Benchmark:
     """
     path = Path(file)
     items = read_items(path, _Revised)
-    keys = _keys(path, items, benchmark)
     asked = {question.id: question for question in benchmark.questions}
     questions: dict[str, Question] = {}
     golds: dict[str, Gold] = {}
-    for number, item in enumerate(items):
-        key = keys[number]
-        before = asked.get(key)
+    for number, key in _keys(path, items, benchmark).items():
+        item, before = items[number], asked.get(key)
         if before is None:
             continue
         is_elsewhere = item.db_id not in {None, before.db_id}
@@ -73,27 +71,25 @@ def with_golds(benchmark: Benchmark, file: str | Path) -> Benchmark:
         questions[key] = item.question(before)
         golds[key] = item.gold(benchmark.golds[key])
     if not questions:
-        wrong = (
-            f"none of its {len(items)} items is about a question of {benchmark.name}"
+        raise BadInputError(
+            f"{path}: none of its {len(items)} items is about a question of {benchmark.name};"
+            " give its question_id, or db_id and (original_)question"
         )
-        advice = "give its question_id, or db_id and (original_)question"
-        raise BadInputError(f"{path}: {wrong}; {advice}")
     revised = [questions[key] for key in asked if key in questions]
     name = f"{benchmark.name} ({path.stem})"
     return replace(benchmark.of(revised), name=name, golds=golds)
 
 
-def _keys(path: Path, items: Sequence[_Revised], benchmark: Benchmark) -> list[str]:
-    """The id of each item's question, "" if the benchmark has no such question."""
+def _keys(
+    path: Path, items: Sequence[_Revised], benchmark: Benchmark
+) -> dict[int, str]:
+    """The id of each item's question by the item's number, "" if there is no such question."""
     if all(item.question_id is not None for item in items):
-        return [_stated(path, item, benchmark) for item in items]
+        return {n: _stated(path, item, benchmark) for n, item in enumerate(items)}
     databases = {question.db_id for question in benchmark.whole}
-    ours = [number for number, item in enumerate(items) if item.db_id in databases]
-    matched = _matched(path, [items[number] for number in ours], benchmark)
-    keys = [""] * len(items)
-    for number, key in zip(ours, matched, strict=True):
-        keys[number] = key
-    return keys
+    ours = {n: item for n, item in enumerate(items) if item.db_id in databases}
+    keys = _matched(path, list(ours.values()), benchmark)
+    return dict(zip(ours, keys, strict=True))
 
 
 def _matched(path: Path, items: Sequence[_Revised], benchmark: Benchmark) -> list[str]:
@@ -102,19 +98,18 @@ def _matched(path: Path, items: Sequence[_Revised], benchmark: Benchmark) -> lis
     Spider-Syn corrects some of the original questions. If all databases and most texts are equal at
     the same place, item n is about question n.
     """
-    stated = [(item.db_id or "", one_line(item.original)) for item in items]
-    asked = [(question.db_id, one_line(question.text)) for question in benchmark.whole]
-    pairs = list(zip(stated, asked, strict=False))
-    same_database = [theirs[0] == ours[0] for theirs, ours in pairs]
-    same_text = [theirs == ours for theirs, ours in pairs]
-    is_whole = len(stated) == len(asked) and all(same_database)
-    if is_whole and 2 * sum(same_text) > len(asked):
-        return [question.id for question in benchmark.whole]
+    texts = [one_line(item.original) for item in items]
+    databases = [question.db_id for question in benchmark.whole]
+    if [item.db_id for item in items] == databases:
+        pairs = zip(texts, benchmark.whole, strict=True)
+        same = sum(text == one_line(question.text) for text, question in pairs)
+        if 2 * same > len(items):
+            return [question.id for question in benchmark.whole]
 
     by_text = benchmark.by_text()
     keys = []
-    for text in stated:
-        questions = by_text.get(text)
+    for item, text in zip(items, texts, strict=True):
+        questions = by_text.get((item.db_id or "", text))
         keys.append(questions.pop(0).id if questions else "")
     unknown = keys.count("")
     if unknown:
@@ -129,15 +124,12 @@ def _matched(path: Path, items: Sequence[_Revised], benchmark: Benchmark) -> lis
 def _stated(path: Path, item: _Revised, benchmark: Benchmark) -> str:
     """The id that an item states; of questions that share it, the one with the item's text."""
     stated = str(item.question_id)
-    sharing = benchmark.repeated.get(stated)
+    sharing = benchmark.sharing(stated)
+    for question in sharing:
+        if one_line(question.text) == one_line(item.original):
+            return question.id
     if not sharing:
         return stated
-    for question in benchmark.whole:
-        if question.id in sharing and one_line(question.text) == one_line(
-            item.original
-        ):
-            return question.id
-    several = benchmark.sharing(stated)
     raise BadInputError(
-        f"{path}: question_id {stated} is {several}; give the question, too"
+        f"{path}: question_id {stated} is {told(sharing)}; give the question, too"
     )

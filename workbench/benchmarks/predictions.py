@@ -30,7 +30,7 @@ from pydantic import (
     model_validator,
 )
 
-from workbench.benchmarks.benchmark import Benchmark
+from workbench.benchmarks.benchmark import Benchmark, told
 from workbench.benchmarks.files import first_fault, one_line, read_json, read_text
 from workbench.canonical import plain
 from workbench.errors import BadInputError
@@ -132,11 +132,10 @@ def write_predictions(path: str | Path, frame: pd.DataFrame) -> None:
 def candidates(predictions: pd.DataFrame) -> dict[str, tuple[Candidate, ...]]:
     """Return the predictions as the candidates of each question, by its id."""
     pool: dict[str, tuple[Candidate, ...]] = {}
-    rows = predictions[COLUMNS].itertuples(index=False)
-    for question_id, generator, sample, sql in rows:
-        candidate = Candidate(sql, generator, int(sample))
-        before = pool.get(question_id, ())
-        pool[question_id] = (*before, candidate)
+    for row in predictions[COLUMNS].to_dict("records"):
+        candidate = Candidate(row["sql"], row["generator"], int(row["sample"]))
+        key = row["question_id"]
+        pool[key] = (*pool.get(key, ()), candidate)
     return pool
 
 
@@ -208,20 +207,19 @@ def _read(benchmark: Benchmark, path: Path) -> pd.DataFrame:
     records, are_lines = _records(benchmark, path)
     entries = _entries(path, records)
     questions = benchmark.whole
-    ids = {question.id for question in questions}
+    by_id = {question.id: question for question in questions}
     keys = {entry.question_id for entry in entries}
     positions = {str(n) for n in range(len(questions))}
-    keys_are_positions = keys == positions and not keys <= ids
+    keys_are_positions = keys == positions and not keys <= by_id.keys()
     by_position = are_lines or keys_are_positions
-    if by_position and len(entries) == len(benchmark.questions):
-        questions = benchmark.questions
     if by_position:
+        if len(entries) == len(benchmark.questions):
+            questions = benchmark.questions
         asked = _by_position(path, benchmark, questions, entries)
     elif keys == {""} and all(entry.question for entry in entries):
         asked = _by_text(benchmark, entries)
     else:
-        known = {question.id: question for question in questions}
-        asked = [known.get(entry.question_id) for entry in entries]
+        asked = [by_id.get(entry.question_id) for entry in entries]
     rows = _rows(benchmark, path, entries, asked)
     if not rows or (by_position and len(rows) != len(questions)):
         counts = f"{len(rows)} entries for the {len(questions)} questions of {benchmark.name}"
@@ -290,7 +288,7 @@ def _misfit(
     sharing = benchmark.repeated.get(key, ())
     tells_them_apart = bool(text) or not keys.isdisjoint(sharing[1:])
     if sharing and not tells_them_apart:
-        several = benchmark.sharing(key)
+        several = told(benchmark.sharing(key))
         return (
             f"question_id {key!r} is {several}; give one of these ids, or the question"
         )
@@ -305,11 +303,9 @@ def _by_text(benchmark: Benchmark, entries: Sequence[_Entry]) -> list[Question |
     by_text = benchmark.by_text()
     asked: list[Question | None] = []
     for entry in entries:
-        questions = by_text.get((entry.db_id, one_line(entry.question)))
-        asked.append(questions[0] if questions else None)
+        questions = by_text.get((entry.db_id, one_line(entry.question)), [None])
         # The last one is answered by all further entries, told apart by `sample`.
-        if questions and len(questions) > 1:
-            questions.pop(0)
+        asked.append(questions.pop(0) if len(questions) > 1 else questions[0])
     return asked
 
 
@@ -381,14 +377,11 @@ def _lines(text: str, known: set[str]) -> list[dict[str, str]]:
         return []
     lines = text.removesuffix("\n").split("\n")
     parts = [line.rpartition("\t") for line in lines]
-    ends = [end.strip() for _, _, end in parts]
-    all_end_in_names = all(_NAME.fullmatch(end) for end in ends)
+    all_end_in_names = all(_NAME.fullmatch(end.strip()) for _, _, end in parts)
     records = []
-    for number, line in enumerate(lines):
-        record = {"question_id": str(number), "sql": line}
-        sql, tab, _ = parts[number]
-        end = ends[number]
-        if tab and (all_end_in_names or end in known):
+    for number, (sql, tab, end) in enumerate(parts):
+        record = {"question_id": str(number), "sql": lines[number]}
+        if tab and (all_end_in_names or end.strip() in known):
             record |= {"sql": sql, "db_id": end}
         records.append(record)
     return records

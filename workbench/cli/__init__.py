@@ -12,18 +12,19 @@ import click
 from workbench.errors import WorkbenchError, hide
 from workbench.terminal import VisibleStream, exit_code, stop_on_signals
 
-# The module of each command, and its line of help, for which the module is not imported.
+# Each command's line of help, for which its module is not imported.
 COMMANDS = {
-    "ask": ("ask", "Answer a question about a database."),
-    "cache": ("cache", "Count, export and merge cached model calls."),
-    "data": ("data", "List benchmarks, or check one or a folder of them."),
-    "evaluate": ("evaluate", "Judge files of predictions."),
-    "init": ("data", "Copy the notebooks and experiments into a folder."),
-    "reproduce": ("run", "Run an experiment's notebooks."),
-    "run": ("run", "Run a system over a benchmark."),
-    "trace": ("run", "Show the SQL and calls behind a number."),
-    "train": ("train", "Export chats to fine-tune a model, and tune one."),
+    "ask": "Answer a question about a database.",
+    "cache": "Count, export and merge cached model calls.",
+    "data": "List benchmarks, or check one or a folder of them.",
+    "evaluate": "Judge files of predictions.",
+    "init": "Copy the notebooks and experiments into a folder.",
+    "reproduce": "Run an experiment's notebooks.",
+    "run": "Run a system over a benchmark.",
+    "trace": "Show the SQL and calls behind a number.",
+    "train": "Export chats to fine-tune a model, and tune one.",
 }
+_MODULES = {"init": "data", "reproduce": "run", "trace": "run"}  # if not of its name
 
 
 class _Group(click.Group):
@@ -34,12 +35,11 @@ class _Group(click.Group):
         ctx: click.Context,  # noqa: ARG002
         cmd_name: str,
     ) -> click.Command | None:
-        module, _ = COMMANDS.get(cmd_name, ("", ""))
-        return (
-            getattr(import_module(f"workbench.cli.{module}"), cmd_name)
-            if module
-            else None
-        )
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"workbench.cli.{_MODULES.get(cmd_name, cmd_name)}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
 
     def format_commands(
         self,
@@ -47,7 +47,7 @@ class _Group(click.Group):
         formatter: click.HelpFormatter,
     ) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -58,31 +58,36 @@ def cli() -> None:
 def main() -> None:
     """Run the command line; a caller's mistake is one line on standard error and exit code 2."""
     stop_on_signals()
-    warnings.showwarning = lambda message, *_, **__: print(
-        f"workbench: {message}", file=sys.stderr
-    )
-    streams: Any = VisibleStream(sys.stdout), VisibleStream(sys.stderr)
-    code, said = 2, ""
-    with redirect_stdout(streams[0]), redirect_stderr(streams[1]):
+    warnings.showwarning = _show_warning
+    out: Any = VisibleStream(sys.stdout)
+    err: Any = VisibleStream(sys.stderr)
+    code = 2  # of a mistake, each of which has a line
+    mistake = ""
+    with redirect_stdout(out), redirect_stderr(err):
         try:
             cli.main(None, "workbench", standalone_mode=False)
             sys.stdout.flush()
             code = 0
         except BrokenPipeError:  # `head` has closed the pipe, for instance
+            # Python flushes once more when it ends, which must not fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 1
         except (KeyboardInterrupt, click.Abort):
             code = exit_code()
-            said = "stopped; finished work is saved, run the command again to go on"
+            mistake = "stopped; finished work is saved, run the command again to go on"
         except click.exceptions.NoArgsIsHelpError as error:
             code = 0
             print(error.format_message())
         except click.ClickException as error:
-            said = error.format_message()
+            mistake = error.format_message()
         except WorkbenchError as error:
-            said = str(error)
+            mistake = str(error)
         except OSError as error:
-            said = f"{error.filename or 'a file'}: {error.strerror or error}"
-        if said:
-            print("workbench:", hide(said.replace("\n", " ")), file=sys.stderr)
+            mistake = f"{error.filename or 'a file'}: {error.strerror or error}"
+        if mistake:
+            print("workbench:", hide(mistake.replace("\n", " ")), file=sys.stderr)
     sys.exit(code)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    print("workbench:", message, file=sys.stderr)

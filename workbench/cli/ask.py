@@ -23,7 +23,7 @@ from workbench.types import Question, Selection
     default="",
     help="What the question's terms mean, as BIRD's evidence does.",
 )
-@options.system(default="chase")
+@options.system("chase")
 @options.model
 @options.judge
 @options.dollars
@@ -61,8 +61,8 @@ def ask(
         print(_told(selection, parser=parser), lab.client.ledger, sep="\n\n")
         if parser:
             print(f"{model} answered: a small statistical parser and no language model")
-    trial = selection.trial
-    sys.exit(0 if trial and trial.execution and trial.execution.is_complete else 1)
+    execution = selection.trial and selection.trial.execution
+    sys.exit(0 if execution and execution.is_complete else 1)
 
 
 def _database(name: str) -> Path:
@@ -82,6 +82,7 @@ def _told(selection: Selection, *, parser: bool) -> str:
     if trial is None or not trial.candidate.sql.strip():
         return _unanswered(selection, parser=parser)
     lines = []
+    # The parser says it in its reply, which may be JSON, with its escapes.
     missed = re.search(r"not understood: [^\n\\]+", trial.candidate.reasoning)
     if parser and missed:
         lines.append(missed[0])
@@ -90,22 +91,23 @@ def _told(selection: Selection, *, parser: bool) -> str:
     lines += [result, "", trial.candidate.sql, ""]
     number = len(selection.trials)
     if ran and ran.is_complete:
-        equal = [
-            t.candidate.generator
-            for t in selection.trials
-            if t.execution and t.execution.fingerprint == ran.fingerprint
+        agreeing = [
+            each.candidate.generator
+            for each in selection.trials
+            if each.execution and each.execution.fingerprint == ran.fingerprint
         ]
-        names = ", ".join(dict.fromkeys(equal))
-        count = f"{len(equal)} of {number} candidates gave this answer ({names})"
-        lines.append(f"Chosen by {selection.selector}: {count}.")
+        names = ", ".join(dict.fromkeys(agreeing))
+        told = f"{len(agreeing)} of {number} candidates gave this answer ({names})"
+        lines.append(f"Chosen by {selection.selector}: {told}.")
     else:
         lines.append(f"There is no answer: none of {number} candidates ran.")
     return "\n".join(lines)
 
 
 def _unanswered(selection: Selection, *, parser: bool) -> str:
+    text = "No candidate has a query."
     if not selection.trials:
-        return "No candidate has a query. "
+        return text
     first = selection.trials[0].candidate
-    text = f"No candidate has a query. {first.reasoning}"
+    text = f"{text} {first.reasoning}"
     return f"{text}\n({first.problem})" if first.problem and not parser else text

@@ -6,6 +6,7 @@ import click
 import orjson
 
 from workbench.cli import options
+from workbench.errors import BadInputError
 from workbench.llm.cache import Cache
 from workbench.llm.money import dollars
 from workbench.study.experiment import load_experiment
@@ -49,12 +50,19 @@ def export(file: Path, run: str, keys: str) -> None:
     `workbench reproduce NAME --from FILE --offline` replays them, and `workbench cache merge
     FILE` adds them to a cache.
     """
-    column, values = (
-        ("+model", load_experiment(run).asked) if run else ("key", keys.split())
-    )
-    where = f"{column} IN (SELECT value FROM json_each(?))" if values else "1"
+    if run and keys:
+        raise BadInputError("--run and --keys: give one of them")
+    if run:
+        # With "+", SQLite reads the calls in the order of their keys.
+        where, values = "+model IN", load_experiment(run).asked
+    else:
+        where, values = "key IN", keys.split()
     with Cache() as store:
-        number = store.export(file, where, [orjson.dumps(values)] if values else [])
+        if values:
+            where += " (SELECT value FROM json_each(?))"
+            number = store.export(file, where, [orjson.dumps(values)])
+        else:
+            number = store.export(file)
     print(f"{file}: {number:,} calls")
 
 

@@ -9,7 +9,6 @@ import click
 from workbench.benchmarks.benchmark import BENCHMARKS, benchmark_name, open_benchmark
 from workbench.benchmarks.check import incomplete, missing, unreadable_parts
 from workbench.cli import options
-from workbench.errors import BadInputError
 from workbench.evaluate.audit import FINDINGS, undetermined
 from workbench.llm.cache import Cache
 from workbench.sql.executor import Executor
@@ -22,9 +21,8 @@ def data(context: click.Context) -> None:
     """List the benchmarks, or check one."""
     if not context.invoked_subcommand:
         for name, release in BENCHMARKS.items():
-            place = "comes with the workbench"
-            if release.url:
-                place = f"unpack {release.url}, and give --root"
+            unpacked = f"unpack {release.url}, and give --root"
+            place = unpacked if release.url else "comes with the workbench"
             print(
                 f"{name:14} {release.questions:6,} questions, EX as {release.sense}; {place}"
             )
@@ -41,43 +39,39 @@ def check(benchmark: str, root: Path | None) -> None:
     their evidence. The exit code is 1 where something is missing, cannot be read or does not
     run.
     """
-    name = benchmark_name(benchmark)
-    release = BENCHMARKS.get(name)
-    needs_root = not name or (release and release.url and root is None)
-    if needs_root and Path(benchmark).is_dir():
-        if root is not None:
-            raise BadInputError(
-                f"{benchmark} is a folder: leave out --root, or give a benchmark's name"
-            )
-        sys.exit(_check_folder(Path(benchmark)))
+    folder = Path(benchmark)
+    release = BENCHMARKS.get(benchmark_name(benchmark))
+    is_bundled = release is not None and not release.url
+    # A folder may have the name of a benchmark, which is meant where --root says so.
+    if folder.is_dir() and root is None and not is_bundled:
+        sys.exit(_check_folder(folder))
     with Cache() as store, Executor(store) as executor:
         opened = open_benchmark(benchmark, root)
         faults = [*incomplete(opened), *unreadable_parts(opened)]
         audit = undetermined(opened, executor)
     databases = {question.db_id for question in opened.questions}
-    print(
-        f"{len(opened.questions)} questions, {len(databases)} databases",
-        *faults,
-        sep="\n",
-    )
-    for key, finding, evidence in zip(
-        audit["question_id"], audit["finding"], audit["evidence"], strict=True
-    ):
-        print(
-            f"question {key}: {FINDINGS[finding]}"
-            + (f": {evidence}" if evidence else "")
-        )
-    is_whole = all(opened.has(question.db_id) for question in opened.every)
-    sys.exit(bool(faults) or "fails" in set(audit["finding"]) or not is_whole)
+    print(f"{len(opened.questions)} questions, {len(databases)} databases")
+    for fault in faults:
+        print(fault)
+    for row in audit.to_dict("records"):
+        finding = FINDINGS[row["finding"]]
+        texts = (f"question {row['question_id']}", finding, row["evidence"])
+        print(": ".join(filter(None, texts)))
+    lacks_databases = not all(opened.has(question.db_id) for question in opened.every)
+    is_faulty = faults or lacks_databases or "fails" in set(audit["finding"])
+    sys.exit(1 if is_faulty else 0)
 
 
-def _check_folder(folder: Path) -> bool:
-    """Print what the folder has of each public benchmark; whether none of them is complete."""
-    public = [name for name, release in BENCHMARKS.items() if release.url]
-    lacks = {name: missing(name, folder) for name in public}
-    for name, lines in lacks.items():
-        print(f"{name:14} {'; '.join(lines) or 'is complete'}")
-    return all(lacks.values())
+def _check_folder(folder: Path) -> int:
+    """Print what the folder has of each public benchmark; return 1 if none is complete."""
+    exit_code = 1
+    for name, release in BENCHMARKS.items():
+        if release.url:
+            lacks = missing(name, folder)
+            print(f"{name:14} {'; '.join(lacks) or 'is complete'}")
+            if not lacks:
+                exit_code = 0
+    return exit_code
 
 
 @click.command()

@@ -23,20 +23,23 @@ from workbench.sql.executor import Executor
 
 
 def _by_name(
-    _: click.Context, __: click.Parameter, given: tuple[str, ...]
+    _: click.Context, __: click.Parameter, items: tuple[str, ...]
 ) -> dict[str, str]:
-    files = dict(item.partition("=")[::2] for item in given)
-    if not all(files.values()) or len(files) < len(given):
-        raise click.BadParameter(f"{' '.join(given)!r}: give NAME=FILE, each name once")
+    files: dict[str, str] = {}
+    for item in items:
+        name, _equals, file = item.partition("=")
+        if not file or name in files:
+            raise click.BadParameter(f"{item!r}: give NAME=FILE, each name once")
+        files[name] = file
     return files
 
 
 def _metrics(
-    _: click.Context, __: click.Parameter, given: tuple[str, ...]
+    _: click.Context, __: click.Parameter, paths: tuple[str, ...]
 ) -> dict[str, Metric]:
     sys.path.insert(0, "")  # a module of one's own lies in the working directory
     metrics = {}
-    for path in given:
+    for path in paths:
         module, _colon, name = path.partition(":")
         try:
             metrics[name] = getattr(import_module(module), name)
@@ -155,7 +158,8 @@ def evaluate(
     _show_failed_golds(verdicts)
     if save:
         _save(verdicts, save)
-    sys.exit(len(judged.questions) < len(opened.questions))
+    is_damaged = judged.questions != opened.questions
+    sys.exit(int(is_damaged))
 
 
 def _check_against(name: str, predictions: pd.DataFrame) -> None:
@@ -164,10 +168,9 @@ def _check_against(name: str, predictions: pd.DataFrame) -> None:
         raise BadInputError(f"--against {name}: there are {', '.join(generators)}")
 
 
-def _judged(opened: Benchmark, verdicts: pd.DataFrame) -> Benchmark:
-    """The benchmark without the questions on damaged databases, which have no verdict."""
-    ids = set(verdicts["question_id"])
-    return opened.of([question for question in opened.questions if question.id in ids])
+def _heading(judged: Benchmark) -> str:
+    fingerprint = judged.fingerprint()[:22]
+    return f"{judged.name}: {len(judged.questions)} questions ({fingerprint})\n"
 
 
 def _suite(
@@ -176,6 +179,12 @@ def _suite(
     queries = verdicts["sql"].fillna("")
     pairs = list(zip(verdicts["question_id"], queries, strict=True))
     return suite_verdicts(judged, pairs, folder, executor)
+
+
+def _judged(opened: Benchmark, verdicts: pd.DataFrame) -> Benchmark:
+    """The benchmark without the questions on damaged databases, which have no verdict."""
+    ids = set(verdicts["question_id"])
+    return opened.of([question for question in opened.questions if question.id in ids])
 
 
 def _with_efficiency(
@@ -193,18 +202,13 @@ def _with_efficiency(
 
 
 def _show_failed_golds(verdicts: pd.DataFrame) -> None:
-    failed = verdicts[verdicts["gold_error"] != ""].drop_duplicates("question_id")
-    for key, error in zip(failed["question_id"], failed["gold_error"], strict=True):
+    failed = verdicts[verdicts["gold_error"] != ""].set_index("question_id")
+    for key, error in failed["gold_error"].to_dict().items():
         print(f"\nthe gold query of question {key} failed: {error}")
 
 
 def _show(title: str, table: pd.DataFrame) -> None:
     print(title, table.to_string(index=False, float_format="%.2f"), sep="\n")
-
-
-def _heading(judged: Benchmark) -> str:
-    fingerprint = judged.fingerprint()[:22]
-    return f"{judged.name}: {len(judged.questions)} questions ({fingerprint})\n"
 
 
 def _show_slices(
@@ -225,7 +229,7 @@ def _show_slices(
 
 
 def _compare(verdicts: pd.DataFrame, generators: list[str], against: str) -> None:
-    """Print how every generator differs from one, by default the first.
+    """Print how every generator differs from one, by default the first, which is the best.
 
     Of two, the questions are listed that only one has right.
     """
@@ -236,17 +240,17 @@ def _compare(verdicts: pd.DataFrame, generators: list[str], against: str) -> Non
             pairs[name] = judging.compare_generators(verdicts, name, against)
     if not pairs:
         return
-    name, first = next(iter(pairs.items()))
-    note = "" if first.clustered else f"; {first.note}"
-    print(
-        f"\nagainst {against}, EX (BIRD) of the first answers, intervals over questions{note}"
+    title = (
+        f"\nagainst {against}, EX (BIRD) of the first answers, intervals over questions"
     )
+    name, pair = pairs.popitem()
+    print(title if pair.clustered else f"{title}; {pair.note}")
     small = dict.fromkeys(("p", "p_holm"), "{:.3g}".format)
-    table = judging.compare_all(pairs)
+    table = judging.compare_all({**pairs, name: pair})
     print(table.to_string(index=False, float_format="%+.2f", formatters=small))
-    if len(pairs) == 1:
-        print(f"\nonly {name} is right: {' '.join(first.won) or 'never'}")
-        print(f"only {against} is right: {' '.join(first.lost) or 'never'}")
+    if not pairs:
+        print(f"\nonly {name} is right: {' '.join(pair.won) or 'never'}")
+        print(f"only {against} is right: {' '.join(pair.lost) or 'never'}")
 
 
 def _save(verdicts: pd.DataFrame, path: Path) -> None:

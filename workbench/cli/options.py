@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +20,16 @@ def settings(kind: type) -> Callable[[Any], Any]:
     """Return a decorator: an option for each field of a dataclass with a number or a bool."""
 
     def add(command: Any) -> Any:
-        for field in reversed(fields(kind)):
-            if not isinstance(field.default, int | float):
-                continue
-            name = f"--{field.name.replace('_', '-')}"
-            if isinstance(field.default, bool):
-                name = f"{name}/--no-{name[2:]}"
-            command = click.option(name, default=field.default, show_default=True)(
-                command
-            )
+        for field in reversed(
+            fields(kind)
+        ):  # click shows the last one that is added first
+            if isinstance(field.default, int | float):
+                name = field.name.replace("_", "-")
+                is_flag = isinstance(field.default, bool)
+                option = f"--{name}/--no-{name}" if is_flag else f"--{name}"
+                command = click.option(
+                    option, default=field.default, show_default=True
+                )(command)
         return command
 
     return add
@@ -50,9 +50,7 @@ judge = click.option(
     metavar="PROVIDER/MODEL",
     help="Another model for the selector.",
 )
-system = partial(
-    click.option, "--system", type=click.Choice(list(SYSTEMS)), show_default=True
-)
+
 root = click.option(
     "--root", type=click.Path(path_type=Path), help="Where the benchmark was unpacked."
 )
@@ -88,14 +86,24 @@ preview = click.option(
 predictions = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 
 
+def system(default: str) -> Callable[[Any], Any]:
+    """Return the option for a system's short name."""
+    return click.option(
+        "--system",
+        type=click.Choice(list(SYSTEMS)),
+        default=default,
+        show_default=True,
+    )
+
+
 # Annotations are quoted: looking a System or a Lab up imports the steps.
 def make_system(name: str, model: str, judge: str = "") -> "wb.System":
     """Return the system of that short name on one model, with `judge` for its selector."""
-    for named in filter(None, (model, judge)):
-        check_model(named)  # before anything is paid
+    check_model(model)  # before anything is paid
     system = SYSTEMS[name].make(model)
     if not judge:
         return system
+    check_model(judge)
     select: Any = system.select
     if not hasattr(select, "model"):
         raise BadInputError(
@@ -121,9 +129,7 @@ def check_writable(path: Path, *read: Path | str) -> None:
     """Refuse a path that cannot be written, or that the command reads, before the work starts."""
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise BadInputError(f"{path}: cannot be written; name another place")
-    if path.exists() and any(
-        Path(other).exists() and path.samefile(other) for other in read
-    ):
+    if path.resolve() in {Path(other).resolve() for other in read}:
         raise BadInputError(
             f"{path}: is read by this command; name another file to write"
         )

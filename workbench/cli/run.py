@@ -79,38 +79,37 @@ def run(
         options.check_writable(save, benchmark)
     benchmark = benchmark_name(benchmark) or benchmark
     experiment = Experiment(Path(benchmark).stem, benchmark=benchmark, output="runs")
-    given = {name: value for name, value in settings.items() if value is not None}
     model, prompts = settings["model"], settings["prompts"]
     steps = options.make_system(system, model, judge)
+    # An option that is left out is no setting.
+    settings = {key: value for key, value in settings.items() if value is not None}
     if preview:
         with (
             previewed(experiment) as few,
-            open_study(few, limit=limit, **given) as study,
+            open_study(few, limit=limit, **settings) as study,
         ):
             study.run(steps)
         return
     words = [system, model, judge, prompts.name if prompts else ""]
     name = re.sub(r"\W+", "_", "_".join(filter(None, words)))
-    with open_study(experiment, limit=limit, cluster=cluster, **given) as study:
+    with open_study(experiment, limit=limit, cluster=cluster, **settings) as study:
         _print(study.run(steps), study, name, save)
 
 
-def _print(made: Run, study: Study, name: str, save: Path | None) -> None:
+def _print(finished: Run, study: Study, name: str, save: Path | None) -> None:
     """Save a run's table and answers, and print the table, where both lie, and what was paid."""
-    title = f"Systems on {study.benchmark.name}"
-    note = notes_on({made.name: made})
-    table = made.costs().alone(title, note)
+    note = notes_on({finished.name: finished})
+    table = finished.costs().alone(f"Systems on {study.benchmark.name}", note)
     study.save(name, table)
     folder = study.saved.folder
     answers = save or folder / f"{name}{ANSWERS}"
-    write_predictions(answers, made.answers)
-    print(table.to_markdown(), end="\n\n")
-    print(f"answers: {answers}")
-    data = folder / f"{name}.csv"
-    print(f"table:   {join(['workbench', 'trace', str(data), '0'])}")
-    paid = made.paid
+    write_predictions(answers, finished.answers)
+    paid = finished.paid
     print(
-        f"{made.name}: {paid.calls:,} calls asked, {paid.hits:,} cached,"
+        f"{table.to_markdown()}\n\n"
+        f"answers: {answers}\n"
+        f"table:   {join(['workbench', 'trace', str(folder / f'{name}.csv'), '0'])}\n"
+        f"{finished.name}: {paid.calls:,} calls asked, {paid.hits:,} cached,"
         f" {dollars(paid.cost, paid.unpriced)}"
     )
 
@@ -161,12 +160,12 @@ def reproduce(
     code is 1 where a notebook fails.
     """
     settings = load_experiment(experiment)
-    settings = replace(settings, batch=batch or settings.batch)
     session = Session(
-        settings, offline=offline, budget=f"{settings.name} {uuid4().hex}"
+        replace(settings, batch=batch or settings.batch),
+        offline=offline,
+        budget=f"{settings.name} {uuid4().hex}",
+        request_log=_merged(pack, settings.name) if pack else None,
     )
-    if pack:
-        session = replace(session, request_log=_merged(pack, settings.name))
     with ExitStack() as stack:
         if preview:
             session = stack.enter_context(previewed(session))
@@ -188,7 +187,7 @@ def reproduce(
         if job.error:
             print(f"{job.state}: {job.name}: {job.error} (executed: {job.output})")
     has_failed = any(job.state in {"failed", "stopped"} for job in jobs)
-    sys.exit(has_failed and not preview)
+    sys.exit(1 if has_failed and not preview else 0)
 
 
 def _merged(pack: Path, name: str) -> Path:
@@ -218,15 +217,11 @@ def _replayed(pack: Path, log: Path) -> str:
         packed.merge(pack)
         calls = {key for (key,) in packed.read("SELECT key FROM calls")}
     asked = set(log.read_text().split())
-    idle = len(calls - asked)
-    missed = len(asked - calls)
-    machines = f"replayed on {this_machine()}"
-    origin = made_on(pack)
-    if origin:
-        machines = f"made on {origin}, {machines}"
+    origin = f"made on {made_on(pack)}, " if made_on(pack) else ""
     return (
-        f"{pack}: {idle:,} of its {len(calls):,} calls were asked for by nobody,"
-        f" {missed:,} of {len(asked):,} requests are not in it; {machines}"
+        f"{pack}: {len(calls - asked):,} of its {len(calls):,} calls were asked for by nobody,"
+        f" {len(asked - calls):,} of {len(asked):,} requests are not in it;"
+        f" {origin}replayed on {this_machine()}"
     )
 
 
@@ -252,7 +247,8 @@ def trace(data: Path, row: int, ids: tuple[str, ...]) -> None:
         if ids:
             print(back.told(_of_questions(trials, ids), store))
             return
-        cells = [f"{k} {v}" for k, v in counted.items() if v and k != "question_ids"]
+        counted.pop("question_ids", None)
+        cells = [f"{name} {cell}" for name, cell in counted.items() if cell]
         print(", ".join(cells))
         calls = set().union(*trials["calls"])
         questions = trials["question_id"].nunique()

@@ -1,7 +1,7 @@
 """`workbench train`: chats and rollouts to tune a model on, and the tuning."""
 
-from collections.abc import Callable, Iterable
-from functools import wraps
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
 
@@ -15,27 +15,64 @@ from workbench.study.systems import SYSTEMS
 from workbench.systems.chess import chess_ir_ss_cg
 from workbench.train import data as training
 from workbench.train import rewards
-from workbench.train.data import Conversation, Format, NoisySchema, Pairs, write
+from workbench.train.data import Format, NoisySchema, Pairs, write
 from workbench.train.lora import Lora
 
-_SHARED = (
-    click.argument("benchmark"),
-    options.model,
-    options.root,
-    options.prompts,
-    options.limit,
-    options.dollars,
-    click.option("--out", type=options.FILE, required=True, help="The file to write."),
-    click.option(
-        "--format",
-        "form",
-        type=click.Choice(get_args(Format)),
-        default="huggingface",
-        show_default=True,
-        help="Who reads the file.",
-    ),
+_form = click.option(
+    "--format",
+    "form",
+    type=click.Choice(get_args(Format)),
+    default="huggingface",
+    show_default=True,
+    help="Who reads the file.",
 )
-_Made = tuple[Iterable[Conversation], str]  # and their name in the last line
+_split = click.option(
+    "--benchmark", default="bundled-train", show_default=True, help="A training split."
+)
+_samples = click.option(
+    "--samples",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Replies to each prompt.",
+)
+
+
+def _on_benchmark(command: Any) -> Any:
+    """Add the options of `_opened`, and the model."""
+    command = click.option(
+        "--out", type=options.FILE, required=True, help="The file to write."
+    )(command)
+    for option in (
+        options.dollars,
+        options.limit,
+        options.prompts,
+        options.root,
+        options.model,
+    ):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def _opened(
+    benchmark: str,
+    *read: str,
+    out: Path,
+    root: Path | None,
+    limit: int | None,
+    dollars: float | None,
+    prompts: Path | None,
+) -> Iterator[tuple[Benchmark, Lab]]:
+    """Open a benchmark and a lab, and print at the end what was paid.
+
+    `out`, which is to be written, is refused if it is one of the files that are read.
+    """
+    options.check_writable(out, *read, benchmark)
+    opened = open_benchmark(benchmark, root).limited(limit)
+    with options.open_lab(opened.database, dollars, prompts=prompts) as lab:
+        yield opened, lab
+        print(lab.client.ledger)
 
 
 @click.group()
@@ -43,44 +80,25 @@ def train() -> None:
     """Export chats to fine-tune a model, and tune one."""
 
 
-def _exports(make: Callable[..., _Made]) -> Any:
-    """A command of `train` that writes the chats of a benchmark to a file."""
-
-    @wraps(make)  # which keeps its own options
-    def command(
-        benchmark: str,
-        out: Path,
-        form: Format,
-        root: Path | None,
-        limit: int | None,
-        dollars: float | None,
-        prompts: Path | None,
-        **given: Any,
-    ) -> None:
-        options.check_writable(out, *given.get("files", ()), benchmark)
-        opened = open_benchmark(benchmark, root).limited(limit)
-        with options.open_lab(opened.database, dollars, prompts=prompts) as lab:
-            talks, what = make(opened, lab, **given)
-            print(f"{out}: {write(talks, out, form):,} {what}\n{lab.client.ledger}")
-
-    added: Any = command
-    for option in _SHARED:
-        added = option(added)
-    return train.command()(added)
-
-
-@_exports
+@train.command()
+@click.argument("benchmark")
 @options.predictions
-@options.system(default="chase")
-@options.settings(Pairs)
+@options.system("chase")
+@click.option("--hinted/--no-hinted", default=True, show_default=True)
+@click.option("--gold", is_flag=True)
+@_on_benchmark
+@_form
 def pairs(
-    benchmark: Benchmark,
-    lab: Lab,
+    benchmark: str,
     files: tuple[str, ...],
     system: str,
     model: str,
-    **given: Any,
-) -> _Made:
+    hinted: bool,
+    gold: bool,
+    out: Path,
+    form: Format,
+    **where: Any,
+) -> None:
     """Export chats to fine-tune a selection model.
 
     Each chat has a right and a wrong candidate of FILE, which has predictions or is a folder of
@@ -88,83 +106,74 @@ def pairs(
     query as a hint; where there still is none, --gold takes the gold query. Use a training
     split.
     """
-    pool = candidates(read_predictions(benchmark, *files))
-    return Pairs(options.make_system(system, model), **given)(
-        lab, benchmark, pool
-    ), "pairs"
+    make = Pairs(options.make_system(system, model), hinted, gold)
+    with _opened(benchmark, *files, out=out, **where) as (opened, lab):
+        pool = candidates(read_predictions(opened, *files))
+        chats = write(make(lab, opened, pool), out, form)
+        print(f"{out}: {chats:,} pairs")
 
 
-@_exports
-@options.settings(NoisySchema)
-def generator(benchmark: Benchmark, lab: Lab, model: str, wrong: int) -> _Made:
+@train.command()
+@click.argument("benchmark")
+@click.option("--wrong", default=2, show_default=True)
+@_on_benchmark
+@_form
+def generator(
+    benchmark: str, model: str, wrong: int, out: Path, form: Format, **where: Any
+) -> None:
     """Export chats to fine-tune a generator (CHESS, appendix B).
 
     Each chat has a gold query and a partly wrong schema, with --wrong wrong columns for each
     right one. --model finds keywords. Use a training split.
     """
-    return NoisySchema(chess_ir_ss_cg(model).retrieve, wrong)(
-        lab, benchmark
-    ), "questions"
+    make = NoisySchema(chess_ir_ss_cg(model).retrieve, wrong)
+    with _opened(benchmark, out=out, **where) as (opened, lab):
+        print(f"{out}: {write(make(lab, opened), out, form):,} questions")
 
 
-@_exports
-@options.system(default="mac")
-def instructions(benchmark: Benchmark, lab: Lab, system: str, model: str) -> _Made:
+@train.command()
+@click.argument("benchmark")
+@options.system("mac")
+@_on_benchmark
+@_form
+def instructions(
+    benchmark: str, system: str, model: str, out: Path, form: Format, **where: Any
+) -> None:
     """Export chats to fine-tune a system's agents.
 
     The system answers the questions; the chats are the calls behind each right answer. A stopped
     run continues from the cache. Use a training split.
     """
-    talks = training.instructions(benchmark, options.make_system(system, model), lab)
-    right, asked = len({talk.question_id for talk in talks}), len(benchmark.questions)
-    return talks, f"calls behind {right:,} right answers to {asked:,} questions"
+    steps = options.make_system(system, model)
+    with _opened(benchmark, out=out, **where) as (opened, lab):
+        chats = training.instructions(opened, steps, lab)
+        right = {chat.question_id for chat in chats}
+        print(
+            f"{out}: {write(chats, out, form):,} calls behind {len(right):,} right answers"
+            f" to {len(opened.questions):,} questions"
+        )
 
 
 @train.command()
 @click.argument("system", type=click.Choice(list(SYSTEMS)))
-@click.option(
-    "--benchmark", default="bundled-train", show_default=True, help="A training split."
-)
-@click.option(
-    "--samples",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Replies to each prompt.",
-)
-@options.model
-@options.root
-@options.prompts
-@options.limit
-@options.dollars
-@click.option("--out", type=options.FILE, required=True, help="The file to write.")
+@_split
+@_samples
+@_on_benchmark
 def rollouts(
-    system: str,
-    benchmark: str,
-    samples: int,
-    model: str,
-    root: Path | None,
-    prompts: Path | None,
-    limit: int | None,
-    dollars: float | None,
-    out: Path,
+    system: str, benchmark: str, samples: int, model: str, out: Path, **where: Any
 ) -> None:
     """Write prompts and replies of a system's generators with their verdicts, as JSON lines.
 
     Each line has prompt and completion as messages, whether the reply's query is right, and the
     key of the call. Calls that are cached are not asked again.
     """
-    options.check_writable(out, benchmark)
-    opened = open_benchmark(benchmark, root).limited(limit)
-    with options.open_lab(opened.database, dollars, prompts=prompts) as lab:
-        made = rewards.rollouts(
-            opened, options.make_system(system, model), lab, samples
-        )
-        right = sum(rollout.correct for rollout in made)
-        count = rewards.write_rollouts(made, out)
-        print(
-            f"{out}: {count:,} rollouts, {right:,} of them right\n{lab.client.ledger}"
-        )
+    steps = options.make_system(system, model)
+    with _opened(benchmark, out=out, **where) as (opened, lab):
+        replies = rewards.rollouts(opened, steps, lab, samples)
+        right = [reply for reply in replies if reply.correct]
+        count = rewards.write_rollouts(replies, out)
+        told = f"{count:,} rollouts, {len(right):,} of them right"
+        print(f"{out}: {told}")
 
 
 @train.command()
@@ -179,7 +188,7 @@ def rollouts(
     help="A folder for the adapter.",
 )
 @options.settings(Lora)
-def lora(data: Path, model: str, out: Path, **given: Any) -> None:
+def lora(data: Path, model: str, out: Path, **settings: Any) -> None:
     """Fine-tune a model by LoRA; needs the extra train.
 
     DATA has chats in Hugging Face's form. The defaults are those of CHASE-SQL's judge; CHESS's
@@ -187,5 +196,5 @@ def lora(data: Path, model: str, out: Path, **given: Any) -> None:
     MAC-SQL's SQL-Llama --rate 2e-5 --batch 32 --steps 1000. A stopped training goes on from its
     last epoch.
     """
-    losses = Lora(**given)(data, model, out)
+    losses = Lora(**settings)(data, model, out)
     print(f"{out}: the adapter; losses {', '.join(f'{loss:.3f}' for loss in losses)}")

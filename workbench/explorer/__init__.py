@@ -78,7 +78,6 @@ class Explorer(Grid):
             question.id: question for question in study.benchmark.questions
         }
         self._columns: dict[str, Column] = {}  # of the comparison
-        self._kept: dict[str, Variant] = {}  # those of the columns that are variants
         # Of the call that is shown: the next question opens at the same one.
         self._prompt = ""
         super().__init__()
@@ -95,7 +94,8 @@ class Explorer(Grid):
 
     def do_list(self, system: str) -> None:
         """List the questions with what is known of a system's answers, and show one."""
-        self.name, self.system = system, self.study.with_settings(self._systems[system])
+        self.system_name = system
+        self.system = self.study.with_settings(self._systems[system])
         outcomes, golds = self._cached_outcomes(), self.study.benchmark.golds
         rows = []
         for key, question in self._questions.items():
@@ -138,7 +138,7 @@ class Explorer(Grid):
             "answer": system_answer,
             "steps": self._steps(),
             "calls": self._calls(),
-            "found": self._found(),
+            "retrieved": self._retrieved(),
             "pool": self._pool(),
             "call": self._shown_call(self._first_call()) if recording.calls else None,
         }
@@ -212,7 +212,7 @@ class Explorer(Grid):
 
     def do_draft(self, edits: Edits) -> None:
         """Keep the page's edits, so that they are there after a restart of the kernel."""
-        self.store.write_draft(self.name, edits)
+        self.store.write_draft(self.system_name, edits)
         self.setup = {**self.setup, "draft": edits}  # for a page that is opened later
 
     def do_keep(self, edits: Edits, name: str = "") -> str:
@@ -221,9 +221,9 @@ class Explorer(Grid):
         free = (f"v{number}" for number in itertools.count(1))
         name = name or next(name for name in free if name not in taken)
         self._check_free(name)
-        variant = Variant(name, self.name, edits)
+        variant = Variant(name, self.system_name, edits)
         # A fault of the edits is said before they are kept.
-        variant.built(self._systems[self.name], self.study.lab)
+        variant.built(self._systems[self.system_name], self.study.lab)
         self.store.keep(variant)
         self._add_column(variant)
         return name
@@ -231,8 +231,7 @@ class Explorer(Grid):
     def do_rename(self, name: str, to: str) -> None:
         self._check_free(to)
         self.store.rename(name, to)
-        variant = self._kept.pop(name)
-        self._kept[to] = replace(variant, name=to)
+
         self._columns = _renamed(self._columns, name, to)
         if self.comparison:
             runs = _renamed(self.comparison.runs, name, to)
@@ -242,9 +241,8 @@ class Explorer(Grid):
 
     def do_remove(self, name: str) -> None:
         self.store.remove(name)
-        self._kept.pop(name, None)
         self._columns.pop(name, None)
-        if not self._kept:  # the next comparison begins with all systems again
+        if not self._kept():  # the next comparison begins with all systems again
             self._columns = {}
         if self.comparison:
             runs = {**self.comparison.runs}
@@ -266,8 +264,9 @@ class Explorer(Grid):
             self._columns[add] = Column(self._systems[add])
         few = self.study.sample(min(count, len(self._questions)))
         runs = {}
-        for name, (system, prompts) in self._columns.items():
-            runs[name] = with_prompts(few, prompts).run(system, name)
+        for name, column in self._columns.items():
+            its_study = with_prompts(few, column.prompts)
+            runs[name] = its_study.run(column.system, name)
         self.comparison = Comparison(few, runs, self._folders())
         self._draw_grid()
 
@@ -275,19 +274,23 @@ class Explorer(Grid):
         """The price of the first comparison: at least that of the calls that are known."""
         study = self.study.sample(self._first_count())
         calls: list[Call] = []
-        for system, prompts in self._next_columns().values():
-            for missing in missing_calls(with_prompts(study, prompts), system):
+        for column in self._next_columns().values():
+            its_study = with_prompts(study, column.prompts)
+            for missing in missing_calls(its_study, column.system):
                 calls += missing
         price = cost(study.lab.client, calls)
         return f"from {price}" if price.startswith("$") else price
 
     def do_save(self, name: str, variant: str = "") -> str:
         """Save one variant or all in the home, each as an experiment with its folder of prompts."""
-        saved = [variant] if variant else [*self._kept]
-        variants = [self._kept[each] for each in saved]
-        notes = {each: summary(self.changes(each)) for each in saved}
-        folder = write_folder(name, variants, self._columns, notes, self.study)
-        return f"{folder}: {', '.join(saved)}"
+        columns = {variant: self._columns[variant]} if variant else self._kept()
+        notes = {title: summary(self.changes(title)) for title in columns}
+        folder = write_folder(name, columns, notes, self.study)
+        return f"{folder}: {', '.join(columns)}"
+
+    def _kept(self) -> dict[str, Column]:
+        """The columns that are variants."""
+        return {name: each for name, each in self._columns.items() if each.base}
 
     def _first_count(self) -> int:
         return min(COUNTS[0], len(self._questions))
@@ -309,15 +312,14 @@ class Explorer(Grid):
         column = variant.built(system, self.study.lab)
         self._columns.setdefault(variant.system, Column(system))
         self._columns[variant.name] = column
-        self._kept[variant.name] = variant
 
     def changes(self, name: str) -> list[dict[str, str]]:
         """What a variant changes in its system, and another column in the first one."""
-        if name not in self._kept:
+        column = self._columns.get(name)
+        if not column or not column.base:
             return super().changes(name)
-        base = self._systems[self._kept[name].system]
-        before = asked_prompts(base, self.study.lab.prompts)
-        return prompt_changes(before, asked_prompts(*self._columns[name]))
+        before = asked_prompts(self._systems[column.base], self.study.lab.prompts)
+        return prompt_changes(before, asked_prompts(column.system, column.prompts))
 
     def _folders(self) -> dict[str, Any]:
         folders = {}
@@ -329,8 +331,8 @@ class Explorer(Grid):
     def _draw_grid(self) -> None:
         """Show the comparison, if there is one, and the variants that are kept."""
         kept = []
-        for name, variant in self._kept.items():
-            texts = (name, variant.system, summary(self.changes(name)))
+        for name, column in self._kept().items():
+            texts = (name, column.base, summary(self.changes(name)))
             kept.append([shown(text) for text in texts])
         if not self.comparison:
             self.grid = {"rows": [], "kept": kept, "more": self._first_count()}
@@ -466,25 +468,22 @@ class Explorer(Grid):
             rows.append([prompt, shown(labels[number], 80), status])
         return rows
 
-    def _found(self) -> dict[str, Any]:
+    def _retrieved(self) -> dict[str, Any]:
         """The values that retrieval found, and the columns that pruning kept of each table."""
         contexts = self._recorded.contexts
-        if not contexts:
-            return {"values": [], "kept": []}
-        matches = contexts[0].values
+        matches = contexts[0].values if contexts else ()
         values = [
-            shown(f"{match.table}.{match.column}: {match.value}") for match in matches
+            shown(f"{each.table}.{each.column}: {each.value}") for each in matches
         ]
-        if len(contexts) == 1:
-            return {"values": values, "kept": []}
-        kept_columns = set(contexts[-1].schema.columns())
         tables = []
-        for table in contexts[0].schema.tables:
-            names = [column.name for column in table.columns]
-            columns = [
-                [shown(name), (table.name, name) in kept_columns] for name in names
-            ]
-            tables.append([shown(table.name), columns])
+        if len(contexts) > 1:
+            kept = set(contexts[-1].schema.columns())
+            for table in contexts[0].schema.tables:
+                columns = []
+                for column in table.columns:
+                    is_kept = (table.name, column.name) in kept
+                    columns.append([shown(column.name), is_kept])
+                tables.append([shown(table.name), columns])
         return {"values": values, "kept": tables}
 
     def _pool(self) -> list[dict[str, Any]]:
@@ -531,7 +530,10 @@ class Explorer(Grid):
 
 def _renamed(columns: Mapping[str, T], name: str, to: str) -> dict[str, T]:
     """The columns in their order, one under another name."""
-    return {to if key == name else key: column for key, column in columns.items()}
+    renamed = {}
+    for key, column in columns.items():
+        renamed[to if key == name else key] = column
+    return renamed
 
 
 def _paid(model: str, reply: Completion) -> str:

@@ -36,6 +36,7 @@ from workbench.types import Execution, Question
 from workbench.widgets import Desk, differing, many, pair, result, script, shown
 
 Compared = System | Run | Prompt | Path | str
+_PAIRED = ("difference", "low", "high", "won", "lost", "p_value")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +58,7 @@ class Comparison:
             paired = differences(runs.questions).set_index("system").reindex(rows.index)
             # The base has none won or lost, and a column with a gap would be of floats.
             paired = paired.astype({"won": "Int64", "lost": "Int64"})
-            place = rows.columns.get_loc("change high") + 1
+            place = list(rows.columns).index("change high") + 1
             for name, column in (("lost", "lost"), ("won", "won"), ("p", "p_value")):
                 rows.insert(place, name, paired[column])
         note = f"Changes are those from {base} on the same questions, in points of EX."
@@ -84,18 +85,16 @@ class Comparison:
     def grid(self) -> dict[str, Any]:
         """The comparison as JSON for the page, without the rows that are opened."""
         heads = {name: self._head(name, run) for name, run in self.runs.items()}
-        by = ""
+        by = "over questions"
         if len(self.runs) > 1:
             paired = differences(Runs(self.runs, self.study.stamp).questions)
-            by = "over questions"
             if "clustered low" in paired:
                 by = "by database"
                 paired["low"] = paired["clustered low"]
                 paired["high"] = paired["clustered high"]
-            numbers = paired.set_index("system")
-            numbers = numbers[["difference", "low", "high", "won", "lost", "p_value"]]
-            for name, row in numbers.to_dict("index").items():
-                heads[name] |= row
+            for row in paired.to_dict("records"):
+                head = heads[row["system"]]
+                head |= {number: row[number] for number in _PAIRED}
         cells = list(map(_cells, self.runs.values()))
         rows = []
         for question in self.study.benchmark.questions:
@@ -108,7 +107,9 @@ class Comparison:
         """What tells a column from the others: name, changes, models, calls and price."""
         questions = run.questions
         dollars = questions["dollars"].mean()
-        price = _price(run, dollars, questions["unpriced"].sum())
+        price = "free"
+        if not costs_nothing(run.system):
+            price = amount(dollars, dollars, questions["unpriced"].sum())
         return {
             "name": shown(name),
             "note": shown(summary(self.changes(name))),
@@ -165,15 +166,14 @@ def costs_nothing(system: System) -> bool:
     return all(map(runs_here, model_names(system)))
 
 
-def _price(run: Run, dollars: float, unpriced: float) -> str:
-    return "free" if costs_nothing(run.system) else amount(dollars, dollars, unpriced)
-
-
 def _cells(run: Run) -> dict[str, dict[str, Any]]:
     """By question: whether the answer is right, the query, and what it took."""
+    is_free = costs_nothing(run.system)
     cells = {}
     for row in run.questions.to_dict("records"):
-        price = _price(run, row["dollars"], row["unpriced"])
+        price = "free"
+        if not is_free:
+            price = amount(row["dollars"], row["dollars"], row["unpriced"])
         cells[row["question_id"]] = {
             "right": bool(row["correct"]),
             "sql": shown(row["sql"], 400),
@@ -370,7 +370,9 @@ def _made(
 
 def with_prompts(study: Study, folder: Path | None) -> Study:
     """The study with a folder of prompts in place of its own."""
-    return replace(study, lab=replace(study.lab, prompts=folder)) if folder else study
+    if folder is None:
+        return study
+    return replace(study, lab=replace(study.lab, prompts=folder))
 
 
 def unused(name: str, taken: Mapping[str, object]) -> str:

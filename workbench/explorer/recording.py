@@ -167,24 +167,29 @@ def _call(request: Request, data: Mapping[str, Any], lab: Lab) -> Call:
     return Call(request, data, reply)
 
 
-def own_prompt(system: System, name: str) -> Prompt | None:
-    """The prompt of that name that a step of the system holds, as one from a cell does."""
-    for step in (*system.generate, *system.fix):
-        prompt = getattr(step, "prompt", None)
-        if isinstance(prompt, Prompt) and prompt.name == name:
-            return prompt
-    return None
-
-
 def _prompt_name(step: Any) -> str:
     """The name of the prompt that a step asks, "" if it asks none."""
     prompt = getattr(step, "prompt", "")
     return prompt.name if isinstance(prompt, Prompt) else str(prompt)
 
 
+def _asking_steps(system: System) -> dict[str, Any]:
+    """The steps of a system that ask a prompt, by its name."""
+    steps = {}
+
+    def note(step: Any) -> Any:
+        if _prompt_name(step):
+            steps[_prompt_name(step)] = step
+        return step
+
+    rebuilt(system, note)
+    return steps
+
+
 def template(system: System, name: str, lab: Lab) -> Prompt:
     """The prompt of that name: the system's own, from a cell, or a file's."""
-    return own_prompt(system, name) or load(name, lab.prompts)
+    step = _asking_steps(system).get(name)
+    return load(step.prompt if step else name, lab.prompts)
 
 
 def changed(system: System, prompt: str, fields: Mapping[str, Any]) -> System:
@@ -199,18 +204,12 @@ def changed(system: System, prompt: str, fields: Mapping[str, Any]) -> System:
 def asked_prompts(system: System, folder: Path | None) -> dict[str, dict[str, Any]]:
     """The prompts that the steps of a system ask: source, model and temperature, by name."""
     asked: dict[str, dict[str, Any]] = {}
-
-    def note(step: Any) -> Any:
-        if _prompt_name(step):
-            prompt = load(step.prompt, folder)
-            asked[prompt.name] = {
-                "source": prompt.source,
-                "model": getattr(step, "model", ""),
-                "T": getattr(step, "temperature", None),
-            }
-        return step
-
-    rebuilt(system, note)
+    for name, step in _asking_steps(system).items():
+        asked[name] = {
+            "source": load(step.prompt, folder).source,
+            "model": getattr(step, "model", ""),
+            "T": getattr(step, "temperature", None),
+        }
     for name in names(folder) if folder else ():
         asked.setdefault(name, {"source": load(name, folder).source})
     return asked

@@ -2,19 +2,20 @@
 
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 import orjson
 import yaml
 from sqlite_utils import Database
 
-from workbench.canonical import content_hash
+from workbench.canonical import content_hash, folder_hash
 from workbench.errors import BadInputError
-from workbench.explorer.recording import Edit, asked_prompts, changed, own_prompt
+from workbench.explorer.recording import Edit, asked_prompts, changed
 from workbench.lab import Lab
 from workbench.prompts import Prompt, names
 from workbench.store import home
@@ -28,10 +29,12 @@ _NAME = r"\w[\w .-]{0,59}"
 
 
 class Column(NamedTuple):
-    """What a column runs: a system, with a folder of prompts in place of its own."""
+    """What a column runs: a system; a variant of it has a folder of prompts, too."""
 
     system: System
     prompts: Path | None = None
+    base: str = ""  # the name of the system of which it is a variant
+    edits: Edits = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,8 @@ class Variant:
 
     def built(self, system: System, lab: Lab) -> Column:
         """The system with the edits. Its prompts are written to a folder that their texts name."""
-        key = content_hash("variant", [self.system, str(lab.prompts), self.edits])[-12:]
+        before = folder_hash(lab.prompts) if lab.prompts else ""
+        key = content_hash("variant", [self.system, before, self.edits])[-12:]
         folder = home() / "variants" / ".prompts" / key
         folder.mkdir(parents=True, exist_ok=True)
         if lab.prompts:
@@ -55,16 +59,15 @@ class Variant:
                 file = folder / f"{name}.md"
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(prompt.source, encoding="utf-8")
-                if own_prompt(system, name):
-                    system = changed(system, name, {"prompt": prompt})
+                system = changed(system, name, {"prompt": prompt})
             fields = _fields(edit)
-            before = system
-            system = changed(system, name, fields)
-            if fields and system == before:
+            edited_system = changed(system, name, fields)
+            if fields and edited_system == system:
                 raise BadInputError(
                     f"no step of {self.system} has the model of {name} alone"
                 )
-        return Column(system, folder)
+            system = edited_system
+        return Column(system, folder, self.system, self.edits)
 
 
 def _fields(edit: Edit) -> dict[str, Any]:
@@ -155,53 +158,51 @@ def _json(edits: Edits) -> str:
 
 def write_folder(
     name: str,
-    variants: Sequence[Variant],
     columns: Mapping[str, Column],
     notes: Mapping[str, str],
     study: Study,
 ) -> Path:
-    """Write a folder in the home with each variant's prompts and an experiment for them."""
+    """Write a folder in the home with each column's prompts and an experiment for them."""
     folder = home() / "variants" / name
     if not re.fullmatch(_NAME, name) or folder.exists():
         raise BadInputError(
             f"{name!r} is taken or no name: give letters, digits, _ and -"
         )
     experiments = {}  # before anything is written, since one may be refused
-    for variant in variants:
-        system, prompts = columns[variant.name]
+    for title, (system, prompts, _, edits) in columns.items():
         settings: dict[str, Any] = {
-            "about": f"{system.name}, {variant.name}: {notes[variant.name]}",
+            "about": f"{system.name}, {title}: {notes[title]}",
             "benchmark": study.experiment.benchmark,
             "model": study.model,
         }
         if study.experiment.root:
             settings["root"] = str(study.experiment.root)
         if prompts and names(prompts):
-            settings["prompts"] = variant.name
-        experiments[variant.name] = settings | _model_settings(variant, system)
+            settings["prompts"] = title
+        experiments[title] = settings | _model_settings(title, edits, system)
     folder.mkdir(parents=True)
-    for variant_name, settings in experiments.items():
+    for title, settings in experiments.items():
         if "prompts" in settings:
-            shutil.copytree(str(columns[variant_name].prompts), folder / variant_name)
+            shutil.copytree(str(columns[title].prompts), folder / title)
         text = yaml.safe_dump(settings, sort_keys=False)
-        (folder / f"{variant_name}.yaml").write_text(text, encoding="utf-8")
+        (folder / f"{title}.yaml").write_text(text, encoding="utf-8")
     return folder
 
 
-def _model_settings(variant: Variant, system: System) -> dict[str, Any]:
+def _model_settings(title: str, edits: Edits, system: System) -> dict[str, Any]:
     """The settings for the edited model and temperature of a system that asks one prompt."""
-    edits: dict[str, Any] = {}
-    for edit in variant.edits.values():
-        edits |= _fields(edit)
-    if not edits:
+    fields: dict[str, Any] = {}
+    for edit in edits.values():
+        fields |= _fields(edit)
+    if not fields:
         return {}
     if len(asked_prompts(system, None)) > 1:
         raise BadInputError(
-            f"{variant.name} edits the {' and '.join(edits)} of one of several prompts, which no"
+            f"{title} edits the {' and '.join(fields)} of one of several prompts, which no"
             " experiment can say: save it without, and use dataclasses.replace in a cell"
         )
     (model,) = model_names(system)
     settings: dict[str, Any] = {"model": model}
-    if "temperature" in edits:
-        settings["parameters"] = {model: {"temperature": edits["temperature"]}}
+    if "temperature" in fields:
+        settings["parameters"] = {model: {"temperature": fields["temperature"]}}
     return settings

@@ -26,6 +26,8 @@ const {
   entry,
 } = desk;
 const HIGH = 56; // pixels of a row of the list
+const NEAR = 8; // rows above those in sight that are drawn, too
+const DRAWN = 36; // rows of the list that are drawn: those near, and as many as a screen holds
 const GROW = 60; // rows of the grid that are added at its end
 const PATIENCE = 20000; // milliseconds until a silent kernel is said to be gone
 const FILTERS = [
@@ -90,7 +92,8 @@ function render({ model, el }) {
     detail = model.get("detail"),
     timer = 0,
     drafting = 0,
-    picking = 0;
+    picking = 0,
+    drawnFrom = -1; // the first row of the list that is drawn
   state.edits = model.get("setup").draft ?? {};
   state.system = model.get("setup").system;
   const { ask: send, on, stop } = kernel(model);
@@ -177,7 +180,7 @@ function render({ model, el }) {
       });
   }
   const run = () => {
-    if (state.view === "compare") return compare();
+    if (state.view === "compare") return compareOn(model.get("grid").more);
     if (call() && !state.fault && priced()) {
       const at = asked();
       work("run", { do: "run", ...at }, (found) => {
@@ -194,14 +197,14 @@ function render({ model, el }) {
     work("keep", { do: "keep", edits: state.edits }, () => {
       view("compare");
       state.busy = "";
-      compare(0);
+      compareOn(compared());
     });
   }
-  function compare(n, add = "") {
-    const grid = model.get("grid"),
-      to = n || (n === 0 && grid.rows?.length) || grid.more;
-    if (!alone && to)
-      work("compare", { do: "compare", count: to, add }, () => {
+  /** How many questions are compared, or would be first. */
+  const compared = () => model.get("grid").rows?.length || model.get("grid").more;
+  function compareOn(count, add = "") {
+    if (!alone && count)
+      work("compare", { do: "compare", count, add }, () => {
         state.opened = {};
         state.open = null;
       });
@@ -231,9 +234,12 @@ function render({ model, el }) {
       });
   }
   function choose(id) {
-    Object.assign(state, { id, pop: null });
-    drawRows();
-    drawPop();
+    state.id = id;
+    markChosen();
+    if (state.pop) {
+      state.pop = null;
+      drawPop();
+    }
     clearTimeout(picking);
     picking = setTimeout(() => {
       if (detail.id !== id) ask({ do: "choose", key: id }).catch(fail);
@@ -288,7 +294,7 @@ function render({ model, el }) {
       role: "listbox",
       tabindex: "0",
       "aria-label": "questions",
-      onscroll: () => drawRows(),
+      onscroll: () => scrolled(),
     }),
     ask: div("ask"),
     trace: h("div", { class: "trace", role: "toolbar", "aria-label": "steps" }),
@@ -405,26 +411,34 @@ function render({ model, el }) {
     drawTop();
     drawRows();
   }
+  /** The place of the chosen question in the list; -1 if the list lacks it. */
+  const place = () => hits.findIndex((row) => row.id === state.id);
   function move(by) {
     if (state.view !== "prompt" || !hits.length) return;
-    choose(
-      hits[
-        Math.min(hits.length - 1, Math.max(0, hits.findIndex((row) => row.id === state.id) + by))
-      ].id,
-    );
+    const to = Math.min(hits.length - 1, Math.max(0, place() + by));
+    choose(hits[to].id);
     reveal();
   }
+  /** Scroll the list so far that the chosen question is in sight. */
   function reveal() {
-    const top =
-        HIGH *
-        Math.max(
-          0,
-          hits.findIndex((row) => row.id === state.id),
-        ),
-      high = box.list.clientHeight;
-    if (top < box.list.scrollTop) box.list.scrollTop = top;
-    if (top + HIGH > box.list.scrollTop + high) box.list.scrollTop = top + HIGH - high;
-    drawRows();
+    const top = HIGH * Math.max(0, place()),
+      high = box.list.clientHeight,
+      before = box.list.scrollTop;
+    const to = Math.min(top, Math.max(before, top + HIGH - high));
+    if (to !== before) box.list.scrollTop = to;
+    scrolled();
+  }
+  /** The first row that is drawn; it changes once in NEAR rows, so that few keys draw the list. */
+  const firstDrawn = () =>
+    Math.max(0, Math.floor(box.list.scrollTop / HIGH / NEAR) * NEAR - NEAR);
+  function scrolled() {
+    if (firstDrawn() !== drawnFrom) drawRows();
+    else markChosen();
+  }
+  function markChosen() {
+    box.list.setAttribute("aria-activedescendant", `q${state.id}`);
+    for (const row of box.space.children)
+      if (row.id) row.setAttribute("aria-selected", String(row.id === `q${state.id}`));
   }
   function drawTop() {
     if (alone) return;
@@ -467,19 +481,18 @@ function render({ model, el }) {
   }
   /** Only the rows in sight are in the page: 32,000 scroll as 40 do. */
   function drawRows() {
-    const from = Math.max(0, Math.floor(box.list.scrollTop / HIGH) - 4);
+    const from = firstDrawn();
+    drawnFrom = from;
     box.space.style.height = `${hits.length * HIGH}px`;
-    box.list.setAttribute("aria-activedescendant", `q${state.id}`);
     fill(
       box.space,
-      hits.slice(from, from + 20).map((row, k) =>
+      hits.slice(from, from + DRAWN).map((row, k) =>
         h(
           "div",
           {
             class: "row",
             role: "option",
             id: `q${row.id}`,
-            "aria-selected": String(row.id === state.id),
             style: `top:${(from + k) * HIGH}px`,
             title: `${row.db}, ${row.difficulty}`,
             onclick: () => choose(row.id),
@@ -506,6 +519,7 @@ function render({ model, el }) {
           ),
         ),
     );
+    markChosen();
   }
 
   // ---- the question, its steps, and the call
@@ -1077,7 +1091,7 @@ function render({ model, el }) {
         ),
       );
     const prompts = new Map(),
-      { values, kept } = detail.found,
+      { values, kept } = detail.retrieved,
       stays = new Set(
         kept.flatMap(([t, columns]) =>
           columns.filter((one) => one[1]).map((one) => `${t}.${one[0]}`),
@@ -1247,7 +1261,7 @@ function render({ model, el }) {
     const sorted = [...rows]
       .sort((a, b) => split(b) - split(a))
       .filter((row) => !state.disputed || split(row));
-    const nothing = !n && !state.equal && grid.heads?.length > 1; // differs
+    const isOneLine = !n && !state.equal && grid.heads?.length > 1; // in place of equal rows
     if (!alone && !rows.length && !state.firstPrice && !state.busy) {
       state.firstPrice = "…";
       ask({ do: "price" })
@@ -1283,7 +1297,7 @@ function render({ model, el }) {
         select(
           ["Add a system…", ...grid.add],
           "Add a system…",
-          (to) => compare(0, to),
+          (to) => compareOn(compared(), to),
           "add a system",
           140,
         ),
@@ -1304,7 +1318,7 @@ function render({ model, el }) {
           {
             class: "primary",
             disabled: !!state.busy,
-            onclick: () => compare(),
+            onclick: () => compareOn(grid.more),
             "data-part": "more",
           },
           state.busy === "compare"
@@ -1367,8 +1381,9 @@ function render({ model, el }) {
         h(
           "tbody",
           {},
-          nothing && h("tr", {}, h("td", { colspan: all, class: "nothing" }, nothingDiffers(rows))),
-          (nothing ? [] : sorted.slice(0, state.most)).flatMap((row) => {
+          isOneLine &&
+            h("tr", {}, h("td", { colspan: all, class: "nothing" }, nothingDiffers(rows))),
+          (isOneLine ? [] : sorted.slice(0, state.most)).flatMap((row) => {
             const toggle = () => {
               open(row.id);
               focus(box.grid.querySelector(`[data-id="${CSS.escape(row.id)}"]`));
@@ -1429,7 +1444,7 @@ function render({ model, el }) {
     return [
       h("p", {}, `“Run on ${first}” compares ${many(kept.length, "variant")}:`),
       kept.map(([name, system, note], i) =>
-        div("flex kept", columnButton(`kept${i}`, name), span("", note), span("dim", system)),
+        div("flex variant-line", columnButton(`kept${i}`, name), span("", note), span("dim", system)),
       ),
     ];
   }
@@ -1508,11 +1523,11 @@ function render({ model, el }) {
   function draw() {
     const shown =
       !alone && state.view === "prompt"
-        ? [drawRows, drawAsk, drawTrace, drawTabs, drawPage, drawFoot, drawResult]
+        ? [scrolled, drawAsk, drawTrace, drawTabs, drawPage, drawFoot, drawResult]
         : [];
     for (const part of [drawTop, ...shown, drawPop, drawCompare]) part();
   }
-  function adopt() {
+  function onDetail() {
     detail = model.get("detail");
     Object.assign(state, {
       id: detail.id,
@@ -1526,9 +1541,12 @@ function render({ model, el }) {
       pop: null,
     });
     const row = all.find((one) => one.id === detail.id);
-    if (row && detail.answer.status !== "none")
-      row.status =
-        row.status === "lost" && detail.answer.status === "wrong" ? "lost" : detail.answer.status;
+    const { status } = detail.answer;
+    const isKnown = row?.status === "lost" && status === "wrong"; // and says more
+    if (row && status !== "none" && status !== row.status && !isKnown) {
+      row.status = status;
+      drawnFrom = -1; // its mark is drawn anew
+    }
     if (state.view === "prompt") draw();
     later(0);
   }
@@ -1562,30 +1580,30 @@ function render({ model, el }) {
     },
     "?": () => pop("keys"),
   });
-  const listed = () => {
+  const onRows = () => {
     all = model.get("rows");
     search();
     box.list.scrollTop = 0;
     drawTop();
     drawRows();
   };
-  const gridded = () => {
+  const onGrid = () => {
     state.opened = {};
     Object.assign(state, { open: null, changes: {}, equal: false, most: GROW, firstPrice: "" });
     drawCompare();
   };
-  const settled = () => {
+  const onSetup = () => {
     const { system, draft: kept } = model.get("setup");
     if (system !== state.system) Object.assign(state, { system, edits: kept });
     drawTop();
   };
-  on("change:detail", adopt);
-  on("change:rows", listed);
-  on("change:setup", settled);
-  on("change:grid", gridded);
+  on("change:detail", onDetail);
+  on("change:rows", onRows);
+  on("change:setup", onSetup);
+  on("change:grid", onGrid);
   if (!alone) {
     search();
-    adopt();
+    onDetail();
     reveal();
   }
   draw();

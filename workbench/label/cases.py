@@ -359,28 +359,29 @@ class _Alone(NamedTuple):
 def _alone(case: Case) -> Mapping[str, _Alone]:
     """Return the facts of gold alone, and those of the prediction alone, by kind.
 
-    There are none where one of the queries cannot be read.
+    Where one of the queries cannot be read, only their functions are compared.
     """
     alone: defaultdict[str, _Alone] = defaultdict(lambda: _Alone([], []))
     gold = _facts(case.gold, case.schema)
     predicted = _facts(case.predicted, case.schema)
-    if gold and predicted:
-        for kind in gold.keys() | predicted.keys():
-            alone[kind] = _Alone(
-                gold=sorted(gold[kind] - predicted[kind]),
-                predicted=sorted(predicted[kind] - gold[kind]),
-            )
+    kinds = gold.keys() | predicted.keys()
+    if "columns" not in gold or "columns" not in predicted:
+        kinds = {"functions"}
+    for kind in kinds:
+        alone[kind] = _Alone(
+            gold=sorted(gold[kind] - predicted[kind]),
+            predicted=sorted(predicted[kind] - gold[kind]),
+        )
     return alone
 
 
 def _facts(sql: str, schema: Schema) -> defaultdict[str, set[str]]:
-    """Return what a query says, by clause and by kind; nothing if it cannot be read."""
-    facts = defaultdict[str, set[str]](set)
+    """Return what a query says, by clause and by kind; its functions, if it cannot be read."""
+    names = functions(sql)
+    facts = defaultdict[str, set[str]](set, functions=set(names - _AGGREGATES))
     query = resolved(sql, schema)
     if not query:
         return facts
-    names = functions(sql)
-    facts["functions"] |= names - _AGGREGATES
     facts["operations"] |= names & _AGGREGATES
     facts["columns"] |= {".".join(column) for column in query.columns.values()}
     facts["literals"] |= {str(literal.value) for literal in comparisons(sql, schema)}

@@ -40,7 +40,7 @@ function render({ model, el }) {
   const rows = model.get("rows"),
     taxonomy = model.get("taxonomy"),
     every = rows.map((row) => row.key);
-  const name = Object.fromEntries(rows.map((row) => [row.key, row.id]));
+  const idOf = Object.fromEntries(rows.map((row) => [row.key, row.id]));
   const cache = new Map(Object.entries(model.get("detail"))),
     built = new Map(),
     pending = new Map(),
@@ -107,7 +107,7 @@ function render({ model, el }) {
     pending.get(which) ?? model.get("mine")[which] ?? { is: [], note: "", gold: "" };
   const disputes = () => model.get("summary").disputes,
     dispute = (which) => disputes().find((one) => one.key === which);
-  const settles = () => state.filter === "disputed";
+  const isAdjudicating = () => state.filter === "disputed";
   const unlabelled = () => every.filter((one) => !own(one).is.length);
   const { ask, on, stop } = kernel(model);
 
@@ -168,31 +168,36 @@ function render({ model, el }) {
     const which = key(),
       before = own(which),
       note = state.notes[which] ?? before.note,
-      settle = settles();
-    write({ which, names, note, settle, before });
+      asAdjudicator = isAdjudicating();
+    write({ which, names, note, asAdjudicator, before });
     state.skipped.delete(which);
     state.failed = null;
-    say(`${name[which]}: ${names.join(", ")}`, true);
+    say(`${idOf[which]}: ${names.join(", ")}`, true);
     go(1);
   }
-  function write({ which, names, note, settle, before }) {
+  function write({ which, names, note, asAdjudicator, before }) {
     const wish = { ...before, is: names, note };
-    if (!settle) pending.set(which, wish);
-    state.past.push({ which, before, settle });
-    const ours = () => pending.get(which) === wish && pending.delete(which);
+    const written = { which, before, asAdjudicator };
+    if (!asAdjudicator) pending.set(which, wish);
+    state.past.push(written);
+    /** Let the kernel's word count again, unless another label is under way by now. */
+    const confirm = () => {
+      if (pending.get(which) === wish) pending.delete(which);
+    };
+    const settle = asAdjudicator;
     ask({ do: "save", key: which, categories: names, note, settle, was: before.is }, 20000)
       .then((elsewhere) => {
-        ours();
+        confirm();
         delete state.notes[which];
         if (elsewhere)
           say(
-            `${name[which]}: “${elsewhere.join(", ")}”, given in another window, is replaced`,
+            `${idOf[which]}: “${elsewhere.join(", ")}”, given in another window, is replaced`,
             true,
           );
       })
       .catch((error) => {
-        ours();
-        state.past = state.past.filter((one) => one.before !== before || one.which !== which);
+        confirm();
+        state.past = state.past.filter((one) => one !== written);
         if (note) state.notes[which] = note;
         show(which);
         Object.assign(state, { failed: { which, names, error: error.message }, toast: "" });
@@ -203,30 +208,30 @@ function render({ model, el }) {
     const which = key(),
       before = own(which),
       note = state.notes[which];
-    if (note === undefined || note === before.note || settles()) return;
-    if (before.is.length) write({ which, names: before.is, note, settle: false, before });
+    if (note === undefined || note === before.note || isAdjudicating()) return;
+    if (before.is.length) write({ which, names: before.is, note, asAdjudicator: false, before });
     const isWritten = before.is.length > 0;
     say(isWritten ? "note kept" : "the note is kept with the label", isWritten);
     drawFoot();
   }
   function undo() {
     const last = state.past.pop(),
-      settle = last ? last.settle : settles();
-    if (last && !settle) {
+      asAdjudicator = last ? last.asAdjudicator : isAdjudicating();
+    if (last && !asAdjudicator) {
       pending.set(last.which, last.before);
       state.toast = "";
       show(last.which);
     }
-    ask({ do: "undo", settle })
+    ask({ do: "undo", settle: asAdjudicator })
       .then((found) => {
         if (last) pending.delete(last.which);
         say(
           found.key === null
             ? "nothing to undo"
-            : `took back the label of ${name[found.key] ?? "another case"}`,
+            : `took back the label of ${idOf[found.key] ?? "another case"}`,
         );
-        if (settle && found.key) filter("disputed");
-        if (name[found.key]) show(found.key);
+        if (asAdjudicator && found.key) filter("disputed");
+        if (idOf[found.key]) show(found.key);
         else draw();
       })
       .catch((error) => {
@@ -285,8 +290,8 @@ function render({ model, el }) {
       ),
     );
   }
-  function settle() {
-    if (settles()) begin();
+  function toggleAdjudication() {
+    if (isAdjudicating()) begin();
     else if (disputes().length) {
       filter("disputed");
       go(0);
@@ -332,7 +337,7 @@ function render({ model, el }) {
         h("b", {}, String(n)),
         span("dim", ` of ${every.length} labelled`),
       ),
-      settles()
+      isAdjudicating()
         ? span("badge none", mark("differ"), "settling as adjudicator")
         : select(
             names,
@@ -537,7 +542,7 @@ function render({ model, el }) {
     const which = key(),
       q = cache.get(which);
     if (!q) return fill(box.told);
-    const said = settles() && dispute(which),
+    const said = isAdjudicating() && dispute(which),
       gold = own(which).gold,
       failed = state.failed?.which === which && state.failed;
     fill(
@@ -567,7 +572,7 @@ function render({ model, el }) {
               `: ${names.join(", ")}`,
             ]),
           ),
-          span("dim", "Your label settles it."),
+          span("dim", "Your label isAdjudicating it."),
         ),
       gold &&
         h(
@@ -592,38 +597,26 @@ function render({ model, el }) {
     const left = unlabelled().length,
       open = disputes().length,
       of = every.length;
-    const [text, does] = left
-      ? [`Back to ${left} left`, begin]
-      : open
-        ? [`Settle ${many(open, "dispute")}`, settle]
-        : [
-            "To the first case",
-            () => {
-              filter(FILTERS[0]);
-              go(0);
-            },
-          ];
+    const toFirst = () => {
+      filter(FILTERS[0]);
+      go(0);
+    };
+    const all = `All ${of} labelled`;
+    let [title, told, text, does] = [all, "Every label is on disk.", "To the first case", toFirst];
+    if (left) {
+      title = `${of - left} of ${of} labelled`;
+      told = `${left} skipped or not labelled yet.`;
+      [text, does] = [`Back to ${left} left`, begin];
+    } else if (open) {
+      told = `${open} in dispute.`;
+      [text, does] = [`Settle ${many(open, "dispute")}`, toggleAdjudication];
+    }
+    if (!state.order.length) title = `No case: ${state.filter}`;
     return h(
       "div",
       { style: "max-width:440px;margin:88px auto 0" },
-      h(
-        "h2",
-        {},
-        !state.order.length
-          ? `No case: ${state.filter}`
-          : left
-            ? `${of - left} of ${of} labelled`
-            : `All ${of} labelled`,
-      ),
-      h(
-        "p",
-        { class: "dim", style: "margin:4px 0 20px" },
-        left
-          ? `${left} skipped or not labelled yet.`
-          : open
-            ? `${open} in dispute.`
-            : "Every label is on disk.",
-      ),
+      h("h2", {}, title),
+      h("p", { class: "dim", style: "margin:4px 0 20px" }, told),
       div(
         "flex",
         h("button", { class: "primary", onclick: does }, text),
@@ -633,8 +626,9 @@ function render({ model, el }) {
   }
   function drawTiles() {
     const of = options(),
-      inner = state.parent !== null,
-      picked = state.picked.size ? [...state.picked] : settles() || !key() ? [] : own(key()).is;
+      inner = state.parent !== null;
+    let picked = [...state.picked];
+    if (!picked.length && key() && !isAdjudicating()) picked = own(key()).is;
     const digit = (n) => (n < 9 ? String(n + 1) : LETTERS[n - 9]),
       chosen = (one) =>
         picked.some((each) => each === one.whole || each.startsWith(`${one.whole} / `));
@@ -671,7 +665,7 @@ function render({ model, el }) {
   }
   function drawFoot() {
     const which = key(),
-      is = which && !settles() ? own(which).is : [],
+      is = which && !isAdjudicating() ? own(which).is : [],
       text = which ? (state.notes[which] ?? own(which).note) : "";
     const keyed = (...names) => names.map((one) => h("kbd", {}, one));
     box.note.disabled = !which;
@@ -718,7 +712,7 @@ function render({ model, el }) {
         mark("differ"),
         span(
           "one grow",
-          `${name[one.key]}: ${[...new Set(Object.values(one.said).map((what) => what.join(", ")))].join(" or ")}`,
+          `${idOf[one.key]}: ${[...new Set(Object.values(one.said).map((what) => what.join(", ")))].join(" or ")}`,
         ),
         h(
           "button",
@@ -846,7 +840,7 @@ function render({ model, el }) {
     ArrowLeft: () => go(-1),
     u: undo,
     s: suggest,
-    d: settle,
+    d: toggleAdjudication,
     a: () => pop("annotator"),
     "?": () => pop("keys"),
     n: () => box.note.focus(),

@@ -142,7 +142,11 @@ def shares(
     labels: pd.DataFrame,
     kinds: "Mapping[str, pd.Series[bool]] | None" = None,
 ) -> Table:
-    """Return shares in percent: a row for each error, or with `kinds` one for each system."""
+    """Return shares in percent: a row for each error, or with `kinds` one for each system.
+
+    An error's share is that of all labels, and a kind's that of the system's labels. `kinds` has
+    for each kind which labels are of it.
+    """
     masks = kinds or {"share": pd.Series(True, labels.index)}
     rows = []
     for name, part in labels.groupby("system" if kinds else "error", sort=not kinds):

@@ -82,14 +82,19 @@ def _places(narrow: list[Row], wide: list[Row]) -> tuple[int, ...] | None:
     Columns with the same set of values can be matched in several ways.
     """
     places_of: defaultdict[frozenset[Value], list[int]] = defaultdict(list)
-    for at, column in enumerate(zip(*wide, strict=True)):
-        places_of[frozenset(column)].append(at)
-    options = [places_of[frozenset(column)] for column in zip(*narrow, strict=True)]
+    for at, values in enumerate(_columns(wide)):
+        places_of[values].append(at)
+    options = [places_of[values] for values in _columns(narrow)]
+    rows = set(narrow)
     for places in islice(product(*options), _MOST_PLACES):
         are_distinct = len(set(places)) == len(places)
-        if are_distinct and {picked(row, places) for row in wide} == set(narrow):
+        if are_distinct and {picked(row, places) for row in wide} == rows:
             return places
     return None
+
+
+def _columns(rows: list[Row]) -> list[frozenset[Value]]:
+    return [frozenset(column) for column in zip(*rows, strict=True)]
 
 
 _CENT = Decimal("0.01")

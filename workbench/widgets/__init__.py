@@ -7,7 +7,6 @@ import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -65,12 +64,9 @@ class Desk(anywidget.AnyWidget):
 
 def shown(text: str, longest: int = 300) -> str:
     """Return text that a page can hold: invisible characters as escapes, a long text cut."""
-    cut = (
-        text
-        if len(text) <= longest
-        else f"{text[:longest]}… ({len(text):,} characters)"
-    )
-    return visible(cut)
+    if len(text) > longest:
+        text = f"{text[:longest]}… ({len(text):,} characters)"
+    return visible(text)
 
 
 def value(cell: Value) -> int | float | str | None:
@@ -80,15 +76,15 @@ def value(cell: Value) -> int | float | str | None:
     if isinstance(cell, str):
         return shown(cell)
     if isinstance(cell, bytes):
-        text = f"x'{cell[:20].hex()}'"
-        return text if len(cell) <= 20 else f"{text}… ({len(cell):,} bytes)"
+        return shown(f"x'{cell.hex()}'", 42)
     is_exact = math.isfinite(cell) and abs(cell) < _EXACT
     return cell if is_exact else str(cell)
 
 
 def many(count: int, noun: str) -> str:
     """Return a number with its noun: "1 row", "1,000 rows"."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+    text = f"{count:,} {noun}"
+    return text if count == 1 else f"{text}s"
 
 
 def result(execution: Execution) -> dict[str, Any]:
@@ -112,16 +108,22 @@ def differing(first: Execution, second: Execution) -> list[dict[str, list[bool]]
     failed nothing is compared.
     """
     if not first.is_complete or not second.is_complete:
-        return [{"columns": [], "rows": []}] * 2
+        nothing: dict[str, list[bool]] = {"columns": [], "rows": []}
+        return [nothing, nothing]
     shared = shared_columns(first, second)
-    turned = {to: at for at, to in shared.items()}
-    return [_only(first, second, shared), _only(second, first, turned)]
+    inverse = {to: at for at, to in shared.items()}
+    only_first = _only(first, second, shared)
+    only_second = _only(second, first, inverse)
+    return [only_first, only_second]
 
 
 def _only(
     ours: Execution, theirs: Execution, shared: Mapping[int, int]
 ) -> dict[str, list[bool]]:
-    """Return which columns and rows sent are ours alone; `shared` has their columns by ours."""
+    """Return which columns and rows sent are ours alone.
+
+    `shared` has the place of a column in their result by its place in ours.
+    """
     their_rows = set(theirs.rows)
     their_parts = set()
     if shared:
@@ -141,29 +143,30 @@ def picked(row: Row, places: Iterable[int]) -> Row:
 
 def shared_columns(first: Execution, second: Execution) -> dict[int, int]:
     """Return the columns that both results have: of the same values, or else the same name."""
-    columns = _columns(first)
-    other_columns = _columns(second)
+    columns = _matched_by(first)
+    other_columns = _matched_by(second)
     shared: dict[int, int] = {}
-    for traits in (itemgetter(0, 1), itemgetter(0), itemgetter(1)):
+    for part in range(3):
         for at, column in enumerate(columns):
             if at in shared:
                 continue
-            free = [to for to in range(len(other_columns)) if to not in shared.values()]
-            matching = [
-                to for to in free if traits(column) == traits(other_columns[to])
-            ]
+            matching = []
+            for to, other in enumerate(other_columns):
+                if column[part] == other[part] and to not in shared.values():
+                    matching.append(to)
             if matching:
                 shared[at] = at if at in matching else matching[0]
     return shared
 
 
-def _columns(execution: Execution) -> list[tuple[frozenset[Value], str]]:
-    """Return the values and the name of each column."""
-    names = [name.lower() for name in execution.columns]
-    values = [frozenset(column) for column in zip(*execution.rows, strict=True)]
-    if not values:
-        values = [frozenset()] * len(names)
-    return list(zip(values, names, strict=True))
+def _matched_by(execution: Execution) -> list[tuple[object, set[Value], str]]:
+    """Return by what each column is matched: its values and name, its values, its name."""
+    parts: list[tuple[object, set[Value], str]] = []
+    for at, column in enumerate(execution.columns):
+        name = column.lower()
+        values = {row[at] for row in execution.rows}
+        parts.append(((values, name), values, name))
+    return parts
 
 
 def pair(gold: str, predicted: str, schema: Schema) -> list[dict[str, Any]]:
