@@ -15,7 +15,14 @@ from workbench.study.systems import SYSTEMS
 from workbench.systems.chess import chess_ir_ss_cg
 from workbench.train import data as training
 from workbench.train import rewards
-from workbench.train.data import Conversation, Format, NoisySchema, Pairs, write
+from workbench.train.data import (
+    Conversation,
+    Format,
+    NoisySchema,
+    Pairs,
+    write,
+    write_lines,
+)
 from workbench.train.lora import Lora
 
 _SHARED = (
@@ -161,7 +168,7 @@ def rollouts(
             opened, options.make_system(system, model), lab, samples
         )
         right = sum(rollout.correct for rollout in made)
-        count = rewards.write_rollouts(made, out)
+        count = write_lines(made, out)
         print(
             f"{out}: {count:,} rollouts, {right:,} of them right\n{lab.client.ledger}"
         )

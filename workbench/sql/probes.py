@@ -72,7 +72,7 @@ def _key(select: exp.Select, key: exp.Expr) -> exp.Expr | None:
     """
     if key.is_int and select.is_star:
         return None
-    if not key.text("table"):
+    if isinstance(key, exp.Column | exp.Literal) and not key.text("table"):
         columns: list[exp.Expr] = select.expressions
         for number, column in enumerate(columns, 1):
             if key.name in {str(number), column.alias}:
