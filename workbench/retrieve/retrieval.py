@@ -259,9 +259,11 @@ class Matching:
         kept: dict[tuple[str, str, str], ValueMatch] = {}
         place = {column: n for n, column in enumerate(schema.columns())}
         for match in self._kept(alike):
-            place.setdefault((match.table, match.column), len(place))
-            kept.setdefault((match.table, match.column, match.value), match)
-        return tuple(sorted(kept.values(), key=lambda m: place[m.table, m.column]))
+            column = (match.table, match.column)
+            place.setdefault(column, len(place))
+            kept.setdefault((*column, match.value), match)
+        in_order = sorted(kept.values(), key=lambda m: place[m.table, m.column])
+        return tuple(in_order)
 
     def _similar(
         self, values: Values, keywords: Sequence[str]

@@ -76,9 +76,13 @@ class LSH:
             occurrences.extend(number[gram] for gram in self._grams(text))
         by_gram = np.array([self._signature([gram]) for gram in number], np.uint32)
         by_hash = np.ascontiguousarray(by_gram.reshape(-1, self.permutations).T)
-        # The least hash of a text's n-grams is its signature's.
-        least = [np.minimum.reduceat(h[occurrences], begins) for h in by_hash]
-        return {"signatures": np.array(least, np.uint32)}
+        signatures = []
+        for hashes in by_hash:
+            least = np.minimum.reduceat(
+                hashes[occurrences], begins
+            )  # of a text's n-grams
+            signatures.append(least)
+        return {"signatures": np.array(signatures, np.uint32)}
 
     def find(
         self, arrays: Arrays, texts: Sequence[str], text: str, limit: int
@@ -129,7 +133,8 @@ class Trigram:
         sizes = np.array([len(key) for key in keys], np.int32)
         buckets = _hashed(f" {'  '.join(keys)} ")
         text_of_letter = np.repeat(np.arange(len(keys), dtype=np.int32), sizes + 2)
-        first, last = text_of_letter[:-2], text_of_letter[2:]
+        first = text_of_letter[:-2]
+        last = text_of_letter[2:]
         is_inside = first == last
         by_bucket, until = _grouped(buckets[is_inside], _BUCKETS)
         return {

@@ -230,9 +230,9 @@ class Pairwise:
         for a, b in pairs:
             if result[a] != result[b]:
                 calls.setdefault((sql[a], sql[b]), (stands_for[a], stands_for[b]))
-        requests = []
-        for first, second in calls.values():
-            requests.append(self.request(lab, context, trials[first], trials[second]))
+        requests = [
+            self.request(lab, context, trials[a], trials[b]) for a, b in calls.values()
+        ]
         answers = dict(zip(calls, lab.ask_many(requests, replies.letter), strict=True))
 
         points = [0] * len(trials)
@@ -264,7 +264,11 @@ class Pairwise:
             return {i: i for i in players}
         representative = representatives(trials, players)
         stands_for = {i: representative[result_of(trials[i])] for i in players}
-        in_order = sorted(players, key=lambda i: players.index(stands_for[i]))
+
+        def place_of_query(i: int) -> int:
+            return players.index(stands_for[i])
+
+        in_order = sorted(players, key=place_of_query)
         return {i: stands_for[i] for i in in_order}
 
     def request(
