@@ -69,6 +69,7 @@ _NEXT_QUESTION = re.compile(
 )
 _APART = r"'[^']*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*(?:.*?\*/|.*)"  # quoted, or a comment
 _STATEMENT = re.compile(rf"(?s)(?>{_APART}|[^;])++")
+# Group 1 is what Markdown, HTML and typography put in, outside of what is quoted or a comment.
 _MARK = re.compile(
     rf"(?s)(?:{_APART})|(&(?:[lg]t|amp|quot|apos|nbsp|#\d+);|\\[^\sA-Za-z0-9]|[“”\u2018\u2019…])"
 )
@@ -138,7 +139,7 @@ _LETTER = re.compile(
     r"(?i)(?:(?:final )?answer\W+(?:is\W+)?(?:candidate\s+)?)?([AB])\W*"
 )
 _HEADING = re.compile(r"(?im)^candidate ([AB])\W*$(?!\n(?:query|sql)\b)")
-_MARKS = re.compile(r"\\boxed|\\text|[*_`\"'()\[\]<>{}$\\#]")
+_DECORATION = re.compile(r"\\boxed|\\text|[*_`\"'()\[\]<>{}$\\#]")
 _REJECTED = re.compile(r"reject|wrong|incorrect|worse|worst|loser|other|not_")
 
 # The forms of yes and no in prose.
@@ -241,14 +242,17 @@ def final_sql(text: str) -> str:
     Any other query may be the one that failed. A JSON object counts, and so does the only fence if
     the reply begins or ends with it.
     """
-    said, asked = answer(text), "one line: Final Answer: and the whole query"
-    fences = _fences(said)
+    said = answer(text)
+    asked = "one line: Final Answer: and the whole query"
     if _LABEL.search(said) or _QUERY.match(said) or _queries_in_json(said):
         return _query(_final(text), asked)
+    fences = _fences(said)
     if not fences:
         raise Unread(asked)
-    before, after = said[: fences[-1].start()], said[fences[-1].end() :]
-    if (before and after) or _OLD.search(before) or _FAULT.search(after):
+    before = said[: fences[-1].start()]
+    after = said[fences[-1].end() :]
+    is_amid_text = before and after
+    if is_amid_text or _OLD.search(before) or _FAULT.search(after):
         raise Unread(asked)
     return _query(said, asked)
 
@@ -259,8 +263,10 @@ def last_sql(text: str) -> str:
     Without fences, it is that of the last line `SQL: SELECT ...`. The last sub-question must have a
     query.
     """
-    said, asked = _SUB_QUESTION.split(answer(text))[-1], "the query in a fence"
-    if fences := _fences(said):
+    said = _SUB_QUESTION.split(answer(text))[-1]
+    asked = "the query in a fence"
+    fences = _fences(said)
+    if fences:
         return _fenced(fences[-1][2], asked)
     return _query(_SQL_LINE.split(said)[-1].strip(), asked)
 
@@ -301,14 +307,19 @@ def ranking(text: str, *, count: int) -> list[int]:
 
 def letter(text: str) -> str:
     """Read a line that is `A`, `B` or `Answer: A`, or else a claim in one of `LETTER_FORMS`."""
-    said, asked = _final(text), "the letter, A or B"
-    plain = _MARKS.sub("", said)
-    told = _letters_in_json(said) or _letters(plain.split("\n"))
-    told = told or _HEADING.findall(plain) or _claimed(plain)
-    letter = _only([name.upper() for name in told], asked)
-    if not letter:
+    said = _final(text)
+    asked = "the letter, A or B"
+    plain = _DECORATION.sub("", said)
+    letters = (
+        _letters_in_json(said)
+        or _letters(plain.split("\n"))
+        or _HEADING.findall(plain)
+        or _claimed(plain)
+    )
+    only = _only([name.upper() for name in letters], asked)
+    if not only:  # a claim in doubt
         raise Unread(asked)
-    return letter
+    return only
 
 
 def verdicts(text: str, *, count: int, label: str = "candidate") -> list[bool]:
@@ -368,7 +379,8 @@ def tables(text: str, *, schema: Collection[str]) -> list[str]:
     named = [_known(names, schema) for names in _members(said, "table_names", "tables")]
     items = _ITEM.findall(said)
     listed = _known(items, schema)
-    if not named and len(listed) == len(items) and not _LEFT_OUT.search(said):
+    are_tables = len(listed) == len(items)
+    if not named and are_tables and not _LEFT_OUT.search(said):
         named = [listed]
     return _only(_filled(named), "a JSON object whose table_names the schema has")
 
@@ -406,7 +418,7 @@ def decisions(text: str, *, schema: Schema) -> dict[str, str | list[str]]:
 
 def examples(text: str) -> list[Example]:
     """Read lines `{"input": "... (Hints: ...)", "output": "SELECT ..."}`; leave out broken ones."""
-    read = []
+    read: list[Example] = []
     for row in _objects(answer(text)):
         question = row.get("input", row.get("question"))
         query = row.get("output", row.get("sql"))
@@ -416,7 +428,9 @@ def examples(text: str) -> list[Example]:
             in_question = _HINTS.search(question)
             hint = in_question[1] if in_question else str(row.get("hint") or "")
             read.append(Example(_HINTS.sub("", question), query, hint))
-    return _only(_filled([read]), 'a JSON object a line, with "input" and "output"')
+    if not read:
+        raise Unread('a JSON object a line, with "input" and "output"')
+    return read
 
 
 def response_format(prompt: str) -> Row | None:
@@ -456,20 +470,22 @@ def _query(said: str, asked: str) -> str:
     """Read the one query of an answer: bare, or in JSON, in a fence, in backticks, after prose."""
     if _QUERY.match(said):
         return _bare(said, asked)
-    if members := _queries_in_json(said):
+    members = _queries_in_json(said)
+    if members:  # perhaps with a fence in it
         return _query(_only(members, asked), asked)
-    if fences := _fences(said):
+    fences = _fences(said)
+    if fences:
         return _only([_fenced(fence[2], asked) for fence in fences], asked)
     start = _START.search(said)
-    if not start:
-        inline: list[str] = []
-        for _, query in _INLINE.findall(said):
-            if _QUERY.match(query) and _FROM.search(query) and _parses(query):
-                inline.append(query)
-        return _only(inline, asked)
-    if _OLD.search(said[: start.end()]):
-        raise Unread(asked)
-    return _bare(said[start.end() :], asked)
+    if start:
+        if _OLD.search(said[: start.end()]):
+            raise Unread(asked)
+        return _bare(said[start.end() :], asked)
+    inline: list[str] = []
+    for _, query in _INLINE.findall(said):
+        if _QUERY.match(query) and _FROM.search(query) and _parses(query):
+            inline.append(query)
+    return _only(inline, asked)
 
 
 def _fences(said: str) -> list[re.Match[str]]:
@@ -481,7 +497,8 @@ def _queries_in_json(said: str) -> list[str]:
 
     One in whose text nobody escaped the quotes counts if it ends the reply.
     """
-    if members := _members(said, "sql", "revised_sql"):
+    members = _members(said, "sql", "revised_sql")
+    if members:
         return [str(member).strip() for member in members]
     key = _RAW_KEY.search(said)
     end = _RAW_END.search(said)
@@ -501,8 +518,8 @@ def _bare(said: str, asked: str) -> str:
     paragraphs = re.split(r"\n[ \t]*\n", said, maxsplit=20)
     for end in range(len(paragraphs), 0, -1):
         query = _statement(_undone("\n\n".join(paragraphs[:end])), asked)
-        is_all = not any(map(_START.search, paragraphs[end:]))
-        if is_all and _QUERY.match(query) and _parses(query):
+        is_last = not any(map(_START.search, paragraphs[end:]))
+        if is_last and _QUERY.match(query) and _parses(query):
             return query
     if " FROM " in said and _LAID_OUT.fullmatch(said) and not _SENTENCE.search(said):
         return _fenced(said, asked)
@@ -523,10 +540,11 @@ def _statement(body: str, asked: str) -> str:
     parts: list[str] = [part.strip() for part in _STATEMENT.findall(body)]
     query = parts[0] if parts else ""
     others = [part for part in parts[1:] if _START.search(part)]
+    # The last repetition may be cut off.
     if len(others) > 1 and query.startswith(others[-1]):
         others.pop()
-    is_repeated = all(other == query for other in others)
-    if not is_repeated or query.endswith(CUT) or any(_MARK.findall(query)):
+    is_one = set(others) <= {query}
+    if not is_one or query.endswith(CUT) or any(_MARK.findall(query)):
         raise Unread(asked)
     return query
 
@@ -551,12 +569,12 @@ def _parses(query: str) -> bool:
         try:
             parser.execute(f"EXPLAIN {query}")
         except (sqlite3.Error, ValueError) as error:
-            return str(error) == "not authorized"
-    return False
+            return str(error) == "not authorized"  # so it was parsed
+    return False  # it is empty, or a comment
 
 
 def _values(said: str) -> Iterator[Any]:
-    """The outermost JSON objects and lists of an answer, also those that only `_loosely` reads."""
+    """Yield the outermost JSON objects and lists, also those that only `_loosely` reads."""
     decoder = json.JSONDecoder(strict=False)  # a text may have line breaks
     effort = _EFFORT
     lines = f"{said}\n"
@@ -599,7 +617,7 @@ def _loosely(body: str) -> Any:
 
 
 def _lists(said: str) -> list[list[Any]]:
-    """The lists of an answer that are not empty, and those of its objects."""
+    """Return the lists of an answer that are not empty, and those of its objects."""
     lists = [value for value in _values(said) if isinstance(value, list)]
     for row in _objects(said):
         members = [row[key] for key in row if not _ASIDE.search(key)]
@@ -608,7 +626,7 @@ def _lists(said: str) -> list[list[Any]]:
 
 
 def _objects(said: str) -> list[Row]:
-    """The objects of an answer, those in lists too; their keys are compared in lower case."""
+    """Return the objects of an answer, those in lists too, with their keys in lower case."""
     rows: list[Row] = []
     for value in _values(said):
         rows += _rows(value if isinstance(value, list) else [value])
@@ -635,7 +653,7 @@ def _filled(answers: Iterable[T]) -> list[T]:
 
 
 def _only(answers: Sequence[T], asked: str) -> T:
-    """The one answer, which may be given several times."""
+    """Return the one answer, which may be given several times."""
     if not answers or any(other != answers[0] for other in answers):
         raise Unread(asked)
     return answers[0]
@@ -672,7 +690,7 @@ def _claimed(said: str) -> list[str]:
 def _verdicts(said: str, label: str) -> Iterator[re.Match[str]]:
     """Yield the claims in the forms of `VERDICT_FORMS`.
 
-    Those in `{"candidate": 1, "verdict": "passed"}` and `{"1": "passed"}` count, too.
+    Those in `{"candidate": 1, "verdict": "passed"}` and `{"1": "passed"}` are written as lines.
     """
     lines = [said]
     for row in _objects(said):
@@ -685,7 +703,7 @@ def _verdicts(said: str, label: str) -> Iterator[re.Match[str]]:
 
 
 def _numbers(items: Iterable[object]) -> list[int]:
-    """The numbers of a list of candidates; [] if an item is something else."""
+    """Return the numbers of a list of candidates; [] if an item is something else."""
     matches = [_CANDIDATE.fullmatch(str(item)) for item in items]
     numbers = [int(match[1]) for match in matches if match]
     return numbers if len(numbers) == len(matches) else []
@@ -698,12 +716,12 @@ def _yes(row: Row) -> list[bool]:
 
 
 def _plain(name: object) -> str:
-    """A name as it is compared: without quotes and case."""
+    """Return a name as it is compared: without quotes and case."""
     return " ".join(re.sub(r"[`\"'\[\]]", "", str(name)).split()).casefold()
 
 
 def _known(names: object, schema: Iterable[str]) -> list[str]:
-    """The names of a schema that a list has, each once and spelled as in the schema."""
+    """Return the names of a schema that a list has, each once and spelled as in the schema."""
     spelled = {_plain(name): name for name in schema}
     plain = map(_plain, names if isinstance(names, list) else ())
     return list(dict.fromkeys(spelled[name] for name in plain if name in spelled))
@@ -722,7 +740,7 @@ def _by_table(row: Row, schema: Schema) -> Row:
 
 
 def _undotted(names: Iterable[object]) -> dict[str, list[str]]:
-    """The columns of each table in a list of names such as `ferry.built`."""
+    """Return the columns of each table in a list of names such as `ferry.built`."""
     by_table: dict[str, list[str]] = {}
     for name in names:
         table, _, column = str(name).partition(".")

@@ -57,14 +57,11 @@ class Schema:
     skipped: tuple[str, ...] = ()
 
     def __hash__(self) -> int:
-        """Return a hash of a few names.
+        """Return a hash of each table's name, size and first column.
 
         Hashing every text would take a millisecond at each cache lookup.
         """
-        parts = [
-            (table.name, len(table.columns), *table.columns[:1])
-            for table in self.tables
-        ]
+        parts = [(t.name, len(t.columns), *t.columns[:1]) for t in self.tables]
         return hash((self.db_id, *parts))
 
     def table(self, name: str) -> Table | None:
@@ -94,30 +91,26 @@ class Schema:
         wanted: dict[str, set[str]] = {}  # the columns of each table that stays
         for name, column in columns:
             if not self.column(name, column):
-                raise KeyError(
-                    f"no column {name}.{column} in the schema of {self.db_id}"
-                )
+                message = f"no column {name}.{column} in the schema of {self.db_id}"
+                raise KeyError(message)
             wanted.setdefault(lower_name(name), set()).add(lower_name(column))
 
         tables = []
         for table in self.tables:
             if lower_name(table.name) in wanted:
                 keys = [
-                    key
-                    for key in table.foreign_keys
-                    if lower_name(key.ref_table) in wanted
+                    k for k in table.foreign_keys if lower_name(k.ref_table) in wanted
                 ]
                 tables.append(replace(table, foreign_keys=tuple(keys)))
         for table in tables:
             names = wanted[lower_name(table.name)]
             names.update(map(lower_name, table.primary_key))
             for key in table.foreign_keys:
+                ref_names = wanted[lower_name(key.ref_table)]
                 names.update(map(lower_name, key.columns))
-                wanted[lower_name(key.ref_table)].update(
-                    map(lower_name, key.ref_columns)
-                )
+                ref_names.update(map(lower_name, key.ref_columns))
 
-        pruned = []
+        pruned = []  # now that all columns of keys are known
         for table in tables:
             names = wanted[lower_name(table.name)]
             kept = tuple(
@@ -276,12 +269,9 @@ class Execution:
             return suspect != "failed"
         if self.status != "ok":
             return True
-        cells = chain.from_iterable(self.rows)
-        return (
-            suspect == "nulls"
-            and self.rows != ()
-            and all(cell is None for cell in cells)
-        )
+        if suspect != "nulls" or not self.rows:
+            return False
+        return all(cell is None for cell in chain.from_iterable(self.rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +287,9 @@ class Candidate:
     queries: int = 0  # that were run before it, to look at the database
 
 
+_NOT_RUN = Execution("error", error="not run")
+
+
 @dataclass(frozen=True, slots=True)
 class Trial:
     """A candidate, its execution if it was run, and the trial from which it was repaired."""
@@ -304,6 +297,11 @@ class Trial:
     candidate: Candidate
     execution: Execution | None = None
     repaired_from: "Trial | None" = None
+
+    @property
+    def result(self) -> Execution:
+        """The execution, or an error if the candidate was not run."""
+        return self.execution or _NOT_RUN
 
     @property
     def history(self) -> tuple["Trial", ...]:

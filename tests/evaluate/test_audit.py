@@ -104,6 +104,7 @@ def test_what_the_data_does_not_decide_is_found_with_its_evidence(
         "SELECT name FROM car ORDER BY year",
         "SELECT name FROM car ORDER BY price DESC LIMIT 1",
         "SELECT * FROM car ORDER BY 2 LIMIT 1",  # a column of * is not known
+        "SELECT power FROM car GROUP BY name ORDER BY max(year), name LIMIT 1",
         "SELECT name FROM car ORDER BY CAST(power AS INTEGER) DESC LIMIT 1",
         "SELECT name FROM car WHERE CAST(power AS INTEGER) > 100",
         "SELECT max(year) FROM car WHERE year > 1970",

@@ -14,7 +14,8 @@ from workbench.llm.send import scripted
 from workbench.replies import final_sql
 from workbench.sql.executor import Executor
 from workbench.systems.baselines import direct
-from workbench.train.rewards import execution_reward, rollouts, write_rollouts
+from workbench.train.data import write_lines
+from workbench.train.rewards import execution_reward, rollouts
 
 RIGHT = "Think.\n```sql\nSELECT count(*) FROM animal\n```"
 WRONG = "```sql\nSELECT 5\n```"
@@ -71,7 +72,7 @@ def test_rollouts_are_prompts_and_replies_with_verdicts_and_come_from_the_cache(
     assert [rollout.correct for rollout in made] == [True, False]
     assert len({rollout.key for rollout in made}) == 2
     assert rollouts(few, direct("m/x"), lab_of(), samples=2) == made
-    assert write_rollouts(made, tmp_path / "out.jsonl") == 2
+    assert write_lines(made, tmp_path / "out.jsonl") == 2
     first = json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])
     assert first["completion"] == [{"role": "assistant", "content": RIGHT}]
     assert first["prompt"][-1]["role"] == "user"

@@ -15,7 +15,7 @@ from workbench.study.systems import SYSTEMS
 from workbench.systems.chess import chess_ir_ss_cg
 from workbench.train import data as training
 from workbench.train import rewards
-from workbench.train.data import Format, NoisySchema, Pairs, write
+from workbench.train.data import Format, NoisySchema, Pairs, write, write_lines
 from workbench.train.lora import Lora
 
 _form = click.option(
@@ -170,10 +170,9 @@ def rollouts(
     steps = options.make_system(system, model)
     with _opened(benchmark, out=out, **where) as (opened, lab):
         replies = rewards.rollouts(opened, steps, lab, samples)
-        right = [reply for reply in replies if reply.correct]
-        count = rewards.write_rollouts(replies, out)
-        told = f"{count:,} rollouts, {len(right):,} of them right"
-        print(f"{out}: {told}")
+        right = sum(reply.correct for reply in replies)
+        count = write_lines(replies, out)
+        print(f"{out}: {count:,} rollouts, {right:,} of them right")
 
 
 @train.command()

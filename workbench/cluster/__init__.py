@@ -37,6 +37,7 @@ from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.calls import runs_here
 from workbench.llm.client import Client
+from workbench.prompts import names as names_in
 from workbench.sql.executor import Executor
 from workbench.sql.sandbox import Sandbox
 from workbench.store import Store
@@ -54,9 +55,8 @@ except ModuleNotFoundError as missing:
     ) from missing
 
 T = TypeVar("T")
-Files = tuple[
-    str, str, Sequence[str]
-]  # a database's path, its content, and the names of its files
+# A database's path, its content, and the names of its files.
+Files = tuple[str, str, Sequence[str]]
 _AGAIN = "the results so far are cached: run the same again to go on"
 _SILENT = logging.CRITICAL + 1  # Dask would log each lost connection
 _FIELDS = ("system", "parameters", "structured", "limits", "at_once")
@@ -124,8 +124,8 @@ def each(
         names[future] = name
         return future
 
-    lost: set[str] = set()
-    named = ""
+    retried: set[str] = set()
+    given_up: list[str] = []
     try:
         chunks = distributed.as_completed(map(submit, items))
         for future in chunks:
@@ -134,17 +134,18 @@ def each(
                 result, rows = future.result()
                 _merge(rows, lab.client.cache)
                 yield name, result
-            elif future.status != "error":
+            elif future.status != "error":  # cancelled, or lost
                 raise relay.failure or ClusterError(f"the scheduler is lost; {_AGAIN}")
             elif not isinstance(future.exception(), KilledWorker):
                 raise relay.failure or future.exception()
-            elif name in lost:  # the other chunks go on
-                named = name
+            elif name in retried:  # the other chunks go on
+                given_up.append(name)
             else:  # Dask has tried four workers, each perhaps killed for another chunk
-                lost.add(name)
+                retried.add(name)
                 chunks.add(submit(name))
-        if named:
-            raise ClusterError(f"{named}: every worker that ran this ended; {_AGAIN}")
+        if given_up:
+            which = ", ".join(given_up)
+            raise ClusterError(f"{which}: every worker that ran this ended; {_AGAIN}")
         relay.close()
     except BaseException:
         with suppress(OSError, RuntimeError, TimeoutError):  # the scheduler may be lost
@@ -158,17 +159,16 @@ def _texts(prompts: Path | None) -> dict[str, str]:
     """Return the texts of a folder of prompts, by their names in it."""
     if prompts is None:
         return {}
-    return {
-        str(file.relative_to(prompts)): file.read_text("utf-8")
-        for file in prompts.rglob("*.md")
-    }
+    files = {name: prompts / f"{name}.md" for name in names_in(prompts)}
+    return {name: file.read_text("utf-8") for name, file in files.items()}
 
 
 def _merge(rows: Mapping[str, Sequence[Sequence[Any]]], store: Store) -> None:
     with store.write(durable=False) as db:
-        for table, new in ((table, new) for table, new in rows.items() if new):
-            marks = ", ".join("?" * len(new[0]))
-            db.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", new)
+        for table, new in rows.items():
+            if new:
+                marks = ", ".join("?" * len(new[0]))
+                db.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", new)
 
 
 class Relay:
@@ -179,13 +179,12 @@ class Relay:
         self.failure: Exception | None = None
         self._threads = ThreadPoolExecutor(_THREADS, "relay")
         scheduler = urlsplit(client.scheduler.address)
-        own = get_ip(
-            scheduler.hostname, scheduler.port
-        )  # as the scheduler sees this machine
+        # This machine as the scheduler sees it.
+        host = get_ip(scheduler.hostname, scheduler.port)
         secure = client.security.get_listen_args("client")
 
         async def start() -> Any:
-            at = f"{scheduler.scheme}://{own}"
+            at = f"{scheduler.scheme}://{host}"
             return await listen(at, self._serve, deserialize=False, **secure)
 
         self._listener = client.sync(start)
@@ -212,13 +211,14 @@ class Relay:
     def _answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         if not secrets.compare_digest(str(message.get("token")), self.token):
             return {"error": "the message lacks the token of this run"}
-        answers: dict[str, Callable[..., Any]] = {
+        operations: dict[str, Callable[..., Any]] = {
             "ask": self._ask,
             "files": self._files,
+            "copy": self._copy,
+            "endpoint": self.lab.client.endpoint,
         }
-        answers |= {"copy": self._copy, "endpoint": self.lab.client.endpoint}
         try:
-            return {"answer": answers[message["op"]](*message["given"])}
+            return {"answer": operations[message["op"]](*message["given"])}
         except Exception as error:  # noqa: BLE001  the run raises it
             self.failure = self.failure or error
             return {"error": str(error)}
@@ -280,18 +280,21 @@ class RelayClient(Client):
 
     def complete_many(self, requests: Sequence[Request]) -> list[Completion]:
         calls = list(zip(map(self.key, requests), requests, strict=True))
-        own = self.cache.get_many([key for key, _ in calls])
-        ask = {
-            key: None if runs_here(r.model) else r for key, r in calls if key not in own
-        }
-        found = orjson.loads(self._driver.call("ask", orjson.dumps(ask))) if ask else {}
-        computed = iter(
-            super().complete_many([r for key, r in calls if key not in found])
-        )
+        cached = self.cache.get_many([key for key, _ in calls])
+        asked = {}
+        for key, request in calls:
+            if key not in cached:
+                # A model of this process is asked here, unless the run has its answer.
+                asked[key] = None if runs_here(request.model) else request
+        relayed = {}
+        if asked:
+            relayed = orjson.loads(self._driver.call("ask", orjson.dumps(asked)))
+        here = [request for key, request in calls if key not in relayed]
+        computed = iter(super().complete_many(here))
         answers = []
         for key, request in calls:
-            if key in found:
-                answers.append(Completion(**found[key]))
+            if key in relayed:
+                answers.append(Completion(**relayed[key]))
                 self.ledger.add(request, answers[-1])
             else:
                 answers.append(next(computed))
@@ -302,32 +305,33 @@ def run_chunk(
     item: Any, do: Callable[[Any, Lab], Any], driver: Driver
 ) -> tuple[Any, Any]:
     """Return `do(item, lab)` on this worker, and the rows that it added to the cache, by table."""
-    driver = replace(driver, worker=(worker := distributed.get_worker()))
+    worker = distributed.get_worker()
+    driver = replace(driver, worker=worker)
     if versions() != driver.versions:
         raise ClusterError(
             f"worker {worker.address} has another workbench or SQLite, {versions()} and not"
             f" {driver.versions}: install the run's there"
         )
-    shared = (
-        Path(worker.local_directory).parent / "workbench"
-    )  # by the workers of a machine
+    # Of all workers of a machine.
+    shared = Path(worker.local_directory).parent / "workbench"
     (shared / "values").mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=worker.local_directory) as name:
         folder = Path(name)
         (folder / "values").symlink_to(shared / "values")
-        for file, text in driver.prompts.items():
-            (folder / "prompts" / file).parent.mkdir(parents=True, exist_ok=True)
-            (folder / "prompts" / file).write_text(text, encoding="utf-8")
+        prompts = folder / "prompts"
+        for prompt, text in driver.prompts.items():
+            file = prompts / f"{prompt}.md"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
         with Cache(folder / "lab.sqlite") as store:
             executor = Executor(store, sandbox=_sandbox(worker.state.nthreads))
             database: Callable[[str], Path] = cache(
                 partial(_database, driver, shared, executor)
             )
-            client, prompts = RelayClient(store, driver), folder / "prompts"
-            made = do(item, Lab(client, executor, database, prompts, **driver.lab))
-            return made, {
-                table: store.read(f"SELECT * FROM {table}") for table in _TABLES
-            }
+            client = RelayClient(store, driver)
+            result = do(item, Lab(client, executor, database, prompts, **driver.lab))
+            rows = {name: store.read(f"SELECT * FROM {name}") for name in _TABLES}
+            return result, rows
 
 
 def files_of(path: Path, executor: Executor) -> Files:
@@ -337,11 +341,8 @@ def files_of(path: Path, executor: Executor) -> Files:
         file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in texts
     }
     content = content_hash("content", [executor.fingerprints([path])[path], hashes])
-    return (
-        str(path.absolute()),
-        content,
-        [str(f.relative_to(path.parent)) for f in (path, *texts)],
-    )
+    names = [str(file.relative_to(path.parent)) for file in (path, *texts)]
+    return str(path.absolute()), content, names
 
 
 def _database(driver: Driver, folder: Path, executor: Executor, db_id: str) -> Path:

@@ -80,20 +80,28 @@ def _findings(sql: str, database: Path, executor: Executor) -> dict[str, str]:
 
 
 def _ranked(probe: Ranking, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
-    keys = [row[-probe.keys :] for row in rows]
     for cut in probe.cuts:
-        if 0 < cut < len(rows) and keys[cut - 1] == keys[cut]:
-            key = keys[cut]
-            tied = [row[: -probe.keys] for row in rows if row[-probe.keys :] == key]
-            if len(set(tied)) > 1:
-                yield "tie", f"{len(tied)} rows at {_text([key])}: {_text(tied)}"
-    first_keys = [key[0] for key in keys]
+        tied = _tied(probe, rows, cut)
+        if len(set(tied)) > 1:
+            key = rows[cut][-probe.keys :]
+            yield "tie", f"{len(tied)} rows at {_text([key])}: {_text(tied)}"
+    first_keys = [row[-probe.keys] for row in rows]
     if None in first_keys[:1] and set(first_keys) != {None}:
         yield "null first", _text(rows)
     numbers = [number for _, number in _numbers(first_keys)]
     in_order = sorted(numbers, reverse=probe.descending)
     if len(numbers) == len(rows) and numbers != in_order:
         yield "sorted as text", _text([(key,) for key in first_keys])
+
+
+def _tied(probe: Ranking, rows: Sequence[Row], cut: int) -> list[Row]:
+    """Return the rows that are equal in the order, and of which the cut keeps some."""
+    keys = [row[-probe.keys :] for row in rows]
+    is_inside = 0 < cut < len(rows)
+    if not is_inside or keys[cut - 1] != keys[cut]:
+        return []
+    pairs = zip(rows, keys, strict=True)
+    return [row[: -probe.keys] for row, key in pairs if key == keys[cut]]
 
 
 def _compared(probe: Compared, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:

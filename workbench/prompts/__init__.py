@@ -41,9 +41,10 @@ class BadTemplateError(BadInputError):
 
 
 class _Parsed(NamedTuple):
-    """The settings of a prompt, and its compiled messages by role."""
+    """The settings and variables of a prompt, and its compiled messages by role."""
 
-    settings: Mapping[str, Any]
+    role: Role | None
+    output_limit: int | None
     variables: frozenset[str]
     messages: Mapping[str, jinja2.Template]
 
@@ -70,15 +71,13 @@ class Prompt:
 
     @property
     def role(self) -> Role | None:
-        """Whose parameters its calls get, of those that a user sets by role."""
-        role: Role | None = _parsed(self.source, self.name).settings.get("role")
-        return role
+        """The role whose parameters its calls get, of those that a user sets by role."""
+        return _parsed(self.source, self.name).role
 
     @property
     def output_limit(self) -> int | None:
         """The tokens into which an answer fits."""
-        limit: int | None = _parsed(self.source, self.name).settings.get("output_limit")
-        return limit
+        return _parsed(self.source, self.name).output_limit
 
     def messages(self, **data: Any) -> tuple[Message, ...]:
         """Return the messages with the data in them. A prompt need not show all of the data."""
@@ -119,7 +118,8 @@ def names(folder: Path = _OURS) -> list[str]:
 
 def check_folder(folder: Path) -> None:
     """Raise BadInputError for a folder in which no file has the name of a packaged prompt."""
-    there, packaged = names(folder), names()
+    there = names(folder)
+    packaged = names()
     if set(there).isdisjoint(packaged):
         listed = ", ".join(there) or "no VERB/METHOD.md"
         raise BadInputError(
@@ -152,7 +152,9 @@ def _parsed(source: str, name: str) -> _Parsed:
     messages = {}
     for role, text in zip(roles, parts[1::2], strict=True):
         try:
-            tree = _ENVIRONMENT.parse(_in_place(source, text))
+            # So many line breaks above it that errors name the file's lines.
+            lines_above = source[: source.rindex(text)].count("\n")
+            tree = _ENVIRONMENT.parse("\n" * lines_above + text)
             messages[role] = _ENVIRONMENT.from_string(tree)
         except jinja2.TemplateSyntaxError as error:
             message = f"prompt {name}.md:{error.lineno}: {error.message}"
@@ -163,7 +165,9 @@ def _parsed(source: str, name: str) -> _Parsed:
             )
             raise BadTemplateError(message)
         variables |= meta.find_undeclared_variables(tree)
-    return _Parsed(settings, frozenset(variables), messages)
+    role = settings.get("role")
+    limit = settings.get("output_limit")
+    return _Parsed(role, limit, frozenset(variables), messages)
 
 
 def _settings(text: str, name: str) -> Mapping[str, Any]:
@@ -178,15 +182,6 @@ def _settings(text: str, name: str) -> Mapping[str, Any]:
         message = " ".join(str(error).split())
         raise BadTemplateError(f"prompt {name}: its front matter: {message}") from None
     return settings
-
-
-def _in_place(source: str, text: str) -> str:
-    """Return a message's text below as many line breaks as in its file.
-
-    So errors name the file's lines.
-    """
-    above = source[: source.rindex(text)]
-    return "\n" * above.count("\n") + text
 
 
 def _line(error: Exception) -> int | None:
@@ -220,9 +215,8 @@ def _block(value: object) -> _Safe:
 def _fence(value: object, language: str = "sql") -> _Safe:
     """Return a code fence that is longer than any run of backticks in the value."""
     text = _block(value)
-    runs = re.findall("`{3,}", text)
-    longest = max(map(len, runs), default=2)
-    ticks = "`" * (longest + 1)
+    longest_run = max(re.findall("`{3,}", text), default="``")
+    ticks = f"{longest_run}`"
     return _Safe(f"{ticks}{language}\n{text}\n{ticks}")
 
 

@@ -14,7 +14,7 @@ from base64 import b64decode
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import chain, product
 from typing import Any, Literal, Self
 
@@ -46,6 +46,7 @@ from workbench.types import (
 )
 
 Matrix = npt.NDArray[np.float64]
+_MOST_KEYWORDS = 60
 PLACES = 4  # decimal places of a similarity: the last ones differ between processors
 
 
@@ -74,32 +75,26 @@ class Lexical:
         query_features = [_features(text) for text in queries]
         text_features = [_features(text) for text in texts]
         counts = Counter(chain.from_iterable(text_features))
-
-        @cache
-        def weight(feature: str) -> int:
-            """Return 1; in a collection the inverse document frequency, in thousandths."""
-            if not collection:
-                return 1
-            return round(1000 * math.log1p(len(texts) / max(1, counts[feature])))
-
-        asked = sorted(
-            set().union(*query_features)
-        )  # no other feature counts in a product
-        place = {feature: n for n, feature in enumerate(asked)}
+        asked = set().union(*query_features)  # no other feature counts in a product
+        place = {feature: n for n, feature in enumerate(sorted(asked))}
+        weights = dict.fromkeys(asked | counts.keys(), 1)
+        if collection:  # the inverse document frequency, in thousandths
+            for feature in weights:
+                rarity = len(texts) / max(1, counts[feature])
+                weights[feature] = round(1000 * math.log1p(rarity))
 
         def vectors(sets: Sequence[frozenset[str]]) -> Matrix:
-            matrix = np.zeros((len(sets), len(asked)))
+            matrix = np.zeros((len(sets), len(place)))
             for row, features in zip(matrix, sets, strict=True):
                 for feature in features & place.keys():
-                    row[place[feature]] = weight(feature)
+                    row[place[feature]] = weights[feature]
             return matrix
 
         def lengths(sets: Sequence[frozenset[str]]) -> Matrix:
-            matrix = np.ones(len(sets))
+            squares = np.ones(len(sets))
             for n, features in enumerate(sets):
-                square = sum(weight(feature) ** 2 for feature in features)
-                matrix[n] = math.sqrt(max(1, square))
-            return matrix
+                squares[n] = sum(weights[feature] ** 2 for feature in features) or 1
+            return np.sqrt(squares)
 
         # Weights are integers, so that every processor has the same sums.
         products = vectors(query_features) @ vectors(text_features).T
@@ -180,10 +175,10 @@ class Embedding:
         """Return the vector of each text for which the model does not fail."""
         requests = []
         for text in texts:
-            message = {"role": "user", "content": text}
-            requests.append(
-                Request("retrieve/embed", self.model, [message], {EMBEDDING: True})
-            )
+            messages = [{"role": "user", "content": text}]
+            # The client sends it as an embedding, and returns its numbers in base64.
+            request = Request("retrieve/embed", self.model, messages, {EMBEDDING: True})
+            requests.append(request)
         vectors = {}
         for text, reply in zip(texts, lab.client.complete_many(requests), strict=True):
             if not reply.fault:
@@ -213,10 +208,8 @@ class Keywords:
         data = {"question": question.text, "hint": question.evidence}
         answer = lab.ask(self, "retrieve/keywords", question, replies.strings, **data)
         keywords = [" ".join(keyword.split()) for keyword in answer.value or ()]
-        distinct = dict.fromkeys(keywords)
-        return tuple(keyword for keyword in distinct if 0 < len(keyword) <= LONGEST)[
-            :60
-        ]
+        short = [keyword for keyword in keywords if 0 < len(keyword) <= LONGEST]
+        return tuple(dict.fromkeys(short))[:_MOST_KEYWORDS]
 
 
 @dataclass(frozen=True)
@@ -263,17 +256,14 @@ class Matching:
         alike.sort(
             key=lambda m: (-m.edit, -m.semantic, m.table, m.column, m.value, m.keyword)
         )
-        matches: dict[
-            tuple[str, str], dict[str, ValueMatch]
-        ] = {}  # by column, then by value
-        for column in schema.columns():
-            matches[column] = {}
+        kept: dict[tuple[str, str, str], ValueMatch] = {}
+        place = {column: n for n, column in enumerate(schema.columns())}
         for match in self._kept(alike):
-            by_value = matches.setdefault((match.table, match.column), {})
-            by_value.setdefault(match.value, match)
-        return tuple(
-            chain.from_iterable(by_value.values() for by_value in matches.values())
-        )
+            column = (match.table, match.column)
+            place.setdefault(column, len(place))
+            kept.setdefault((*column, match.value), match)
+        in_order = sorted(kept.values(), key=lambda m: place[m.table, m.column])
+        return tuple(in_order)
 
     def _similar(
         self, values: Values, keywords: Sequence[str]
@@ -315,17 +305,15 @@ class Matching:
     def _kept(self, matches: Sequence[ValueMatch]) -> Iterator[ValueMatch]:
         """Yield the matches that their columns keep; the best is given and yielded first."""
         best: dict[tuple[str, ...], float] = {}  # the best spelling among rivals
-        kept: defaultdict[tuple[str, ...], set[str]] = defaultdict(
-            set
-        )  # by column and keyword
+        kept = defaultdict[tuple[str, ...], set[str]](set)  # by column and keyword
         for match in matches:
             column = (match.table, match.column)
             group = (*column, match.keyword)
             rivals = group if self.rule == "paper" else column
             least = self.keep * best.setdefault(rivals, match.edit)
             values = kept[group]
-            is_free = len(values) < self.per_keyword and match.value not in values
-            if match.edit >= least and is_free:
+            is_new = len(values) < self.per_keyword and match.value not in values
+            if match.edit >= least and is_new:
                 values.add(match.value)
                 yield match
 
@@ -374,20 +362,16 @@ class Descriptions:
             return ()
         texts = [f"{spaced(m.table)} {spaced(m.column)} {m.text}" for m in catalog]
         asked = [text for text in (question.text, question.evidence) if text]
-        pairs = product(asked, keywords or [""])
-        queries = [f"{text} {keyword}".strip() for text, keyword in pairs]
+        queries = [" ".join(pair).strip() for pair in product(asked, keywords or [""])]
         scores = np.nan_to_num(similarity(lab, queries, texts, collection=True))
         top = min(self.top, len(texts))
-        least = np.sort(scores, axis=1)[
-            :, -top, np.newaxis
-        ]  # of a query's top descriptions
+        # Of each query's top descriptions.
+        least = np.sort(scores, axis=1)[:, -top, np.newaxis]
         best = np.where(scores >= least, scores, 0.0).max(axis=0).tolist()
-        scored = [
-            replace(match, score=score)
-            for match, score in zip(catalog, best, strict=True)
-        ]
+        pairs = zip(catalog, best, strict=True)
+        scored = [replace(match, score=score) for match, score in pairs if score > 0]
         scored.sort(key=lambda match: (-match.score, match.table, match.column))
-        return tuple(match for match in scored if match.score > 0)
+        return tuple(scored)
 
 
 def _catalog(schema: Schema) -> list[DescriptionMatch]:
@@ -476,9 +460,7 @@ def with_retrieval(step: Any, setting: str | Mapping[str, Any]) -> Any:
         return step
     if "matching" in changes:
         changes["matching"] = replace(step.matching, rule=changes["matching"])
-    kept = {
-        name: new for name, new in changes.items() if getattr(step, name) is not None
-    }
+    kept = {name: changes[name] for name in changes if getattr(step, name) is not None}
     return replace(step, **kept)
 
 

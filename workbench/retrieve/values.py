@@ -44,12 +44,12 @@ from workbench.sql.schema import read_schema
 Arrays = Mapping[str, NDArray[Any]]
 Numbers = NDArray[np.intp]  # of texts
 LONGEST = 200
+_FORM = 1  # of the file; raised where `build` returns something else
 _COMPARED = 700  # texts that `Trigram` compares with a keyword
 _opening: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
 _BUCKETS = 1 << 16  # of hashed trigrams: a language has some 2 ** 14, so few collide
-_MIXERS = np.array(
-    [0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32
-)  # odd, with well-mixed bits
+# Odd, with well-mixed bits.
+_MIXERS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32)
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,8 @@ class LSH:
 
     def build(self, texts: Sequence[str]) -> Arrays:
         """Return the signatures of all texts, a row for each hash; each n-gram is signed once."""
-        number: defaultdict[str, int] = defaultdict(count().__next__)
-        occurrences = array(
-            "i"
-        )  # the numbers of the n-grams of each text, text after text
+        number = defaultdict[str, int](count().__next__)
+        occurrences = array("i")  # the numbers of the n-grams, text after text
         begins = array("q")
         for text in texts:
             begins.append(len(occurrences))
@@ -80,7 +78,9 @@ class LSH:
         by_hash = np.ascontiguousarray(by_gram.reshape(-1, self.permutations).T)
         signatures = []
         for hashes in by_hash:
-            least = np.minimum.reduceat(hashes[occurrences], begins)
+            least = np.minimum.reduceat(
+                hashes[occurrences], begins
+            )  # of a text's n-grams
             signatures.append(least)
         return {"signatures": np.array(signatures, np.uint32)}
 
@@ -91,12 +91,12 @@ class LSH:
 
         Equals stay in the order of the texts.
         """
-        equal = np.zeros(len(texts), np.int16)
+        equal_hashes = np.zeros(len(texts), np.int16)
         signature = self._signature(self._grams(text))
         for hashes, wanted in zip(arrays["signatures"], signature, strict=True):
-            equal += hashes == wanted
-        best = _highest(equal, limit)
-        return best[equal[best] > 0]
+            equal_hashes += hashes == wanted
+        best = _highest(equal_hashes, limit)
+        return best[equal_hashes[best] > 0]
 
     def _grams(self, text: str) -> Iterable[str]:
         number = max(1, len(text) - self.ngram + 1)
@@ -124,26 +124,22 @@ class Trigram:
     def build(self, texts: Sequence[str]) -> Arrays:
         """Return an inverted index: the numbers of the texts that have each trigram.
 
-        The numbers for a bucket of trigrams are `texts_of[until[bucket]:until[bucket + 1]]`.
+        The numbers for a bucket of trigrams are `texts_of[until[bucket]:until[bucket + 1]]`. All
+        texts are hashed as one, and the trigrams that lie across two of them are left out.
         """
         keys = [folded(text) for text in texts]
         # With a blank before and after it, so that its first and last letters count, a text has
         # as many trigrams as letters.
         sizes = np.array([len(key) for key in keys], np.int32)
         buckets = _hashed(f" {'  '.join(keys)} ")
-        owners = np.repeat(np.arange(len(keys), dtype=np.int32), sizes + 2)
-        begin, end = (
-            owners[:-2],
-            owners[2:],
-        )  # the text of a trigram's first and last letter
-        is_inside = begin == end
-        buckets = buckets[is_inside]
-        owners = begin[is_inside]
-        by_bucket = np.argsort(buckets, kind="stable")
-        counts = np.bincount(buckets, minlength=_BUCKETS)
+        text_of_letter = np.repeat(np.arange(len(keys), dtype=np.int32), sizes + 2)
+        first = text_of_letter[:-2]
+        last = text_of_letter[2:]
+        is_inside = first == last
+        by_bucket, until = _grouped(buckets[is_inside], _BUCKETS)
         return {
-            "texts_of": owners[by_bucket],
-            "until": np.cumsum([0, *counts], dtype=np.int32),
+            "texts_of": first[is_inside][by_bucket],
+            "until": until,
             "sizes": np.clip(sizes, 1, 1000).astype(np.uint16),
         }
 
@@ -161,7 +157,8 @@ class Trigram:
         (alike,) = process.cdist([query], keys, scorer=fuzz.WRatio)
         (whole,) = process.cdist([query], keys, scorer=fuzz.ratio)
         differs = [other != text for other in near_texts]
-        order = np.lexsort((near, -whole, -alike, differs))  # by the last key first
+        # By the last key first.
+        order = np.lexsort((near, -whole, -alike, differs))
         return near[order[:limit]]
 
     def _near(self, arrays: Arrays, query: str) -> Numbers:
@@ -169,9 +166,7 @@ class Trigram:
 
         The number is relative to the shorter of the two.
         """
-        wanted = np.unique(_hashed(f" {query} ")).astype(
-            np.intp
-        )  # the buckets of its trigrams
+        wanted = np.unique(_hashed(f" {query} ")).astype(np.intp)  # its buckets
         texts_of = arrays["texts_of"]
         until = arrays["until"]
         sizes = arrays["sizes"]
@@ -179,9 +174,8 @@ class Trigram:
         for begin, end in zip(until[wanted], until[wanted + 1], strict=True):
             shared[texts_of[begin:end]] += 1
         shorter = np.minimum(sizes, max(1, len(wanted)))
-        near = np.flatnonzero(
-            5 * shared >= shorter
-        )  # most texts share a trigram by chance
+        # Most texts share a trigram by chance.
+        near = np.flatnonzero(5 * shared >= shorter)
         if len(near) < _COMPARED:
             near = np.flatnonzero(shared)
         share = shared[near] / shorter[near]
@@ -199,6 +193,12 @@ def _highest(scores: NDArray[Any], count: int) -> Numbers:
         best = np.flatnonzero(scores >= least)
     order = np.argsort(-scores[best], kind="stable")
     return best[order[:count]]
+
+
+def _grouped(groups: NDArray[Any], count: int) -> tuple[Numbers, Numbers]:
+    """Return the order that puts the members of a group together, and where each group ends."""
+    sizes = np.bincount(groups, minlength=count)
+    return np.argsort(groups, kind="stable"), np.cumsum([0, *sizes])
 
 
 def folded(text: str) -> str:
@@ -257,7 +257,7 @@ def open_values(database: Path, by: Search, executor: Executor) -> Values:
 def _opened(database: Path, fingerprint: str, by: Search, executor: Executor) -> Values:
     path = None
     if executor.store:
-        name = re.sub(r"\W+", "-", f"{fingerprint}-{by}-1")
+        name = re.sub(r"\W+", "-", f"{fingerprint}-{by}-{_FORM}")
         path = executor.store.path.parent / "values" / f"{name}.npz"
     arrays = _loaded(path)
     if not arrays:
@@ -310,14 +310,12 @@ def texts_of(database: Path, executor: Executor) -> dict[tuple[str, str], list[s
                 "seconds": 600.0,
             }
             answer = executor.ask(database, request)
-            error = answer.get("error")
-            if error:
+            if answer["error"]:
                 place = f"{database.name}, {table.name}.{column.name}"
-                warnings.warn(
-                    f"values are not searched: {place}: {error}", stacklevel=2
-                )
+                message = f"values are not searched: {place}: {answer['error']}"
+                warnings.warn(message, stacklevel=2)
             else:
-                texts[table.name, column.name] = orjson.loads(answer.get("rows", "[]"))
+                texts[table.name, column.name] = orjson.loads(answer["rows"])
     return texts
 
 
@@ -326,18 +324,17 @@ def _built(
 ) -> Arrays:
     texts = sorted(set().union(*texts_by_column.values()))
     number = {text: n for n, text in enumerate(texts)}
-    columns: list[int] = []  # of every text of every column
-    owners: list[int] = []
+    column_of: list[int] = []  # for every text of every column
+    number_of: list[int] = []
     for column, column_texts in enumerate(texts_by_column.values()):
-        columns += [column] * len(column_texts)
-        owners += [number[text] for text in column_texts]
-    by_text = np.argsort(owners, kind="stable")
-    counts = np.bincount(np.array(owners, np.intp), minlength=len(texts))
+        column_of += [column] * len(column_texts)
+        number_of += [number[text] for text in column_texts]
+    by_text, ends = _grouped(np.array(number_of, np.intp), len(texts))
     return {
         "columns": _json(list(texts_by_column)),
         "texts": _json(texts),
-        "places": np.array(columns, np.int32)[by_text],
-        "ends": np.cumsum([0, *counts]),
+        "places": np.array(column_of, np.int32)[by_text],
+        "ends": ends,
         **by.build(texts),
     }
 

@@ -37,7 +37,8 @@ def counterexample(
     read: set[str] = set()
     trees: list[exp.Expr] = []
     for sql in (first, second):
-        tree, names = parse(sql), columns_used(sql, schema)
+        tree = parse(sql)
+        names = columns_used(sql, schema)
         if tree is None or names.error or any(t.db for t in tree.find_all(exp.Table)):
             return None
         read |= names.tables

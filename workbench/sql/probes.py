@@ -10,6 +10,8 @@ from sqlglot import exp
 
 from workbench.sql.reading import parse
 
+_BY_SIZE = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.Max, exp.Min)
+_ENDS = ("expression", "low", "high")  # of a comparison, and of BETWEEN
 MORE = 5_000  # rows beyond a LIMIT that a probe shows
 
 
@@ -72,7 +74,7 @@ def _key(select: exp.Select, key: exp.Expr) -> exp.Expr | None:
     """
     if key.is_int and select.is_star:
         return None
-    if not key.text("table"):
+    if isinstance(key, exp.Column | exp.Literal) and not key.text("table"):
         columns: list[exp.Expr] = select.expressions
         for number, column in enumerate(columns, 1):
             if key.name in {str(number), column.alias}:
@@ -90,14 +92,14 @@ def _whole(clause: exp.Expr | None) -> int:
 
 def _compared(select: exp.Select) -> Iterator[Compared]:
     """Yield the columns that a SELECT compares by size."""
-    kinds = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.Max, exp.Min)
-    for node in select.find_all(*kinds):
+    for node in select.find_all(*_BY_SIZE):
         column = node.this
         if not isinstance(column, exp.Column) or node.parent_select is not select:
             continue
-        extreme = node.key if isinstance(node, exp.Max | exp.Min) else ""
-        # Of a comparison, and of BETWEEN.
-        ends = [node.args.get(name) for name in ("expression", "low", "high")]
+        extreme = ""
+        if isinstance(node, exp.Max | exp.Min):
+            extreme = node.key
+        ends = (node.args.get(name) for name in _ENDS)
         bounds = tuple(end.name for end in ends if isinstance(end, exp.Literal))
         if extreme or bounds:
             yield Compared(_texts(select, column), extreme, bounds)

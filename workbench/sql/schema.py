@@ -235,16 +235,21 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
     """Yield the rows as dicts with normalised header names; blank rows are left out."""
     text = _decoded(content_of(path)).replace("\0", "")
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))
-    rows = csv.reader(io.StringIO(text, newline=""))
-    filled = (cells for cells in rows if any(map(str.strip, cells)))
-    header = [re.sub(r"\W+", "_", name.strip().lower()) for name in next(filled, [])]
-    width = len(header)
-    for cells in filled:
-        row = dict(zip_longest(header, cells[:width], fillvalue=""))
-        # Cells beyond the header belong to the last column: its text has unquoted commas.
-        last = header[-1]
-        row[last] = ",".join([row[last], *filter(str.strip, cells[width:])])
-        yield {name: _on_one_line(text) for name, text in row.items()}
+    reader = csv.reader(io.StringIO(text, newline=""))
+    rows = (cells for cells in reader if any(map(str.strip, cells)))
+    header = next(rows, [])
+    names = [re.sub(r"\W+", "_", name.strip().lower()) for name in header]
+    for cells in rows:
+        yield _row(names, cells)
+
+
+def _row(names: list[str], cells: list[str]) -> dict[str, str]:
+    width = len(names)
+    row = dict(zip_longest(names, cells[:width], fillvalue=""))
+    # Cells beyond the header belong to the last column: its text has unquoted commas.
+    last = names[-1]
+    row[last] = ",".join([row[last], *filter(str.strip, cells[width:])])
+    return {name: _on_one_line(text) for name, text in row.items()}
 
 
 def _decoded(raw: bytes) -> str:

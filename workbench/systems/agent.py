@@ -72,22 +72,19 @@ class Agent:
     def _converse(self, lab: Lab, context: Context, sample: int) -> Candidate:
         request = lab.request(self, self.prompt, context, sample, last=self.turns == 1)
         keys: tuple[str, ...] = ()
-        for queries in range(self.turns):
-            answer = lab.ask_many([request], _read)[0]
+        queries = 0
+        while True:
+            (answer,) = lab.ask_many([request], _read)
             turn, text = answer.value, answer.completion.text
             keys += answer.keys
             left = self.turns - queries - 1
-            if turn is None:
-                return Candidate(
-                    "", self.name, sample, text, keys, answer.problem, queries
-                )
-            if turn.final or not left:
-                return Candidate(
-                    turn.query, self.name, sample, text, keys, queries=queries
-                )
+            if turn is None or turn.final or not left:
+                query = turn.query if turn else ""
+                problem = answer.problem
+                return Candidate(query, self.name, sample, text, keys, problem, queries)
             result = result_text(lab.run(context.question, turn.query))
             request = _next(lab, request, text, result, last=left == 1)
-        raise AssertionError("the last turn returns")
+            queries += 1
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations, permutations
-from typing import Any, Literal
+from typing import Literal
 
 from workbench import replies
 from workbench.errors import at_least, one_of
@@ -37,7 +37,6 @@ from workbench.systems.repair import Repair
 from workbench.systems.select import (
     choose,
     drawn,
-    is_suspect,
     representatives,
     result_of,
     shown,
@@ -75,9 +74,8 @@ def chase_sql(
     ask = partial(
         Generate, model=model, temperature=temperature, samples=samples, shuffle=True
     )
-    examples = Synthetic(
-        model, columns=FilterColumns(filtering or model)
-    )  # algorithm 2
+    columns = FilterColumns(filtering or model)
+    examples = Synthetic(model, columns=columns)  # algorithm 2
     return System(
         "CHASE-SQL",
         retrieve=Retrieval(Keywords(model), descriptions=None),  # section 2.2
@@ -87,9 +85,8 @@ def chase_sql(
             ask("generate/query_plan", data={"shots": 4}),
             ask("generate/synthetic_examples", examples=examples),
         ),
-        fix=(
-            Repair("fix/fixer", model, attempts, read=replies.final_sql),
-        ),  # algorithm 4
+        # Algorithm 4.
+        fix=(Repair("fix/fixer", model, attempts, read=replies.final_sql),),
         select=Pairwise(judge or model),  # algorithm 3
     )
 
@@ -118,21 +115,19 @@ class Synthetic:
         one_of(range(11), shots=self.shots)
 
     def __call__(self, lab: Lab, context: Context) -> tuple[Example, ...]:
-        requests: list[Request] = []
-        counts: list[int] = []
+        prompts: list[tuple[str, Context, int]] = []
         if self.by_feature:
-            prompt = "generate/examples_by_feature"
-            requests.append(lab.request(self, prompt, context, count=self.by_feature))
-            counts.append(self.by_feature)
+            prompts.append(("generate/examples_by_feature", context, self.by_feature))
         if self.by_column:
-            prompt = "generate/examples_by_column"
             filtered = self.columns(lab, context) if self.columns else context
-            data: dict[str, Any] = {"count": self.by_column, "shots": self.shots}
-            requests.append(lab.request(self, prompt, filtered, **data))
-            counts.append(self.by_column)
+            prompts.append(("generate/examples_by_column", filtered, self.by_column))
+        requests = []
+        for prompt, seen, count in prompts:
+            request = lab.request(self, prompt, seen, count=count, shots=self.shots)
+            requests.append(request)
         answers = lab.ask_many(requests, replies.examples)
         written: list[Example] = []
-        for count, answer in zip(counts, answers, strict=True):
+        for (_, _, count), answer in zip(prompts, answers, strict=True):
             written += (answer.value or [])[:count]
         return self._sound(lab, context, written) if self.checked else tuple(written)
 
@@ -143,10 +138,8 @@ class Synthetic:
 
         Of those with the same query it is the first one, in the place of the last.
         """
-        distinct: dict[str, Example] = {}
-        for example in reversed(written):
-            distinct[normal_form(example.sql)] = example
-        examples = list(reversed(distinct.values()))
+        by_query = {normal_form(example.sql): example for example in reversed(written)}
+        examples = list(reversed(by_query.values()))
         queries = [example.sql for example in examples]
         runs = lab.run_many(context.question, queries)
         pairs = zip(examples, runs, strict=True)
@@ -193,7 +186,7 @@ def pool(trials: Sequence[Trial], suspect: Suspect) -> list[int]:
     queries = [i for i, trial in enumerate(trials) if trial.candidate.sql.strip()]
     kept = []
     for i in queries:
-        given_up = trials[i].repaired_from and is_suspect(trials[i], suspect)
+        given_up = trials[i].repaired_from and trials[i].result.is_suspect(suspect)
         if not given_up:
             kept.append(i)
     return kept or queries
@@ -227,17 +220,16 @@ class Pairwise:
     def __call__(
         self, lab: Lab, context: Context, trials: Sequence[Trial]
     ) -> Selection:
-        judged = self._judged(context, trials)
+        stands_for = self._stand_for(context, trials)
         in_orders = permutations if self.orders == "both" else combinations
-        pairs = list(in_orders(judged, 2))
-        result = {i: result_of(trials[i]) for i in judged}
-        sql = {i: trials[judged[i]].candidate.sql for i in judged}
-        calls: dict[
-            tuple[str, str], tuple[int, int]
-        ] = {}  # equal queries share one call
+        pairs = list(in_orders(stands_for, 2))
+        result = {i: result_of(trials[i]) for i in stands_for}
+        sql = {i: trials[shown].candidate.sql for i, shown in stands_for.items()}
+        # Equal queries share one call.
+        calls: dict[tuple[str, str], tuple[int, int]] = {}
         for a, b in pairs:
             if result[a] != result[b]:
-                calls.setdefault((sql[a], sql[b]), (judged[a], judged[b]))
+                calls.setdefault((sql[a], sql[b]), (stands_for[a], stands_for[b]))
         requests = [
             self.request(lab, context, trials[a], trials[b]) for a, b in calls.values()
         ]
@@ -254,14 +246,14 @@ class Pairwise:
 
         comparisons = []
         keys: list[str] = []
-        for queries, (a, b) in calls.items():
+        for queries, (first, second) in calls.items():
             answer = answers[queries]
-            winner = {"A": a, "B": b, None: None}[answer.value]
-            comparisons.append(Comparison(a, b, winner))
+            winner = {"A": first, "B": second, None: None}[answer.value]
+            comparisons.append(Comparison(first, second, winner))
             keys += answer.keys
         return choose("pairwise", context, trials, points, comparisons, keys)
 
-    def _judged(self, context: Context, trials: Sequence[Trial]) -> dict[int, int]:
+    def _stand_for(self, context: Context, trials: Sequence[Trial]) -> dict[int, int]:
         """Return for each trial that is compared the one whose query the judge sees.
 
         The order is drawn. The candidates of a result stand in the place of its query, so that one
@@ -271,13 +263,13 @@ class Pairwise:
         if self.by == "candidate":
             return {i: i for i in players}
         representative = representatives(trials, players)
-        judged = {i: representative[result_of(trials[i])] for i in players}
-        place = {i: n for n, i in enumerate(players)}
+        stands_for = {i: representative[result_of(trials[i])] for i in players}
 
         def place_of_query(i: int) -> int:
-            return place[judged[i]]
+            return players.index(stands_for[i])
 
-        return {i: judged[i] for i in sorted(players, key=place_of_query)}
+        in_order = sorted(players, key=place_of_query)
+        return {i: stands_for[i] for i in in_order}
 
     def request(
         self, lab: Lab, context: Context, first: Trial, second: Trial
@@ -288,14 +280,14 @@ class Pairwise:
         """
         a, b = shown(first), shown(second)
         schema = union_schema(context.schema, (a["query"], b["query"]))
-        data: dict[str, Any] = {
-            "query_a": a["query"],
-            "result_a": a["result"],
-            "query_b": b["query"],
-            "result_b": b["result"],
-        }
         return lab.request(
-            self, "select/pairwise", replace(context, schema=schema), **data
+            self,
+            "select/pairwise",
+            replace(context, schema=schema),
+            query_a=a["query"],
+            result_a=a["result"],
+            query_b=b["query"],
+            result_b=b["result"],
         )
 
 
@@ -319,18 +311,15 @@ class Ranker:
     ) -> Selection:
         players = drawn(context, trials, pool(trials, self.suspect))
         distinct = {trials[i].candidate.sql: trials[i] for i in players}
-        results = {result_of(trial) for trial in distinct.values()}
-        score: dict[str, float] = {}  # by query
+        queries = list(distinct)
+        score_of = dict.fromkeys(queries, 0.0)
         keys: tuple[str, ...] = ()
-        if len(results) > 1:
-            queries = list(distinct)
+        if len(set(map(result_of, distinct.values()))) > 1:
             read = partial(replies.ranking, count=len(queries))
-            candidates = [shown(trial) for trial in distinct.values()]
-            answer = lab.ask(
-                self, "select/ranker", context, read, candidates=candidates
-            )
+            data = {"candidates": list(map(shown, distinct.values()))}
+            answer = lab.ask(self, "select/ranker", context, read, **data)
             keys = answer.keys
             for rank, number in enumerate(answer.value or (), 1):
-                score[queries[number - 1]] = 1 / rank
-        scores = [score.get(trial.candidate.sql, 0) for trial in trials]
+                score_of[queries[number - 1]] = 1 / rank
+        scores = [score_of.get(trial.candidate.sql, 0) for trial in trials]
         return choose("ranker", context, trials, scores, (), keys)

@@ -269,7 +269,7 @@ class UnitTester:
             )
             tests = (answer.value or [])[: self.tests]
             judge = self._by_test if self.by == "test" else self._by_candidate
-            candidates = [shown(trial) for trial in distinct.values()]
+            candidates = list(map(shown, distinct.values()))
             counts, judging_keys = judge(lab, context, tests, candidates)
             passed.update(zip(distinct, counts, strict=True))
             keys += answer.keys

@@ -33,7 +33,7 @@ from workbench.systems.prune import by_table, keep
 from workbench.systems.repair import Repair
 from workbench.systems.select import Majority
 from workbench.systems.system import System
-from workbench.types import Context, Execution, Question, Schema, Suspect, Trial
+from workbench.types import Context, Question, Schema, Suspect, Trial
 
 
 def mac_sql(
@@ -55,9 +55,8 @@ def mac_sql(
         "MAC-SQL",
         retrieve=SchemaWithValues(),
         prune=(Selector(model, temperature),),  # section 3.2
-        generate=(
-            decomposer(model, temperature, shots, benchmark=benchmark),
-        ),  # section 3.3
+        # Section 3.3.
+        generate=(decomposer(model, temperature, shots, benchmark=benchmark),),
         fix=(refiner(model, tries, temperature, suspect),),  # section 3.4
         select=Majority(),
     )
@@ -137,9 +136,8 @@ class Selector:
     def __call__(self, lab: Lab, context: Context) -> Context:
         schema = context.schema
         count = len(schema.columns())
-        if count <= self.most_columns and count <= self.mean_columns * len(
-            schema.tables
-        ):
+        most = min(self.most_columns, self.mean_columns * len(schema.tables))
+        if count <= most:
             return context
         columns = by_table(schema)
         read = partial(replies.decisions, schema=columns)
@@ -150,9 +148,9 @@ class Selector:
         kept: list[tuple[str, str]] = []
         for table in columns:
             decision = decisions.get(table, "keep_all")
-            names = columns[table] if decision == "keep_all" else decision
-            if decision != "drop_all":
-                kept += [(table, column) for column in names]
+            names = {"keep_all": columns[table], "drop_all": ()}
+            listed = names[decision] if isinstance(decision, str) else decision
+            kept += [(table, column) for column in listed]
         return keep(context, kept)
 
 
@@ -162,15 +160,13 @@ def error_and_class(context: Context, trial: Trial) -> Mapping[str, Any]:
     Of a complete result they are the result and no class.
     """
     del context
-    execution = trial.execution or Execution("error", error="not run")
-    if execution.is_complete:
-        return {"error": result_text(execution), "exception": ""}
-    raised = {
-        "denied": "DatabaseError",
-        "too_large": "DataError",
-    }  # by Python's sqlite3
-    name = raised.get(execution.status, "OperationalError")
-    return {"error": execution.error, "exception": f"sqlite3.{name}"}
+    result = trial.result
+    if result.is_complete:
+        return {"error": result_text(result), "exception": ""}
+    # By Python's sqlite3.
+    raised = {"denied": "DatabaseError", "too_large": "DataError"}
+    name = raised.get(result.status, "OperationalError")
+    return {"error": result.error, "exception": f"sqlite3.{name}"}
 
 
 refiner = partial(

@@ -80,30 +80,23 @@ class FilterColumns:
         self, lab: Lab, question: Question, texts: Mapping[Name, str]
     ) -> set[Name]:
         """Return the columns that are irrelevant, asked about in groups."""
-        names = list(texts)
-        starts = range(0, len(names), self.group)
-        groups = [names[start : start + self.group] for start in starts]
-        irrelevant = lab.each(
-            lambda group: self._of_group(lab, question, texts, group), groups
-        )
+        named = list(texts.items())
+        starts = range(0, len(named), self.group)
+        groups = [dict(named[start : start + self.group]) for start in starts]
+        irrelevant = lab.each(partial(self._of_group, lab, question), groups)
         return set(chain.from_iterable(irrelevant))
 
     def _of_group(
-        self,
-        lab: Lab,
-        question: Question,
-        texts: Mapping[Name, str],
-        group: Sequence[Name],
+        self, lab: Lab, question: Question, texts: Mapping[Name, str]
     ) -> set[Name]:
         columns = {
-            f"{quote(table)}.{quote(column)}": (table, column)
-            for table, column in group
+            f"{quote(table)}.{quote(name)}": (table, name) for table, name in texts
         }
         data = {
             "question": question.text,
             "hint": question.evidence,
-            "columns": "\n\n".join(texts[name] for name in group),
-            "count": len(group),
+            "columns": "\n\n".join(texts.values()),
+            "count": len(texts),
         }
         read = partial(replies.relevant_columns, names=list(columns))
         answer = lab.ask(self, "prune/filter_column_group", question, read, **data)

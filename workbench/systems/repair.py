@@ -17,15 +17,13 @@ from workbench.lab import Lab
 from workbench.prompts import Prompt
 from workbench.sql.reading import normal_form
 from workbench.sql.texts import create_table_text, result_text
-from workbench.types import SUSPECT, Context, Execution, Schema, Suspect, Trial
+from workbench.types import SUSPECT, Context, Schema, Suspect, Trial
 
 
 def shown_result(context: Context, trial: Trial) -> Mapping[str, Any]:
     """Return the result of the query as the prompt's variable `result`."""
     del context
-    return {
-        "result": result_text(trial.execution or Execution("error", error="not run"))
-    }
+    return {"result": result_text(trial.result)}
 
 
 @dataclass(frozen=True)
@@ -64,20 +62,16 @@ class Repair:
 
     def __call__(self, lab: Lab, context: Context, trial: Trial) -> Trial:
         for _ in range(self.tries):
-            broken = trial.execution is not None and trial.execution.is_suspect(
-                self.suspect
-            )
-            if trial.execution is None or not (broken or self.sound):
+            is_broken = trial.result.is_suspect(self.suspect)
+            if trial.execution is None or not (is_broken or self.sound):
                 break
-            after = self._repaired(lab, context, trial)
-            if normal_form(after.candidate.sql) == normal_form(trial.candidate.sql):
-                # The same prompt again would get the same reply.
-                return (
-                    after
-                    if broken
-                    else replace(after, repaired_from=trial.repaired_from)
-                )
-            trial = after
+            before, trial = trial, self._repaired(lab, context, trial)
+            if normal_form(trial.candidate.sql) == normal_form(before.candidate.sql):
+                # The same prompt again would get the same reply. A sound query was reviewed and not
+                # repaired.
+                if not is_broken:
+                    trial = replace(trial, repaired_from=before.repaired_from)
+                break
         return trial
 
     def _repaired(self, lab: Lab, context: Context, trial: Trial) -> Trial:
@@ -97,18 +91,16 @@ class Repair:
         )
         answers = lab.ask_many([ask(first + n) for n in range(self.samples)], self.read)
 
-        keys = list(old.call_keys)
+        keys = old.call_keys
         for answer in answers:
             keys += answer.keys
-        old = replace(old, call_keys=tuple(keys))
         repairs = []
         for answer in answers:
             if answer.value:
                 text = answer.completion.text
-                repairs.append(
-                    replace(old, sql=answer.value, reasoning=text, problem="")
-                )
-        repairs = repairs or [old]
+                repair = replace(old, sql=answer.value, reasoning=text, problem="")
+                repairs.append(replace(repair, call_keys=keys))
+        repairs = repairs or [replace(old, call_keys=keys)]
 
         runs = lab.run_many(context.question, [candidate.sql for candidate in repairs])
         fingerprints = [run.fingerprint for run in runs]

@@ -20,31 +20,20 @@ from workbench.types import (
     SUSPECT,
     Comparison,
     Context,
-    Execution,
     Selection,
     Suspect,
     Trial,
 )
 
-_NOT_RUN = Execution("error", error="not run")
-
 
 def result_of(trial: Trial) -> str:
     """Return the key that trials with equal results share. A failed query equals only itself."""
-    fingerprint = trial.execution.fingerprint if trial.execution else ""
-    return fingerprint or normal_form(trial.candidate.sql)
-
-
-def is_suspect(trial: Trial, suspect: Suspect) -> bool:
-    return (trial.execution or _NOT_RUN).is_suspect(suspect)
+    return trial.result.fingerprint or normal_form(trial.candidate.sql)
 
 
 def shown(trial: Trial) -> dict[str, str]:
     """Return a candidate as the judges' prompts show it."""
-    return {
-        "query": trial.candidate.sql,
-        "result": result_text(trial.execution or _NOT_RUN),
-    }
+    return {"query": trial.candidate.sql, "result": result_text(trial.result)}
 
 
 def representatives(trials: Sequence[Trial], indices: Sequence[int]) -> dict[str, int]:
@@ -74,11 +63,9 @@ def drawn(
     """
 
     def key(index: int) -> tuple[object, ...]:
-        sql = trials[index].candidate.sql
-        return (
-            content_hash("order", [context.question.id, sql]),
-            _place(trials[index]),
-        )
+        trial = trials[index]
+        drawn = content_hash("order", [context.question.id, trial.candidate.sql])
+        return drawn, _place(trial)
 
     return sorted(indices, key=key)
 
@@ -111,9 +98,10 @@ def choose(
         return (
             trials[i].candidate.sql.strip() == "",
             -scores[i],
-            is_suspect(trials[i], "empty"),
+            trials[i].result.is_suspect("empty"),
             -sharing[results[i]],
             content_hash("tie", [context.question.id, results[i]]),
+            # Of one result, its most frequent spelling.
             -spelled[spellings[i]],
             spellings[i],
             _place(trials[i]),
@@ -154,8 +142,9 @@ class Majority:
         self, lab: Lab, context: Context, trials: Sequence[Trial]
     ) -> Selection:
         del lab  # no model is asked
-        voters = [trial for trial in trials if not is_suspect(trial, self.suspect)]
-        votes = Counter(result_of(trial) for trial in voters)
-        return choose(
-            "majority", context, trials, [votes[result_of(trial)] for trial in trials]
-        )
+        voters = [
+            trial for trial in trials if not trial.result.is_suspect(self.suspect)
+        ]
+        votes = Counter(map(result_of, voters))
+        scores = [votes[result_of(trial)] for trial in trials]
+        return choose("majority", context, trials, scores)

@@ -75,7 +75,7 @@ def solve(system: System, question: Question, lab: Lab) -> Selection:
     >>> wb.solve(study.direct(), study.benchmark.questions[2], study.lab).sql
     'SELECT COUNT(*) FROM accession WHERE orig IS NULL AND sampstat = 500'
     """
-    *_, context = stages(system, question, lab)
+    context = prepare(system, question, lab)
     return select(system, context, lab, trials_of(system, context, lab))
 
 

@@ -7,7 +7,6 @@ generator (appendix B), `instructions` for the model that acts as all agents of 
 """
 
 import random
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,6 +27,7 @@ from workbench.retrieve.retrieval import Lexical, description, spaced
 from workbench.sql.schema import union_schema
 from workbench.systems.chase_sql import Pairwise, chase_sql
 from workbench.systems.chess import chess_ir_ss_cg, proposing
+from workbench.systems.select import representatives
 from workbench.systems.system import Retrieve, System, prepare, solve
 from workbench.types import (
     Candidate,
@@ -102,14 +102,20 @@ def write(conversations: Iterable[Conversation], path: Path, form: Format) -> in
     OpenAI takes `messages`; Gemini takes `contents` and the system prompt apart. Both refuse
     other keys, so only Hugging Face's form says which question a conversation is from.
     """
-    lines = []
+    records = []
     for conversation in conversations:
         record: Any = conversation
         if form == "gemini":
             record = _in_geminis_form(conversation.messages)
         elif form == "openai":
             record = {"messages": conversation.messages}
-        lines.append(orjson.dumps(record) + b"\n")
+        records.append(record)
+    return write_lines(records, path)
+
+
+def write_lines(records: Iterable[Any], path: Path) -> int:
+    """Write records as JSON lines; return how many there are."""
+    lines = [orjson.dumps(record) + b"\n" for record in records]
     with naming(path):
         path.write_bytes(b"".join(lines))
     return len(lines)
@@ -169,40 +175,31 @@ class Pairs:
             if not right and self.hinted:
                 hint = f"{question.evidence} A query that answers the question: {gold.sql}".strip()
                 told = replace(context, question=replace(question, evidence=hint))
-                right, _ = judged(
-                    [c for ask in self.system.generate for c in ask(lab, told)]
-                )
+                hinted = [ask(lab, told) for ask in self.system.generate]
+                right, _ = judged(list(chain.from_iterable(hinted)))
             if not right and self.gold:
                 right, _ = judged([Candidate(gold.sql, "gold")])
             rng = random.Random(f"{self.seed}{question.id}")  # noqa: S311  order, not secrecy
             for good, bad in product(right, wrong):
-                letter, shown = (
-                    ("A", (good, bad)) if rng.random() < 0.5 else ("B", (bad, good))
-                )
-                yield _conversation(
-                    question, judge.request(lab, context, *shown), letter
-                )
+                letter, first, second = "A", good, bad
+                if rng.random() >= 0.5:
+                    letter, first, second = "B", bad, good
+                request = judge.request(lab, context, first, second)
+                yield _conversation(question, request, letter)
 
 
 def _right_and_wrong(
     lab: Lab, benchmark: Benchmark, question: Question, candidates: Sequence[Candidate]
 ) -> tuple[list[Trial], list[Trial]]:
     """A trial for each right result, and for each wrong one; failed queries have none."""
-    asked = [candidate for candidate in candidates if candidate.sql.strip()]
-    counts = Counter(candidate.sql for candidate in asked)
-    asked.sort(key=lambda candidate: (counts[candidate.sql], candidate.sql))
-    executions = lab.run_many(question, [candidate.sql for candidate in asked])
-    by_result: dict[str, Trial] = {}  # of the queries with a result, the most frequent
-    for candidate, execution in zip(asked, executions, strict=True):
-        if execution.fingerprint:
-            by_result[execution.fingerprint] = Trial(candidate, execution)
-    shown = [by_result[fingerprint] for fingerprint in sorted(by_result)]
+    trials = lab.run_candidates(question, candidates)
+    complete = [n for n, trial in enumerate(trials) if trial.result.fingerprint]
+    by_result = representatives(trials, complete)
+    shown = [trials[by_result[fingerprint]] for fingerprint in sorted(by_result)]
     queries = [(question.id, trial.candidate.sql) for trial in shown]
     verdicts = ex_verdicts(benchmark, queries, lab.executor)
-    trials: dict[bool, list[Trial]] = {True: [], False: []}
-    for trial, is_right in zip(shown, verdicts, strict=True):
-        trials[is_right].append(trial)
-    return trials[True], trials[False]
+    right = [trial for trial, is_right in zip(shown, verdicts, strict=True) if is_right]
+    return right, [trial for trial in shown if trial not in right]
 
 
 @dataclass(frozen=True)
@@ -240,7 +237,7 @@ class NoisySchema:
         The whole schema for unreadable gold.
         """
         right = union_schema(schema, [gold.sql]).columns()
-        others = [pair for pair in schema.columns() if pair not in set(right)]
+        others = [pair for pair in schema.columns() if pair not in right]
         if not self.wrong or not others:
             return schema.only(right)
         right_texts = _texts(schema, right)
@@ -270,11 +267,12 @@ def instructions(benchmark: Benchmark, system: System, lab: Lab) -> list[Convers
     asked again: after a run of the system this costs nothing, and a stopped export continues
     when it is called again.
     """
-    calls = partial(_calls, benchmark, system, lab)
-    by_question = lab.each(
-        lambda question: [*calls(question)], benchmark.questions, threads=8
-    )
-    return [*chain.from_iterable(by_question)]
+
+    def calls(question: Question) -> list[Conversation]:
+        return list(_calls(benchmark, system, lab, question))
+
+    by_question = lab.each(calls, benchmark.questions, threads=8)
+    return list(chain.from_iterable(by_question))
 
 
 def _calls(
@@ -292,23 +290,19 @@ def _calls(
     answer = (question.id, selection.sql)
     if not selection.trial or ex_verdicts(benchmark, [answer], lab.executor) != [True]:
         return
-    chosen = selection.trial.execution
-    led: dict[bool, set[str]] = {
-        True: set(),
-        False: set(),
-    }  # to the chosen result, to another
+    chosen = selection.trial.result.fingerprint
+    led_to_it: set[str] = set()
+    led_elsewhere: set[str] = set()
     for trial in selection.trials:
-        same = (
-            trial.execution
-            and chosen
-            and trial.execution.fingerprint == chosen.fingerprint
-        )
-        led[bool(same)].update(trial.candidate.call_keys)
+        is_chosen = trial.result.fingerprint == chosen
+        led = led_to_it if is_chosen else led_elsewhere
+        led.update(trial.candidate.call_keys)
+    # A request that asks again ends with the unread reply and what was wrong with it.
     unread = [request.messages[:-2] for request in asked.values() if request.again]
     for key, request in asked.items():
-        reply = lab.client.cached(request)
-        read = not request.again and request.messages not in unread
-        if not read or key in led[False] - led[True]:
+        was_read = not request.again and request.messages not in unread
+        if not was_read or key in led_elsewhere - led_to_it:
             continue
+        reply = lab.client.cached(request)
         if reply and reply.text and not reply.fault and reply.finish_reason != "length":
             yield _conversation(question, request, reply.text)

@@ -1,22 +1,18 @@
-"""Execution accuracy as a reward, and rollouts.
-
-Prompts and replies of a system's generators with their verdicts.
+"""Execution accuracy as a reward, and rollouts: prompts and replies with their verdicts.
 
 The reward is a function as TRL's GRPOTrainer takes it; its data set needs `prompt` and
 `question_id`, which the lines of `workbench train rollouts` have.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Any
-
-import orjson
 
 from workbench import replies
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.errors import BadInputError, at_least, naming
+from workbench.errors import BadInputError, at_least
 from workbench.evaluate.ex import ex_verdicts
 from workbench.lab import Answer, Lab
 from workbench.sql.executor import Executor
@@ -106,12 +102,10 @@ def rollouts(
         answered = []
         for step in steps:
             data = step.variables(lab, context)
-            requests = [
-                step.request(lab, context, sample, data) for sample in range(samples)
-            ]
-            for request, answer in zip(
-                requests, lab.ask_many(requests, step.read), strict=True
-            ):
+            ask = partial(step.request, lab, context, data=data)
+            requests = list(map(ask, range(samples)))
+            answers = lab.ask_many(requests, step.read)
+            for request, answer in zip(requests, answers, strict=True):
                 answered.append((question, request, answer))
         return answered
 
@@ -133,11 +127,3 @@ def rollouts(
         )
         completed.append(rollout)
     return completed
-
-
-def write_rollouts(made: Iterable[Rollout], path: Path) -> int:
-    """Write rollouts as JSON lines; return how many there are."""
-    lines = [orjson.dumps(rollout) + b"\n" for rollout in made]
-    with naming(path):
-        path.write_bytes(b"".join(lines))
-    return len(lines)
