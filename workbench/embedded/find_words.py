@@ -7,13 +7,13 @@ import json
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from workbench.types import Column, Schema, Table, lower_name
+from workbench.types import Column, ForeignKey, Schema, Table, lower_name
 
 _ENGLISH = json.loads(
     Path(__file__).with_name("english.json").read_text(encoding="utf-8")
@@ -31,22 +31,26 @@ _QUOTED = re.compile(
     r"|\u2018([^\u2019\n]{1,80})\u2019"
 )
 _STEMMING = (  # of a word of four letters or more; the rest need not be a word
-    (re.compile(r"(?<=..)ies$"), "y"),
-    (re.compile(r"(?<=ss|sh|ch)es$|(?<=[xz])es$|(?<=[^su])(?<!i)s$"), ""),
+    (re.compile(r"(?<=..)ies$"), "y"),  # cities
     (
-        re.compile(
+        re.compile(r"(?<=ss|sh|ch)es$|(?<=[xz])es$|(?<=[^su])(?<!i)s$"),
+        "",
+    ),  # boxes, ships
+    (
+        re.compile(  # payments, registered, nationality
             r"(?<=.{4})(?:ments?|ations?|ings?|ions?|ers?|ors?|ed|ly|al|ity|est)$"
         ),
         "",
     ),
-    (re.compile(r"([^aeioulsz])\1$"), r"\1"),
-    (re.compile(r"(?<=...)e$"), ""),
-    (re.compile(r"(?<=...)y$"), "i"),
+    (re.compile(r"([^aeioulsz])\1$"), r"\1"),  # shipp(ed)
+    (re.compile(r"(?<=...)e$"), ""),  # name, nam(ed)
+    (re.compile(r"(?<=...)y$"), "i"),  # country
 )
 _NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+|\d+")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _LONGEST_CUE = 4  # words
+_ALIKE = 0.8  # what a word counts as that begins like another
 
 
 def _by_word(lists: dict[str, list[str]]) -> dict[str, list[str]]:
@@ -119,6 +123,9 @@ def stem(word: str) -> str:
     return word
 
 
+_STEMS = {kind: frozenset(map(stem, words)) for kind, words in WORDS.items()}
+
+
 @lru_cache(maxsize=16384)
 def name_words(name: str) -> tuple[str, ...]:
     """Return the stems of an identifier's parts, the same for first_name and FirstName."""
@@ -128,15 +135,16 @@ def name_words(name: str) -> tuple[str, ...]:
 
 
 class Cue(NamedTuple):
-    """A phrase that asks for something, and the tokens that it is."""
+    """A phrase that asks for something, and where it stands: from a token up to another."""
 
     kind: str
     first: int
     end: int
 
     @property
-    def mask(self) -> int:
-        return (1 << self.end) - (1 << self.first)
+    def places(self) -> frozenset[int]:
+        """The places of its tokens."""
+        return frozenset(range(self.first, self.end))
 
 
 @lru_cache(maxsize=256)
@@ -153,15 +161,18 @@ def cues(question: str) -> list[Cue]:
 
 
 def _cue_at(lows: Sequence[str], first: int) -> tuple[int, Sequence[str]]:
-    """Return where the longest cue that begins at a word ends, and its kinds."""
-    for end in range(min(first + _LONGEST_CUE, len(lows)), first, -1):
+    """Return where the longest cue that begins at a word ends, and its kinds.
+
+    Without one it is the next word, and no kinds.
+    """
+    for end in range(first + _LONGEST_CUE, first, -1):
         phrase = " ".join(lows[first:end])
-        if phrase in _CUES:
+        if phrase in _CUES and end <= len(lows):
             return end, _CUES[phrase]
     return first + 1, []
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Sheet:
     """A table with what is known of it."""
 
@@ -178,12 +189,12 @@ class Sheet:
     def label(self) -> "Pieces":
         """What names a row: first name and surname, else a name, else the key."""
         texts = [field for field in self.fields if field.may_name]
-        first = [field for field in texts if field.says("first")]
-        last = [field for field in texts if field.says("last")]
-        if first and last and first[0] is not last[-1]:
-            return (first[0], ", ", last[-1])
+        firsts = [field for field in texts if field.says("first")]
+        lasts = [field for field in texts if field.says("last")]
+        if firsts and lasts and firsts[0] is not lasts[-1]:
+            return (firsts[0], ", ", lasts[-1])
         names = [field for field in texts if field.says("names")]
-        return (names[0],) if names else self.key[:1] or (self.fields[0],)
+        return tuple([*names, *self.key, *self.fields][:1])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -193,9 +204,7 @@ class Field:
     sheet: Sheet
     name: str
     words: tuple[str, ...]
-    heading: tuple[
-        str, ...
-    ]  # its name, written out, if its description begins with that
+    heading: tuple[str, ...]  # its name, written out, if a description begins so
     kind: str  # number, text or date
     key: str  # primary, foreign or ""
     examples: tuple[str, ...]
@@ -210,11 +219,10 @@ class Field:
         return not _STEMS[kind].isdisjoint((*self.words, *self.heading))
 
 
-_STEMS = {kind: frozenset(map(stem, words)) for kind, words in WORDS.items()}
 Pieces = tuple[str | Field, ...]  # SQL with the columns in it
 
 
-def fields_of(pieces: Iterable[str | Field]) -> list[Field]:
+def fields_of(pieces: Pieces) -> list[Field]:
     """Return the columns in a piece of SQL, in their order."""
     return [piece for piece in pieces if isinstance(piece, Field)]
 
@@ -224,7 +232,7 @@ class Join(NamedTuple):
 
     child: Sheet
     parent: Sheet
-    on: Pieces
+    pieces: Pieces  # of its condition
 
 
 class Tree(NamedTuple):
@@ -238,75 +246,77 @@ class Index:
     """A schema's tables, columns and joins."""
 
     def __init__(self, schema: Schema) -> None:
+        """Read the tables, then the keys between them."""
         self.sheets = [_sheet(table) for table in schema.tables]
-        self.fields: list[Field] = []
-        self.named: dict[str, list[Field]] = defaultdict(list)  # columns by their names
-        for sheet in self.sheets:
-            self.fields += sheet.fields
+        self.named = defaultdict(list)  # columns by their names
         for field in self.fields:
             self.named[lower_name(field.name)].append(field)
-        self.joins: list[Join] = []
-        for sheet, table in zip(self.sheets, schema.tables, strict=True):
+        self.joins = defaultdict(list)  # by table, of which each gives the other
+        by_name = {lower_name(sheet.name): sheet for sheet in self.sheets}
+        for child, table in zip(self.sheets, schema.tables, strict=True):
             for key in table.foreign_keys:
-                (parent,) = [
-                    other for other in self.sheets if other.name == key.ref_table
-                ]
-                on: list[str | Field] = []
-                for name, ref in zip(key.columns, key.ref_columns, strict=True):
-                    on += [
-                        " AND ",
-                        *self.find(name, sheet),
-                        " = ",
-                        *self.find(ref, parent),
-                    ]
-                if parent is not sheet:
-                    self.joins.append(Join(sheet, parent, tuple(on[1:])))
+                parent = by_name.get(lower_name(key.ref_table))
+                if parent and parent is not child:
+                    join = Join(child, parent, self._on(key, child, parent))
+                    self.joins[child].append((join, parent))
+                    self.joins[parent].append((join, child))
+
+    @property
+    def fields(self) -> list[Field]:
+        """The columns of all tables."""
+        return [field for sheet in self.sheets for field in sheet.fields]
 
     def find(self, column: str, sheet: Sheet | None = None) -> list[Field]:
         """Return the columns of a name, of all tables or of one."""
         fields = self.named.get(lower_name(column), [])
         return [field for field in fields if sheet in (None, field.sheet)]
 
-    def connect(self, sheets: Iterable[Sheet]) -> "Tree | None":
+    def _on(self, key: ForeignKey, child: Sheet, parent: Sheet) -> Pieces:
+        """Return the condition of a join by a foreign key, by default to the primary key."""
+        refs = [self.find(ref, parent) for ref in key.ref_columns] or [parent.key]
+        pieces: list[str | Field] = []
+        for name, ref in zip(key.columns, refs, strict=False):
+            pieces += [" AND ", *self.find(name, child), " = ", *ref]
+        return tuple(pieces[1:])
+
+    def connect(self, wanted: Collection[Sheet]) -> "Tree | None":
         """Return a tree of joins that connects these tables; None if there is none.
 
         The smallest of all is slow to find; growing to the nearest table nearly always finds it.
         """
-        missing = [sheet for sheet in self.sheets if sheet in sheets]
-        tree = Tree(missing[:1], [])
+        missing = [sheet for sheet in self.sheets if sheet in wanted]
+        sheets = missing[:1]
+        joins = []
         while missing:
-            path = self._path(tree.sheets, missing)
+            path = self._path(sheets, missing)
             if path is None:
                 return None
-            for join in path:
-                tree.joins.append(join)
-                tree.sheets.append(
-                    join.parent if join.child in tree.sheets else join.child
-                )
-            missing = [sheet for sheet in missing if sheet not in tree.sheets]
-        return tree
+            for join, sheet in path:
+                joins.append(join)
+                sheets.append(sheet)
+            missing = [sheet for sheet in missing if sheet not in sheets]
+        return Tree(sheets, joins)
 
     def _path(
         self, reached: Sequence[Sheet], missing: Sequence[Sheet]
-    ) -> list[Join] | None:
-        """Return the fewest joins from some tables to a missing one."""
-        paths: dict[Sheet, list[Join]] = {sheet: [] for sheet in reached}
+    ) -> list[tuple[Join, Sheet]] | None:
+        """Return the fewest joins from some tables to a missing one, each with what it reaches."""
+        paths = {sheet: [] for sheet in reached}
         queue = [*paths]
         for sheet in queue:  # breadth first; the queue grows as it is read
-            path = paths[sheet]
             if sheet in missing:
-                return path
-            for join in self.joins:
-                for near, far in ((join.child, join.parent), (join.parent, join.child)):
-                    if near is sheet and far not in paths:
-                        paths[far] = [*path, join]
-                        queue.append(far)
+                return paths[sheet]
+            for join, other in self.joins[sheet]:
+                if other not in paths:
+                    paths[other] = [*paths[sheet], (join, other)]
+                    queue.append(other)
         return None
 
 
-index = lru_cache(maxsize=256)(
-    Index
-)  # questions in a row are about one schema or its columns
+@lru_cache(maxsize=256)  # questions in a row are about one schema or its columns
+def index(schema: Schema) -> Index:
+    """Return what is known of a schema."""
+    return Index(schema)
 
 
 def _sheet(table: Table) -> Sheet:
@@ -322,18 +332,17 @@ def _sheet(table: Table) -> Sheet:
 
 def _field(sheet: Sheet, column: Column, key: str) -> Field:
     """Return what is known of a column from its name, type, description and examples."""
-    words = name_words(column.name)
     opening = re.split(r"[;:(,]| in ", column.description, maxsplit=1)[0]
     heading = name_words(opening.lower())
-    examples = [str(value) for value in column.examples if value is not None]
+    examples = tuple(str(value) for value in column.examples if value is not None)
     return Field(
         sheet=sheet,
         name=column.name,
-        words=words,
+        words=name_words(column.name),
         heading=heading if len(heading) <= 4 else (),
         kind=_kind(column.type.upper(), examples),
         key=key,
-        examples=tuple(examples),
+        examples=examples,
     )
 
 
@@ -350,34 +359,40 @@ def _kind(declared: str, examples: Sequence[str]) -> str:
 class Mention(NamedTuple):
     """Tokens that may speak of a table, a column or a value."""
 
-    mask: int
-    part: float  # of its words that are said
-    clause: int = 0  # of the hint, that says so
+    places: frozenset[int]
+    share: float  # of its words that are said
+    clause: int = 0  # of the hint, that says so; the first is 1
 
     @property
     def first(self) -> int:
-        return lowest(self.mask)
+        """The place of its first token."""
+        return min(self.places, default=-1)
+
+
+NOTHING = Mention(frozenset(), 0.0)
 
 
 @lru_cache(maxsize=65536)  # prompts about a question show the same names and values
 def mentions(words: tuple[str, ...], question: str) -> list[Mention]:
-    """Return where a question says words next to each other, the most of them first."""
+    """Return where a question says words next to each other, the most of them first.
+
+    One other word may stand between.
+    """
     alike: dict[int, float] = {}
     beginnings = _by_beginning(question)
     for word in words:
-        for place, other in beginnings.get(word[:4], ()):
-            if other == word:
+        for place, said in beginnings.get(word[:4], ()):
+            if said == word:
                 alike[place] = 1.0
-            elif other.startswith(word) or word.startswith(other):
-                alike.setdefault(place, 0.8)
-    places = sorted(alike)
+            elif said.startswith(word) or word.startswith(said):
+                alike.setdefault(place, _ALIKE)
     read = []
-    for start in places:
-        near = [place for place in places if start <= place <= start + len(words)]
-        part = sum(alike[place] for place in near) / len(words)
-        mask = union(1 << place for place in near)
-        read.append(Mention(mask, round(min(1.0, part), 3)))
-    return sorted(read, key=lambda mention: (-mention.part, mention.mask))[:3]
+    for start in sorted(alike):
+        places = frozenset(alike.keys() & range(start, start + len(words) + 1))
+        share = sum(alike[place] for place in sorted(places)) / len(words)
+        read.append(Mention(places, round(min(1.0, share), 3)))
+    read.sort(key=lambda mention: -mention.share)
+    return read[:3]
 
 
 @lru_cache(maxsize=256)
@@ -385,9 +400,8 @@ def _by_beginning(question: str) -> dict[str, list[tuple[int, str]]]:
     """Return the stems of a question, with their places, by their first four letters."""
     read: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for place, token in enumerate(tokens(question)):
-        if (
-            place > 0 or token.low not in WORDS["commands"]
-        ):  # "Name" is a column only later on
+        # "Name" and the like are columns only later on.
+        if place > 0 or token.low not in WORDS["commands"]:
             read[token.stem[:4]].append((place, token.stem))
     return read
 
@@ -396,16 +410,3 @@ def _by_beginning(question: str) -> dict[str, list[tuple[int, str]]]:
 def words_of(text: str) -> tuple[str, ...]:
     """Return the stems of the words of a text."""
     return tuple(token.stem for token in tokens(text) if token.low[0].isalnum())
-
-
-def lowest(mask: int) -> int:
-    """Return the first token of a mask; -1 without any."""
-    return (mask & -mask).bit_length() - 1
-
-
-def union(masks: Iterable[int]) -> int:
-    """Return all the bits of some masks."""
-    result = 0
-    for mask in masks:
-        result |= mask
-    return result
