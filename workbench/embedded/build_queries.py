@@ -12,7 +12,8 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,10 +21,10 @@ from workbench.embedded.find_words import (
     WORDS,
     Cue,
     Field,
+    Joined,
     Mention,
     Pieces,
     Sheet,
-    Tree,
     cues,
     fields_of,
     index,
@@ -109,7 +110,7 @@ class Reading:
         self.definitions = definitions(context.question.evidence, question, self.schema)
         self.tables = {s: mentions(s.words, question) for s in self.schema.sheets}
         self.columns: dict[Field, list[Mention]] = {}
-        for field in self.schema.fields:
+        for field in chain(*self.schema.named.values()):
             by_heading = mentions(field.heading, question)
             self.columns[field] = mentions(field.words, question) + by_heading
         for clause, places, fit, formula in self.definitions:
@@ -117,7 +118,7 @@ class Reading:
                 for field in fields_of(formula.pieces):
                     self.columns[field].insert(0, Mention(places, fit, clause))
         self.losses = self._losses()
-        self.trees: dict[frozenset[Sheet], Tree | None] = {}
+        self.connect = cache(self.schema.connect)
 
     def _losses(self) -> dict[str, Places]:
         """Return the tokens that must be explained, by the feature of those that are not."""
@@ -158,12 +159,6 @@ class Reading:
     def places_of(self, *kinds: str) -> Places:
         """Return the tokens of the cues of these kinds."""
         return Places().union(*(cue.places for cue in self.cues_of(*kinds)))
-
-    def connect(self, sheets: frozenset[Sheet]) -> Tree | None:
-        """Return the joins of these tables."""
-        if sheets not in self.trees:
-            self.trees[sheets] = self.schema.connect(sheets)
-        return self.trees[sheets]
 
 
 def _near(
@@ -264,7 +259,7 @@ def _tests(reading: Reading) -> Iterator[Part]:
         for field in reading.schema.find(match.column):
             if match.table in ("", field.sheet.name):
                 shown[field, match.value] = None
-    for field in reading.schema.fields:
+    for field in reading.columns:
         if field.kind == "text":
             shown |= dict.fromkeys((field, value) for value in field.examples)
     for field, value in shown:
@@ -292,7 +287,7 @@ def _number_tests(reading: Reading, place: int, number: str) -> Iterator[Part]:
     for field, places, near in _near(reading.columns, place):
         if field.kind == "number" and not field.key:
             yield Part("test", (field, test), places | asked, {**near, "number": 1.0})
-    for field in reading.schema.fields:
+    for field in reading.columns:
         if field.says("year") and len(number) == 4:
             yield Part("test", (field, test), asked, {"year": 1.0})
     for sheet, places, near in _near(reading.tables, place, 4):
@@ -318,7 +313,7 @@ class Query:
 
     reading: Reading
     parts: tuple[Part, ...]
-    tree: Tree
+    tree: list[Joined]
     group: Pieces
     whole: Features  # that are of no part
     score: float  # the log of its probability up to a constant
@@ -337,8 +332,10 @@ class Query:
     def fields(self) -> list[Field]:
         """The columns that it uses."""
         pieces = [*self.group]
-        for user in (*self.parts, *self.tree.joins):
-            pieces += user.pieces
+        for part in self.parts:
+            pieces += part.pieces
+        for joined in self.tree:
+            pieces += joined.on
         return [*dict.fromkeys(fields_of(pieces))]
 
     @property
@@ -353,10 +350,10 @@ class Query:
         is_total = any(part.is_total for part in self.parts)
         if self.reading.cues_of("distinct") and not is_total:
             outputs = f"DISTINCT {outputs}"
-        first, *others = self.tree.sheets
-        sql = f"SELECT {outputs} FROM {quote(first.name)}"
-        for sheet, join in zip(others, self.tree.joins, strict=True):
-            sql += f" INNER JOIN {quote(sheet.name)} ON {self._text(join.pieces)}"
+        first, *others = self.tree
+        sql = f"SELECT {outputs} FROM {quote(first.sheet.name)}"
+        for sheet, on in others:
+            sql += f" INNER JOIN {quote(sheet.name)} ON {self._text(on)}"
         if self._texts("test"):
             sql += f" WHERE {' AND '.join(self._conditions())}"
         if self.group:
@@ -386,7 +383,7 @@ class Query:
         for piece in pieces:
             if isinstance(piece, str):
                 text += piece
-            elif self.tree.joins:
+            elif len(self.tree) > 1:
                 text += f"{quote(piece.sheet.name)}.{quote(piece.name)}"
             else:
                 text += quote(piece.name)
@@ -397,16 +394,16 @@ def _query(reading: Reading, parts: Sequence[Part]) -> Query | None:
     """Return the query of these parts, with its score; None if its tables cannot be joined."""
     sheets = frozenset[Sheet]().union(*(part.sheets for part in parts))
     tree = reading.connect(sheets)
-    if not tree:
+    if tree is None:
         return None
     said = [part.places for part in parts]
     explained = set().union(*said)
     features = {
         "tables": len(sheets),
-        "tables.between": len(tree.sheets) - len(sheets),
+        "tables.between": len(tree) - len(sheets),
         "overlap": sum(map(len, said)) - len(explained),
     }
-    for sheet in tree.sheets:
+    for sheet, _ in tree:
         explained.update(*(mention.places for mention in reading.tables[sheet]))
     group = _group_of(parts)
     if group:
@@ -441,8 +438,7 @@ def _group_of(parts: Iterable[Part]) -> Pieces:
     if not outputs or not any(part.is_total for part in parts):
         return ()
     first = fields_of(outputs[0].pieces)[0]
-    names_rows = first in first.sheet.label or first in first.sheet.key
-    if names_rows and len(first.sheet.key) == 1:
+    if first in first.sheet.label and len(first.sheet.key) == 1:
         return first.sheet.key
     pieces: list[str | Field] = []
     for output in outputs:
@@ -481,7 +477,7 @@ def propose(reading: Reading, kept: int = _BEAM) -> list[Query]:
         beam = _best_queries(reading, longer, beam, kept)
     unique: dict[str, Query] = {}
     for query in beam:
-        if query.tree.sheets:
+        if query.tree:
             unique.setdefault(query.sql, query)
     return [*unique.values()]
 
@@ -529,13 +525,7 @@ def _fits(query: Query, part: Part) -> bool:
 @lru_cache(maxsize=64)
 def hypotheses(context: Context) -> list[Query]:
     """Return the queries that the question may ask for, the most probable first."""
-    return propose(reading_of(context))
-
-
-@lru_cache(maxsize=64)
-def reading_of(context: Context) -> Reading:
-    """Return the question of a prompt, read with the learned weights."""
-    return Reading(context, WEIGHTS)
+    return propose(Reading(context, WEIGHTS))
 
 
 def shares(scores: Sequence[float], temperature: float = 1.0) -> list[float]:

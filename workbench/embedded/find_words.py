@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import filterfalse
 from pathlib import Path
 from typing import NamedTuple
 
@@ -111,9 +112,7 @@ def stem(word: str) -> str:
     """Return a word without accents and without the endings that grammar gives it."""
     if not word.isascii():
         letters = unicodedata.normalize("NFKD", word)
-        word = "".join(
-            letter for letter in letters if not unicodedata.combining(letter)
-        )
+        word = "".join(filterfalse(unicodedata.combining, letters))
     if word in _FORMS:
         word = _FORMS[word][0]
     if len(word) < 4 or not word.isalpha():
@@ -227,19 +226,11 @@ def fields_of(pieces: Pieces) -> list[Field]:
     return [piece for piece in pieces if isinstance(piece, Field)]
 
 
-class Join(NamedTuple):
-    """A foreign key of one table to another."""
+class Joined(NamedTuple):
+    """A table with the condition of the join that reaches it; the first has none."""
 
-    child: Sheet
-    parent: Sheet
-    pieces: Pieces  # of its condition
-
-
-class Tree(NamedTuple):
-    """Tables in the order in which joins reach them, each join one table more."""
-
-    sheets: list[Sheet]
-    joins: list[Join]
+    sheet: Sheet
+    on: Pieces
 
 
 class Index:
@@ -248,23 +239,19 @@ class Index:
     def __init__(self, schema: Schema) -> None:
         """Read the tables, then the keys between them."""
         self.sheets = [_sheet(table) for table in schema.tables]
-        self.named = defaultdict(list)  # columns by their names
-        for field in self.fields:
-            self.named[lower_name(field.name)].append(field)
-        self.joins = defaultdict(list)  # by table, of which each gives the other
+        self.named: dict[str, list[Field]] = defaultdict(list)  # columns by their names
+        for sheet in self.sheets:
+            for field in sheet.fields:
+                self.named[lower_name(field.name)].append(field)
+        self.joins: dict[Sheet, list[Joined]] = defaultdict(list)  # from each table
         by_name = {lower_name(sheet.name): sheet for sheet in self.sheets}
         for child, table in zip(self.sheets, schema.tables, strict=True):
             for key in table.foreign_keys:
                 parent = by_name.get(lower_name(key.ref_table))
                 if parent and parent is not child:
-                    join = Join(child, parent, self._on(key, child, parent))
-                    self.joins[child].append((join, parent))
-                    self.joins[parent].append((join, child))
-
-    @property
-    def fields(self) -> list[Field]:
-        """The columns of all tables."""
-        return [field for sheet in self.sheets for field in sheet.fields]
+                    on = self._on(key, child, parent)
+                    self.joins[child].append(Joined(parent, on))
+                    self.joins[parent].append(Joined(child, on))
 
     def find(self, column: str, sheet: Sheet | None = None) -> list[Field]:
         """Return the columns of a name, of all tables or of one."""
@@ -279,38 +266,36 @@ class Index:
             pieces += [" AND ", *self.find(name, child), " = ", *ref]
         return tuple(pieces[1:])
 
-    def connect(self, wanted: Collection[Sheet]) -> "Tree | None":
-        """Return a tree of joins that connects these tables; None if there is none.
+    def connect(self, wanted: Collection[Sheet]) -> list[Joined] | None:
+        """Return joins that connect these tables; None if there are none.
 
-        The smallest of all is slow to find; growing to the nearest table nearly always finds it.
+        The fewest of all are slow to find; growing to the nearest table nearly always finds them.
         """
         missing = [sheet for sheet in self.sheets if sheet in wanted]
-        sheets = missing[:1]
-        joins = []
+        tree = [Joined(sheet, ()) for sheet in missing[:1]]
         while missing:
-            path = self._path(sheets, missing)
-            if path is None:
+            path = self._path(tree, missing)
+            if not path:
                 return None
-            for join, sheet in path:
-                joins.append(join)
-                sheets.append(sheet)
-            missing = [sheet for sheet in missing if sheet not in sheets]
-        return Tree(sheets, joins)
+            tree += path[1:]
+            reached = [joined.sheet for joined in tree]
+            missing = [sheet for sheet in missing if sheet not in reached]
+        return tree
 
     def _path(
-        self, reached: Sequence[Sheet], missing: Sequence[Sheet]
-    ) -> list[tuple[Join, Sheet]] | None:
-        """Return the fewest joins from some tables to a missing one, each with what it reaches."""
-        paths = {sheet: [] for sheet in reached}
+        self, reached: Sequence[Joined], missing: Sequence[Sheet]
+    ) -> list[Joined]:
+        """Return the fewest joins from a table that is reached to one that is missing."""
+        paths = {joined.sheet: [joined] for joined in reached}
         queue = [*paths]
         for sheet in queue:  # breadth first; the queue grows as it is read
             if sheet in missing:
                 return paths[sheet]
-            for join, other in self.joins[sheet]:
-                if other not in paths:
-                    paths[other] = [*paths[sheet], (join, other)]
-                    queue.append(other)
-        return None
+            for joined in self.joins[sheet]:
+                if joined.sheet not in paths:
+                    paths[joined.sheet] = [*paths[sheet], joined]
+                    queue.append(joined.sheet)
+        return []
 
 
 @lru_cache(maxsize=256)  # questions in a row are about one schema or its columns

@@ -56,8 +56,11 @@ _COMPARED = re.compile(rf"({_NAME}) = ({_TEXT})")
 class Prompt:
     """A prompt as the parser understands it; what a reply does not need is not read."""
 
-    def __init__(self, messages: Sequence[Message]) -> None:
+    def __init__(
+        self, messages: Sequence[Message], temperature: float = 0.0, seed: str = ""
+    ) -> None:
         """Read the user's first message; one after a reply only asks for the same again."""
+        self.temperature, self.seed = temperature, seed
         asked = [message for message in messages if message.get("role") == "user"]
         text = str(asked[0]["content"]) if asked else ""
         self.sections = _sections(text)
