@@ -9,11 +9,11 @@ before they are compared; between equal ones the order of names decides.
 import json
 import math
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import TypeVar
 
@@ -57,13 +57,19 @@ _SIGNS = {
     "after": ">",
     "before": "<",
 }
-_FIRST = {
-    "max": " DESC LIMIT 1",
-    "most": " DESC LIMIT 1",
-    "min": " LIMIT 1",
-    "fewest": " LIMIT 1",
+_FIRST = {  # how an order ends that takes the first row
+    "max": (" DESC LIMIT 1",),
+    "most": (" DESC LIMIT 1",),
+    "min": (" LIMIT 1",),
+    "fewest": (" LIMIT 1",),
+}
+_SAYING = {  # what else may say in the question what a kind of formula in the hint says
+    "max": ("max", "most", "fewest"),
+    "min": ("min", "most", "fewest"),
+    "total": ("sum", "avg", "count", "percent", "differ"),
 }
 _ASKING = {*_FUNCTIONS, "most", "fewest", "percent", "differ", "each", "sort", "not"}
+_ROLES = ("output", "total", "order", "having", "test")
 _TRIED = 10  # parts of each role
 _BEAM = 20  # queries that are kept at each step
 _SHORTEST = 0.4  # the share of a value that must be said
@@ -75,7 +81,7 @@ T = TypeVar("T")
 class Part:
     """A piece of a query, and the tokens and the clause of the hint that ask for it."""
 
-    role: str  # output, total, having, order or test
+    role: str  # of _ROLES
     pieces: Pieces
     places: Places
     features: Features
@@ -120,36 +126,27 @@ class Reading:
         self.losses = self._losses()
         self.connect = cache(self.schema.connect)
 
-    def _losses(self) -> dict[str, Places]:
+    def _losses(self) -> dict[str, set[int]]:
         """Return the tokens that must be explained, by the feature of those that are not."""
-        columns = {
-            place for said in self.columns.values() for m in said for place in m.places
-        }
-        losses: dict[str, set[int]] = defaultdict(set)
+        losses = defaultdict(set)
         for place, token in enumerate(self.tokens):
             if token.number and token.low != "one":
                 losses["left.number"].add(place)
-            elif token.name and token.content:
-                losses["left.name"].add(place)
             elif token.content:
-                losses["left.column" if place in columns else "left.word"].add(place)
+                losses["left.name" if token.name else "left.word"].add(place)
         for cue in self.cues:
             if cue.kind in _ASKING:
                 losses[f"left.{cue.kind}"].add(cue.first)
-        return {loss: frozenset(places) for loss, places in losses.items()}
+        return losses
 
     def score(self, features: Features) -> float:
         """Return the features' values times their weights, added up."""
-        total = 0.0
-        for name, value in features.items():
-            total += self.weights.get(name, 0.0) * value
-        return round(total, 6)
+        terms = (self.weights[name] * value for name, value in features.items())
+        return round(math.fsum(terms), 6)
 
     def gain(self, part: Part) -> float:
         """Return a part's score and what its words would cost if nothing explained them."""
-        spared = {}
-        for loss, places in self.losses.items():
-            spared[loss] = len(places & part.places)
+        spared = {loss: len(ps & part.places) for loss, ps in self.losses.items()}
         return round(part.score - self.score(spared), 6)
 
     def cues_of(self, *kinds: str) -> list[Cue]:
@@ -176,26 +173,20 @@ def _near(
 
 def _outputs(reading: Reading) -> Iterator[Part]:
     """Return the columns that the question names, and those that say what a row is called."""
-    for field, said in reading.columns.items():
+    for thing, said in [*reading.columns.items(), *reading.tables.items()]:
+        is_column = isinstance(thing, Field)
+        kind = thing.key or thing.kind if is_column else "label"
+        pieces = (thing,) if is_column else thing.label
         for mention in said:
             features = {
-                "output": 1.0,
+                f"output.{kind}": 1.0,
                 "output.name": mention.share,
                 "output.far": _far(reading, mention.first),
-                f"output.{field.key or field.kind}": 1.0,
             }
-            yield Part("output", (field,), mention.places, features, mention.clause)
-    for sheet, said in reading.tables.items():
-        for mention in said:
-            features = {
-                "label": 1.0,
-                "label.name": mention.share,
-                "label.far": _far(reading, mention.first),
-            }
-            yield Part("output", sheet.label, mention.places, features)
-        for cue in reading.cues_of("who"):
-            features = {"who": 1.0, "who.person": len(sheet.label) > 1}
-            yield Part("output", sheet.label, cue.places, features)
+            yield Part("output", pieces, mention.places, features, mention.clause)
+    for sheet, cue in product(reading.tables, reading.cues_of("who")):
+        who = "who.person" if len(sheet.label) > 1 else "who"
+        yield Part("output", sheet.label, cue.places, {who: 1.0})
 
 
 def _far(reading: Reading, place: int) -> float:
@@ -209,11 +200,11 @@ def _counts(reading: Reading) -> Iterator[Part]:
     """Return counts of rows, and orders by them, that the question asks for."""
     for cue in reading.cues_of("count", "most", "fewest"):
         role = "total" if cue.kind == "count" else "order"
-        pieces = ("COUNT(*)" + _FIRST.get(cue.kind, ""),)
+        pieces = ("COUNT(*)", *_FIRST.get(cue.kind, ()))
         yield Part(role, pieces, cue.places, {cue.kind: 1.0}, is_total=True)
         for sheet, places, near in _near(reading.tables, cue.end):
-            features = {**near, f"{cue.kind}.rows": 1.0}
             said = places | cue.places
+            features = {**near, cue.kind: 1.0}
             yield Part(role, pieces, said, features, is_total=True, counted=sheet)
 
 
@@ -224,32 +215,26 @@ def _functions(reading: Reading) -> Iterator[Part]:
         for field, places, near in _near(reading.columns, cue.end):
             kind = "key" if field.key else field.kind
             said = places | cue.places
-            if cue.kind in _FUNCTIONS:
-                features = {**near, f"total.{kind}": 1.0, f"total.{cue.kind}": 1.0}
-                pieces = (_FUNCTIONS[cue.kind], field, ")")
-                yield Part("total", pieces, said, features, is_total=True)
-            if cue.kind in ("max", "min"):
-                features = {**near, f"order.{kind}": 1.0}
-                yield Part("order", (field, _FIRST[cue.kind]), said, features)
             if cue.kind == "sort":
                 yield Part("order", (field, descending), said, {**near, "sort": 1.0})
+                continue
+            features = {**near, f"total.{kind}": 1.0, f"total.{cue.kind}": 1.0}
+            pieces = (_FUNCTIONS[cue.kind], field, ")")
+            yield Part("total", pieces, said, features, is_total=True)
+            if cue.kind in _FIRST:
+                features = {**near, f"order.{kind}": 1.0}
+                yield Part("order", (field, *_FIRST[cue.kind]), said, features)
 
 
 def _told(reading: Reading) -> Iterator[Part]:
     """Return the formulas that the hint gives."""
     for clause, places, fit, (kind, is_total, pieces) in reading.definitions:
-        features = {f"told.{kind}": 1.0, "told.fit": fit}
-        if kind in ("max", "min"):  # "longest refers to MAX(len_m)"
-            said = places | reading.places_of(kind, "most", "fewest")
-            ordered = (*pieces, _FIRST[kind])
-            yield Part("order", ordered, said, features, clause, is_total)
-        elif kind == "total":
-            said = places | reading.places_of(
-                "sum", "avg", "count", "percent", "differ"
-            )
-            yield Part(kind, pieces, said, features, clause, is_total)
-        elif kind != "row":
-            yield Part(kind, pieces, places, features, clause, is_total)
+        if kind != "row":
+            role = "order" if kind in _FIRST else kind  # "longest refers to MAX(len_m)"
+            said = places | reading.places_of(*_SAYING.get(kind, ()))
+            features = {f"told.{kind}": 1.0, "told.fit": fit}
+            whole = (*pieces, *_FIRST.get(kind, ()))
+            yield Part(role, whole, said, features, clause, is_total)
 
 
 def _tests(reading: Reading) -> Iterator[Part]:
@@ -322,10 +307,9 @@ class Query:
     @property
     def features(self) -> Features:
         """All features that its score is the sum of."""
-        features = dict(self.whole)
+        features = Counter(self.whole)
         for part in self.parts:
-            for name, value in part.features.items():
-                features[name] = features.get(name, 0.0) + value
+            features.update(part.features)
         return features
 
     @property
@@ -390,19 +374,15 @@ class Query:
         return text
 
 
-def _query(reading: Reading, parts: Sequence[Part]) -> Query | None:
-    """Return the query of these parts, with its score; None if its tables cannot be joined."""
+def _query(reading: Reading, parts: Sequence[Part]) -> list[Query]:
+    """Return the query of these parts, with its score; none if its tables cannot be joined."""
     sheets = frozenset[Sheet]().union(*(part.sheets for part in parts))
     tree = reading.connect(sheets)
     if tree is None:
-        return None
+        return []
     said = [part.places for part in parts]
     explained = set().union(*said)
-    features = {
-        "tables": len(sheets),
-        "tables.between": len(tree) - len(sheets),
-        "overlap": sum(map(len, said)) - len(explained),
-    }
+    features = Counter(tables=len(tree), overlap=sum(map(len, said)) - len(explained))
     for sheet, _ in tree:
         explained.update(*(mention.places for mention in reading.tables[sheet]))
     group = _group_of(parts)
@@ -412,21 +392,19 @@ def _query(reading: Reading, parts: Sequence[Part]) -> Query | None:
         is_asked = each or not any(part.role == "total" for part in parts)
         features["group" if is_asked else "group.unasked"] = 1
     used = {part.clause for part in parts}
-    for definition in reading.definitions:
-        if definition.clause not in used:
-            used.add(definition.clause)  # once for each clause
-            unused = f"unused.{definition.formula.kind}"
-            features[unused] = features.get(unused, 0) + 0.3 + 0.7 * definition.fit
+    for clause, _, fit, formula in reading.definitions:
+        if clause not in used:
+            used.add(clause)  # once for each clause
+            features[f"unused.{formula.kind}"] += 0.3 + 0.7 * fit
     outputs = {part.pieces[0] for part in parts if part.role == "output"}
-    features["output.tested"] = any(
-        part.role == "test" and part.pieces[0] in outputs for part in parts
-    )
+    tested = {part.pieces[0] for part in parts if part.role == "test"}
+    features["output.tested"] = len(outputs & tested)
     left = set()
     for loss, places in reading.losses.items():
         features[loss] = len(places - explained)
         left |= places - explained
     score = sum(part.score for part in parts) + reading.score(features)
-    return Query(reading, tuple(parts), tree, group, features, round(score, 6), left)
+    return [Query(reading, tuple(parts), tree, group, features, round(score, 6), left)]
 
 
 def _group_of(parts: Iterable[Part]) -> Pieces:
@@ -451,60 +429,42 @@ def propose(reading: Reading, kept: int = _BEAM) -> list[Query]:
 
     A beam search: outputs or a total come first, then, with and without each, the other parts.
     """
-    by_role: dict[str, list[Part]] = defaultdict(list)
+    parts = []
     for find in (_outputs, _counts, _functions, _told, _tests):
-        for part in find(reading):
-            part.score = reading.score(part.features)
-            by_role[part.role].append(part)
-    best = {role: _best_parts(reading, parts) for role, parts in by_role.items()}
-    outputs, totals, orders, having, tests = (
-        best.get(role, []) for role in ("output", "total", "order", "having", "test")
-    )
-    stages = [
-        outputs,
-        outputs,
-        outputs,
-        totals[:3],
-        orders,
-        having,
-        *([t] for t in tests),
-    ]
-    beam = _best_queries(reading, [[part] for part in outputs + totals], [], kept)
-    for choices in stages:
-        longer: list[Sequence[Part]] = []
-        for query in beam:
-            longer += [(*query.parts, part) for part in choices if _fits(query, part)]
-        beam = _best_queries(reading, longer, beam, kept)
+        parts += find(reading)
+    best = {role: _best_parts(reading, parts, role) for role in _ROLES}
+    outputs, totals, orders, having, tests = best.values()
+    stages = [outputs + totals, outputs, outputs, totals[:3], orders, having]
+    beam = _query(reading, [])
+    for choices in [*stages, *([test] for test in tests)]:
+        longer = [*beam]
+        for query, part in product(beam, choices):
+            if _fits(query, part):
+                longer += _query(reading, (*query.parts, part))
+        beam = sorted(longer, key=lambda query: -query.score)[:kept]
     unique: dict[str, Query] = {}
     for query in beam:
-        if query.tree:
+        if query.parts and query.tree:
             unique.setdefault(query.sql, query)
     return [*unique.values()]
 
 
-def _best_parts(reading: Reading, parts: Iterable[Part]) -> list[Part]:
+def _best_parts(reading: Reading, parts: Iterable[Part], role: str) -> list[Part]:
     """Return the best parts of a role, the best first, of each piece of SQL the best."""
+    playing = [part for part in parts if part.role == role]
+    for part in playing:
+        part.score = reading.score(part.features)
     unique: dict[Pieces, Part] = {}
-    for part in sorted(parts, key=reading.gain, reverse=True):
+    for part in sorted(playing, key=reading.gain, reverse=True):
         unique.setdefault(part.pieces, part)
     return [*unique.values()][:_TRIED]
-
-
-def _best_queries(
-    reading: Reading, longer: Iterable[Sequence[Part]], beam: Iterable[Query], kept: int
-) -> list[Query]:
-    """Return the best of a beam and of the queries of some parts, the best first."""
-    queries = [*beam]
-    for parts in longer:
-        query = _query(reading, parts)
-        if query:
-            queries.append(query)
-    return sorted(queries, key=lambda query: -query.score)[:kept]
 
 
 def _fits(query: Query, part: Part) -> bool:
     """Return whether a query may have one part more."""
     roles = [other.role for other in query.parts]
+    if not roles:
+        return part.role in ("output", "total")
     if part.role == "output":  # "the name and age"
         end = max(query.parts[-1].places, default=-1) + 1
         between = query.reading.tokens[end : min(part.places, default=0)]
@@ -528,23 +488,14 @@ def hypotheses(context: Context) -> list[Query]:
     return propose(Reading(context, WEIGHTS))
 
 
-def shares(scores: Sequence[float], temperature: float = 1.0) -> list[float]:
-    """Return what part of the probability each score has: their softmax.
-
-    The last digit of exp() differs between processors, and that of sum() between Pythons.
-    """
-    best = max(
-        scores, default=0.0
-    )  # subtracted, since exp() of a large score would overflow
-    weights = [round(math.exp((score - best) / temperature), 9) for score in scores]
-    total = math.fsum(weights)
-    return [round(weight / total, 9) for weight in weights]
-
-
 def draw(scores: Sequence[float], temperature: float, seed: str) -> int:
-    """Return the place of a score drawn by its share; at temperature 0 that of the highest."""
+    """Return the place of a score, drawn by its softmax; at temperature 0 that of the highest.
+
+    The last digit of exp() differs between processors.
+    """
+    best = max(scores)  # subtracted, since exp() of a large score would overflow
     if temperature == 0:
-        return scores.index(max(scores))
+        return scores.index(best)
+    weights = [round(math.exp((score - best) / temperature), 9) for score in scores]
     chance = random.Random(seed)  # noqa: S311  no secret
-    (place,) = chance.choices(range(len(scores)), shares(scores, temperature))
-    return place
+    return chance.choices(range(len(scores)), weights)[0]
