@@ -318,8 +318,6 @@ class Query:
         pieces = [*self.group]
         for part in self.parts:
             pieces += part.pieces
-        for joined in self.tree:
-            pieces += joined.on
         return [*dict.fromkeys(fields_of(pieces))]
 
     @property
@@ -337,7 +335,7 @@ class Query:
         first, *others = self.tree
         sql = f"SELECT {outputs} FROM {quote(first.sheet.name)}"
         for sheet, on in others:
-            sql += f" INNER JOIN {quote(sheet.name)} ON {self._text(on)}"
+            sql += f" INNER JOIN {quote(sheet.name)} ON {on}"
         if self._texts("test"):
             sql += f" WHERE {' AND '.join(self._conditions())}"
         if self.group:

@@ -14,6 +14,7 @@ from itertools import filterfalse
 from pathlib import Path
 from typing import NamedTuple
 
+from workbench.sql.reading import quote
 from workbench.types import Column, ForeignKey, Schema, Table, lower_name
 
 _ENGLISH = json.loads(
@@ -50,7 +51,6 @@ _STEMMING = (  # of a word of four letters or more; the rest need not be a word
 _NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+|\d+")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_LONGEST_CUE = 4  # words
 _ALIKE = 0.8  # what a word counts as that begins like another
 
 
@@ -64,6 +64,8 @@ def _by_word(lists: dict[str, list[str]]) -> dict[str, list[str]]:
 
 
 _CUES = _by_word(_ENGLISH["cues"])
+_PHRASES = "|".join(map(re.escape, sorted(_CUES, key=len, reverse=True)))
+_CUE = re.compile(rf"(?<!\S)(?:{_PHRASES})(?!\S)")
 _NUMBERS = _by_word(_ENGLISH["numbers"])
 _FORMS = _by_word(_ENGLISH["forms"])
 
@@ -149,26 +151,13 @@ class Cue(NamedTuple):
 @lru_cache(maxsize=256)
 def cues(question: str) -> list[Cue]:
     """Return the cues in a question: at each word the longest phrase, perhaps of several kinds."""
-    lows = [token.low for token in tokens(question)]
+    text = " ".join(token.low for token in tokens(question))
     read = []
-    first = 0
-    while first < len(lows):
-        end, kinds = _cue_at(lows, first)
-        read += [Cue(kind, first, end) for kind in kinds]
-        first = end
+    for match in _CUE.finditer(text):
+        first = text.count(" ", 0, match.start())
+        end = first + len(match[0].split())
+        read += [Cue(kind, first, end) for kind in _CUES[match[0]]]
     return read
-
-
-def _cue_at(lows: Sequence[str], first: int) -> tuple[int, Sequence[str]]:
-    """Return where the longest cue that begins at a word ends, and its kinds.
-
-    Without one it is the next word, and no kinds.
-    """
-    for end in range(first + _LONGEST_CUE, first, -1):
-        phrase = " ".join(lows[first:end])
-        if phrase in _CUES and end <= len(lows):
-            return end, _CUES[phrase]
-    return first + 1, []
 
 
 @dataclass(eq=False, repr=False)
@@ -188,11 +177,12 @@ class Sheet:
     def label(self) -> "Pieces":
         """What names a row: first name and surname, else a name, else the key."""
         texts = [field for field in self.fields if field.may_name]
-        firsts = [field for field in texts if field.says("first")]
-        lasts = [field for field in texts if field.says("last")]
+        firsts, lasts, names = (
+            [field for field in texts if field.says(kind)]
+            for kind in ("first", "last", "names")
+        )
         if firsts and lasts and firsts[0] is not lasts[-1]:
             return (firsts[0], ", ", lasts[-1])
-        names = [field for field in texts if field.says("names")]
         return tuple([*names, *self.key, *self.fields][:1])
 
 
@@ -230,7 +220,7 @@ class Joined(NamedTuple):
     """A table with the condition of the join that reaches it; the first has none."""
 
     sheet: Sheet
-    on: Pieces
+    on: str
 
 
 class Index:
@@ -249,22 +239,13 @@ class Index:
             for key in table.foreign_keys:
                 parent = by_name.get(lower_name(key.ref_table))
                 if parent and parent is not child:
-                    on = self._on(key, child, parent)
+                    on = _condition(key, child, parent)
                     self.joins[child].append(Joined(parent, on))
                     self.joins[parent].append(Joined(child, on))
 
-    def find(self, column: str, sheet: Sheet | None = None) -> list[Field]:
-        """Return the columns of a name, of all tables or of one."""
-        fields = self.named.get(lower_name(column), [])
-        return [field for field in fields if sheet in (None, field.sheet)]
-
-    def _on(self, key: ForeignKey, child: Sheet, parent: Sheet) -> Pieces:
-        """Return the condition of a join by a foreign key, by default to the primary key."""
-        refs = [self.find(ref, parent) for ref in key.ref_columns] or [parent.key]
-        pieces: list[str | Field] = []
-        for name, ref in zip(key.columns, refs, strict=False):
-            pieces += [" AND ", *self.find(name, child), " = ", *ref]
-        return tuple(pieces[1:])
+    def find(self, column: str) -> list[Field]:
+        """Return the columns of a name, of all tables."""
+        return self.named.get(lower_name(column), [])
 
     def connect(self, wanted: Collection[Sheet]) -> list[Joined] | None:
         """Return joins that connect these tables; None if there are none.
@@ -272,7 +253,7 @@ class Index:
         The fewest of all are slow to find; growing to the nearest table nearly always finds them.
         """
         missing = [sheet for sheet in self.sheets if sheet in wanted]
-        tree = [Joined(sheet, ()) for sheet in missing[:1]]
+        tree = [Joined(sheet, "") for sheet in missing[:1]]
         while missing:
             path = self._path(tree, missing)
             if not path:
@@ -302,6 +283,16 @@ class Index:
 def index(schema: Schema) -> Index:
     """Return what is known of a schema."""
     return Index(schema)
+
+
+def _condition(key: ForeignKey, child: Sheet, parent: Sheet) -> str:
+    """Return the condition of a join by a foreign key, by default to the primary key."""
+    refs = key.ref_columns or [field.name for field in parent.key]
+    equations = []
+    for name, ref in zip(key.columns, refs, strict=False):
+        left = f"{quote(child.name)}.{quote(name)}"
+        equations.append(f"{left} = {quote(parent.name)}.{quote(ref)}")
+    return " AND ".join(equations)
 
 
 def _sheet(table: Table) -> Sheet:

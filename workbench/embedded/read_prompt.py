@@ -158,12 +158,8 @@ def _column_defined(line: str) -> str:
 
 @lru_cache(maxsize=64)  # prompts about a question show the same lines in many orders
 def _schema(definitions: tuple[tuple[str, ...], ...]) -> Schema:
-    tables = []
-    for name, *lines in definitions:
-        table = _table(name, lines)
-        if table.columns:
-            tables.append(table)
-    return Schema("", tuple(tables))
+    tables = [_table(name, lines) for name, *lines in definitions]
+    return Schema("", tuple(table for table in tables if table.columns))
 
 
 def _table(name: str, lines: Sequence[str]) -> Table:
