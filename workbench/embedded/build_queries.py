@@ -255,7 +255,6 @@ def _tests(reading: Reading) -> Iterator[Part]:
                     "value": 1.0,
                     "value.part": mention.share,
                     "value.whole": mention.share == 1.0,
-                    "value.name": any(word.name for word in words),
                     "value.stop": not any(word.content for word in words),
                 }
                 pieces = (field, f" = {literal(value)}")
@@ -416,10 +415,8 @@ def _group_of(parts: Iterable[Part]) -> Pieces:
     first = fields_of(outputs[0].pieces)[0]
     if first in first.sheet.label and len(first.sheet.key) == 1:
         return first.sheet.key
-    pieces: list[str | Field] = []
-    for output in outputs:
-        pieces += [", ", *output.pieces]
-    return tuple(pieces[1:])
+    pieces = [(", ", *output.pieces) for output in outputs]
+    return tuple(chain(*pieces))[1:]
 
 
 def propose(reading: Reading, kept: int = _BEAM) -> list[Query]:

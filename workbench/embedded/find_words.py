@@ -50,6 +50,7 @@ _STEMMING = (  # of a word of four letters or more; the rest need not be a word
 )
 _NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+|\d+")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_NUMERIC = re.compile("INT|REAL|NUM|DEC|FLO|DOU")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _ALIKE = 0.8  # what a word counts as that begins like another
 
@@ -131,8 +132,7 @@ _STEMS = {kind: frozenset(map(stem, words)) for kind, words in WORDS.items()}
 def name_words(name: str) -> tuple[str, ...]:
     """Return the stems of an identifier's parts, the same for first_name and FirstName."""
     parts = [part.lower() for part in _NAME_PART.findall(name)]
-    telling = [part for part in parts if part not in WORDS["small"]]
-    return tuple(map(stem, telling or parts))
+    return tuple(stem(part) for part in parts if part not in WORDS["small"])
 
 
 class Cue(NamedTuple):
@@ -176,13 +176,10 @@ class Sheet:
     @cached_property
     def label(self) -> "Pieces":
         """What names a row: first name and surname, else a name, else the key."""
-        texts = [field for field in self.fields if field.may_name]
-        firsts, lasts, names = (
-            [field for field in texts if field.says(kind)]
-            for kind in ("first", "last", "names")
-        )
-        if firsts and lasts and firsts[0] is not lasts[-1]:
-            return (firsts[0], ", ", lasts[-1])
+        names = [field for field in self.fields if field.names("row")]
+        parts = [field for field in self.fields if field.names("person")][:2]
+        if len(parts) == 2:
+            return (parts[0], ", ", parts[1])
         return tuple([*names, *self.key, *self.fields][:1])
 
 
@@ -198,10 +195,10 @@ class Field:
     key: str  # primary, foreign or ""
     examples: tuple[str, ...]
 
-    @property
-    def may_name(self) -> bool:
-        """Whether it may hold what a thing is called."""
-        return self.kind == "text" and self.key != "foreign" and not self.says("dated")
+    def names(self, kind: str) -> bool:
+        """Return whether it may hold what such a thing is called."""
+        is_text = self.kind == "text" and self.key != "foreign"
+        return is_text and self.says(kind) and not self.says("dated")
 
     def says(self, kind: str) -> bool:
         """Return whether its name has a word of this kind."""
@@ -297,7 +294,7 @@ def _condition(key: ForeignKey, child: Sheet, parent: Sheet) -> str:
 
 def _sheet(table: Table) -> Sheet:
     sheet = Sheet(table.name, name_words(table.name), [])
-    keys: dict[str, str] = {}
+    keys = {}
     for key in table.foreign_keys:
         keys |= dict.fromkeys(key.columns, "foreign")
     keys |= dict.fromkeys(table.primary_key, "primary")
@@ -323,13 +320,10 @@ def _field(sheet: Sheet, column: Column, key: str) -> Field:
 
 
 def _kind(declared: str, examples: Sequence[str]) -> str:
-    if examples and all(map(_DATE.match, examples)):
+    if "DATE" in declared or (examples and all(map(_DATE.match, examples))):
         return "date"
-    if re.search("INT|REAL|NUM|DEC|FLO|DOU", declared):
-        return "number"
-    if examples and all(map(_NUMBER.fullmatch, examples)):
-        return "number"
-    return "date" if "DATE" in declared else "text"
+    is_number = examples and all(map(_NUMBER.fullmatch, examples))
+    return "number" if is_number or _NUMERIC.search(declared) else "text"
 
 
 class Mention(NamedTuple):

@@ -4,7 +4,7 @@ A formula is rewritten from the habits of those who write hints into SQL, which 
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -33,28 +33,12 @@ _MEANS = re.compile(  # "A refers to x", "A is stored as x", "A: x", "A = x"
     r"(?: as| by| in| with| from)?)\s+|\s*:\s+|\s*(?<![<>!=])=(?!=)\s*"
 )
 _QUOTED = re.compile(r"('(?:[^']|'')*'|`[^`]+`)")
-_HABITS = tuple(  # how people write SQL in a hint
-    (re.compile(pattern, re.IGNORECASE), sql)
-    for pattern, sql in (
-        (r"\b(?:is|are) (not )?(?:null|empty|missing|blank|unknown)\b", r"IS \1NULL"),
-        (r"\bis equal to\b|\bequals?\b(?: to)?|==|\bis\b(?! (?:not )?null\b)", "="),
-        (r"(?<=\d),(?=\d{3}\b)|(?<=\d)%", ""),
-        (r"(?<!case)\s(?:where|if|for|when|with)\s", ", "),  # COUNT(id where st = 'A')
-    )
-)
-_WORDS_AFTER = 8  # that may follow a formula in its clause
+_HABITS = {  # how people write SQL in a hint
+    r"(?i)\b(?:is|are) (not )?(?:null|empty|missing|blank|unknown)\b": r"IS \1NULL",
+    r"(?i)\bis equal to\b|\bequals?\b(?: to)?|==|\bis\b(?! (?:not )?null\b)": "=",
+    r"(?<=\d),(?=\d{3}\b)|(?<=\d)%": "",
+}
 _PLACE = re.compile(r"§(\d+)§")  # a column by its number
-
-
-def _total(function: Callable[..., exp.Expr], arguments: list[Any]) -> exp.Expr:
-    """Return a total, whose last argument may be a condition; "SUM(st = 'K')" has no other."""
-    first, last = arguments[0], arguments[-1]
-    arguments[1:] = []  # sqlglot checks afterwards that a total has one
-    if not _is_test(last):
-        return function(this=first)
-    counted = function is exp.Count or first is last
-    case = exp.case().when(last, "1" if counted else first)
-    return function(this=case) if function is exp.Avg else exp.Sum(this=case.else_("0"))
 
 
 def _arithmetic(function: Callable[..., exp.Expr], arguments: list[Any]) -> exp.Expr:
@@ -70,11 +54,7 @@ class _Hints(SQLite):
         """Its parser."""
 
         FUNCTIONS = SQLite.Parser.FUNCTIONS | {
-            "COUNT": partial(_total, exp.Count),
-            "SUM": partial(_total, exp.Sum),
-            "TOTAL": partial(_total, exp.Sum),
-            "AVG": partial(_total, exp.Avg),
-            "AVERAGE": partial(_total, exp.Avg),
+            "AVERAGE": exp.Avg.from_arg_list,
             "DIVIDE": partial(_arithmetic, exp.Div),
             "SUBTRACT": partial(_arithmetic, exp.Sub),
         }
@@ -114,26 +94,31 @@ def definitions(hint: str, question: str, schema: Index) -> list[Definition]:
 
 def _split(clause: str, schema: Index) -> tuple[str, list[Formula]]:
     """Return the phrase that a clause defines, and what it stands for; a formula alone is both."""
-    whole = _formulas(clause, schema, words_after=0)
+    whole = _formulas(clause, schema)
     if whole:
         return clause, whole
     for link in _MEANS.finditer(clause):
-        formulas = _formulas(clause[link.end() :], schema, words_after=_WORDS_AFTER)
+        formulas = _formulas(clause[link.end() :], schema)
         if formulas:
             return clause[: link.start()], formulas
     return clause, []
 
 
-def _formulas(text: str, schema: Index, *, words_after: int) -> list[Formula]:
-    """Return the longest formula that a text begins with, for each table that it may be about."""
-    words = _in_sql(text, schema).split(" ")
-    shortest = max(1, len(words) - words_after)
-    for end in range(len(words), shortest - 1, -1):
-        tree = _parsed(" ".join(words[:end]).rstrip(",. "))
-        formulas = [*_meant(tree, schema)] if tree else []
-        if formulas:
-            return formulas
-    return []
+def _formulas(text: str, schema: Index) -> list[Formula]:
+    """Return the formula that a text is, for each table that its first column is in."""
+    tree = _parsed(_in_sql(text, schema))
+    columns = [*tree.find_all(exp.Column)] if tree else []
+    if not columns or tree.find(exp.Query, exp.Placeholder, exp.Tuple):
+        return []
+    formulas = []
+    for first in schema.find(columns[0].name):
+        meant = []
+        for column in columns:
+            fields = schema.find(column.name)
+            meant += sorted(fields, key=lambda f: f.sheet is not first.sheet)[:1]
+        if len(meant) == len(columns):
+            formulas.append(_formula(tree, meant))
+    return formulas
 
 
 def _in_sql(text: str, schema: Index) -> str:
@@ -146,8 +131,11 @@ def _in_sql(text: str, schema: Index) -> str:
         return name if name[0] in "'`" else f"`{name.lower()}`"
 
     parts = _QUOTED.split(_columns_in(schema).sub(quoted, text))
-    for pattern, sql in _HABITS:  # outside of quotes, which are every second part
-        parts[::2] = [pattern.sub(sql, part) for part in parts[::2]]
+    for (
+        pattern,
+        sql,
+    ) in _HABITS.items():  # outside of quotes, which are every second part
+        parts[::2] = [re.sub(pattern, sql, part) for part in parts[::2]]
     return "".join(parts)
 
 
@@ -164,30 +152,9 @@ def _columns_in(schema: Index) -> re.Pattern[str]:
 def _parsed(sql: str) -> exp.Expr | None:
     try:
         return sqlglot.parse_one(sql, into=exp.Condition, read=_Hints)
-    # "SUM()" is an IndexError, "[a: 1]" an AttributeError.
+    # "DIVIDE()" is an IndexError, "[a: 1]" an AttributeError.
     except (SqlglotError, RecursionError, AttributeError, IndexError):
         return None
-
-
-def _meant(tree: exp.Expr, schema: Index) -> Iterator[Formula]:
-    """Return the formula of an expression, for each table that its first column is in."""
-    columns = [*tree.find_all(exp.Column)]
-    if not columns or tree.find(exp.Query, exp.Placeholder, exp.Tuple):
-        return
-    for first in _fields(columns[0], schema):
-        meant = []
-        for column in columns:
-            fields = _fields(column, schema)
-            fields.sort(key=lambda field: field.sheet is not first.sheet)
-            meant += fields[:1]
-        if len(meant) == len(columns):
-            yield _formula(tree, meant)
-
-
-def _fields(column: exp.Column, schema: Index) -> list[Field]:
-    """Return the columns that a name may mean, perhaps with its table's name before it."""
-    fields = schema.find(column.name)
-    return [f for f in fields if column.table in ("", f.sheet.name.lower())]
 
 
 def _formula(tree: exp.Expr, meant: Sequence[Field]) -> Formula:
