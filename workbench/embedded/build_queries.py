@@ -216,7 +216,7 @@ def _functions(reading: Reading) -> Iterator[Part]:
             kind = "key" if field.key else field.kind
             said = places | cue.places
             if cue.kind == "sort":
-                yield Part("order", (field, descending), said, {**near, "sort": 1.0})
+                yield Part("order", (field, descending), said, near)
                 continue
             features = {**near, f"total.{kind}": 1.0, f"total.{cue.kind}": 1.0}
             pieces = (_FUNCTIONS[cue.kind], field, ")")
@@ -386,8 +386,8 @@ def _query(reading: Reading, parts: Sequence[Part]) -> list[Query]:
     if group:
         each = reading.places_of("each")
         explained |= each
-        is_asked = each or not any(part.role == "total" for part in parts)
-        features["group" if is_asked else "group.unasked"] = 1
+        is_total = any(part.role == "total" for part in parts)
+        features["group.unasked"] = is_total and not each
     used = {part.clause for part in parts}
     for clause, _, fit, formula in reading.definitions:
         if clause not in used:

@@ -27,11 +27,6 @@ _TOKEN = re.compile(
     r"|[^\W_]+(?:['\u2019][^\W\d_]+)?|[%<>=≥≤]+|[,;.?!:()]"
 )
 _POSSESSIVE = re.compile(r"['\u2019]s?$")
-_QUOTED = re.compile(
-    r"(?<!\w)'((?:[^'\n]|'(?=\w)){1,80})'(?!\w)"
-    r"|[\"\u201c]([^\"\u201c\u201d\n]{1,80})[\"\u201d]"
-    r"|\u2018([^\u2019\n]{1,80})\u2019"
-)
 _STEMMING = (  # of a word of four letters or more; the rest need not be a word
     (re.compile(r"(?<=..)ies$"), "y"),  # cities
     (
@@ -55,20 +50,14 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _ALIKE = 0.8  # what a word counts as that begins like another
 
 
-def _by_word(lists: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Return the names of the lists that have a word."""
-    names: dict[str, list[str]] = defaultdict(list)
-    for name, words in lists.items():
-        for word in words:
-            names[word].append(name)
-    return names
-
-
-_CUES = _by_word(_ENGLISH["cues"])
-_PHRASES = "|".join(map(re.escape, sorted(_CUES, key=len, reverse=True)))
-_CUE = re.compile(rf"(?<!\S)(?:{_PHRASES})(?!\S)")
-_NUMBERS = _by_word(_ENGLISH["numbers"])
-_FORMS = _by_word(_ENGLISH["forms"])
+_NUMBERS: dict[str, str] = _ENGLISH["numbers"]
+_FORMS: dict[str, str] = _ENGLISH["forms"]
+_CUES: dict[str, list[str]] = defaultdict(list)  # what each phrase asks for
+for _kind_of_cue, _phrases in _ENGLISH["cues"].items():
+    for _phrase in _phrases:
+        _CUES[_phrase].append(_kind_of_cue)
+_ANY_CUE = "|".join(map(re.escape, sorted(_CUES, key=len, reverse=True)))
+_CUE = re.compile(rf"(?<!\S)(?:{_ANY_CUE})(?!\S)")
 
 
 class Token(NamedTuple):
@@ -79,35 +68,24 @@ class Token(NamedTuple):
     stem: str
     number: str  # its digits
     content: bool  # no stopword, number or mark
-    name: bool  # in quotes, or written with a capital though no sentence starts here
+    name: bool  # written with a capital though no sentence starts here
 
 
 @lru_cache(maxsize=8192)
 def tokens(text: str) -> tuple[Token, ...]:
     """Return the tokens of a text, without possessive endings."""
-    quoted: set[int] = set()
-    for match in _QUOTED.finditer(text):
-        quoted.update(range(*match.span()))
     read = []
     starts = True  # a sentence
     for match in _TOKEN.finditer(text):
         word = _POSSESSIVE.sub("", match[0])
         low = word.lower()
-        number = _number(low)
-        capital = word[0].isupper() and not starts
-        name = capital or match.start() in quoted
+        digits = low.replace(",", "")
+        number = digits if _NUMBER.fullmatch(digits) else _NUMBERS.get(low, "")
+        name = word[0].isupper() and not starts
         content = word[0].isalnum() and not number and (name or low not in STOPWORDS)
         read.append(Token(word, low, stem(low), number, content, name))
         starts = low in WORDS["ends"]
     return tuple(read)
-
-
-def _number(low: str) -> str:
-    """Return the digits of a number, "" for another word."""
-    digits = low.replace(",", "")
-    if _NUMBER.fullmatch(digits):
-        return digits
-    return _NUMBERS[low][0] if low in _NUMBERS else ""
 
 
 @lru_cache(maxsize=65536)
@@ -116,8 +94,7 @@ def stem(word: str) -> str:
     if not word.isascii():
         letters = unicodedata.normalize("NFKD", word)
         word = "".join(filterfalse(unicodedata.combining, letters))
-    if word in _FORMS:
-        word = _FORMS[word][0]
+    word = _FORMS.get(word, word)
     if len(word) < 4 or not word.isalpha():
         return word
     for pattern, ending in _STEMMING:

@@ -12,7 +12,6 @@ import json
 from collections.abc import Collection
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,18 +25,14 @@ from workbench.embedded.build_queries import WEIGHTS_FILE, Reading, propose
 from workbench.embedded.provider import MODEL
 from workbench.embedded.read_prompt import read_schema
 
+# The features of the queries that were proposed for a question, a row a query and a column for each
+# weight, and whether each is right.
+Proposed = tuple[NDArray[np.float64], NDArray[np.bool_]]
 PRIOR = json.loads(Path(__file__).with_name("prior.json").read_text(encoding="utf-8"))
 PENALTY = 400.0  # high, since the train questions are few and of one kind
 PROPOSED = 40  # queries for a question
 DIGITS = 2  # of a weight
 PRECISION = 1e-6  # of the optimum's gradient
-
-
-class Proposed(NamedTuple):
-    """The queries that were proposed for a question, and whether each is right."""
-
-    features: NDArray[np.float64]  # a row a query, a column for each weight
-    right: NDArray[np.bool_]
 
 
 def learn() -> dict[str, float]:
@@ -68,7 +63,7 @@ def learn() -> dict[str, float]:
             if gold and right.any():
                 rows = [query.features for query in queries]
                 features = pd.DataFrame(rows, columns=sorted(PRIOR), dtype=float)
-                learned_from.append(Proposed(features.fillna(0.0).to_numpy(), right))
+                learned_from.append((features.fillna(0.0).to_numpy(), right))
     return fit(learned_from)
 
 

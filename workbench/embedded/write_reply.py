@@ -14,7 +14,6 @@ from pathlib import Path
 
 from workbench.embedded.build_queries import draw, hypotheses
 from workbench.embedded.find_words import (
-    STOPWORDS,
     mentions,
     name_words,
     tokens,
@@ -46,10 +45,6 @@ _FAILED = re.compile(
 )
 _FORMS = (
     Path(__file__).with_name("examples.txt").read_text(encoding="utf-8").splitlines()
-)
-_QUOTED = re.compile(r"(?<=['\"`“])[^'\"`“”]{1,80}(?=['\"`”])")
-_NAMED = re.compile(
-    r"(?<!^)\b[A-Z][\w.&'-]*(?:\s+(?:(?:of|the|de|la|von|van|and|&)\s+)?[A-Z0-9][\w.&'-]*)*"
 )
 _CLAUSE = re.compile(
     r"\b(?:select|from|inner join|join|on|where|and|group by|having|order by)\b"
@@ -280,18 +275,17 @@ def _decisions(prompt: Prompt) -> str:
 
 
 def _keywords(prompt: Prompt) -> str:
-    """Return words of question and hint that may be in a database: quotations, names, phrases."""
-    keywords: dict[str, None] = {}
+    """Return words of question and hint that may be in a database, and phrases of them."""
+    keywords = []
     for text in (prompt.question.text, prompt.question.evidence):
-        keywords |= dict.fromkeys(_QUOTED.findall(text) + _NAMED.findall(text))
         phrase: list[str] = []
         for token in tokens(f"{text} ."):
             if token.content or token.number:
                 phrase.append(token.text)
             elif phrase:
-                keywords |= dict.fromkeys([" ".join(phrase[:4]), *phrase])
+                keywords += [" ".join(phrase[:4]), *phrase]
                 phrase = []
-    return _json([word for word in keywords if word.lower() not in STOPWORDS])
+    return _json([*dict.fromkeys(keywords)])
 
 
 def _synthetic(prompt: Prompt) -> str:
