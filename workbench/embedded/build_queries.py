@@ -159,14 +159,14 @@ class Reading:
 
 
 def _near(
-    spoken_of: Mapping[T, Sequence[Mention]], place: int, reach: int = _NEAR
+    spoken_of: Mapping[T, Sequence[Mention]], place: int
 ) -> Iterator[tuple[T, Places, Features]]:
     """Return tables or columns that are spoken of near a place, with tokens and features."""
     for thing, said in spoken_of.items():
         if said:
             nearest = min(said, key=lambda mention: abs(mention.first - place))
             gap = abs(nearest.first - place)
-            if gap <= reach:
+            if gap <= _NEAR:
                 features = {"near.name": nearest.share, "near.gap": gap / _NEAR}
                 yield thing, nearest.places, features
 
@@ -274,7 +274,7 @@ def _number_tests(reading: Reading, place: int, number: str) -> Iterator[Part]:
     for field in reading.columns:
         if field.says("year") and len(number) == 4:
             yield Part("test", (field, test), asked, {"year": 1.0})
-    for sheet, places, near in _near(reading.tables, place, 4):
+    for sheet, places, near in _near(reading.tables, place):
         features = {**near, "having": 1.0}
         pieces = (f"COUNT(*){test}",)
         said = places | asked

@@ -51,7 +51,6 @@ _ALIKE = 0.8  # what a word counts as that begins like another
 
 
 _NUMBERS: dict[str, str] = _ENGLISH["numbers"]
-_FORMS: dict[str, str] = _ENGLISH["forms"]
 _CUES: dict[str, list[str]] = defaultdict(list)  # what each phrase asks for
 for _kind_of_cue, _phrases in _ENGLISH["cues"].items():
     for _phrase in _phrases:
@@ -94,7 +93,6 @@ def stem(word: str) -> str:
     if not word.isascii():
         letters = unicodedata.normalize("NFKD", word)
         word = "".join(filterfalse(unicodedata.combining, letters))
-    word = _FORMS.get(word, word)
     if len(word) < 4 or not word.isalpha():
         return word
     for pattern, ending in _STEMMING:
@@ -229,28 +227,19 @@ class Index:
         missing = [sheet for sheet in self.sheets if sheet in wanted]
         tree = [Joined(sheet, "") for sheet in missing[:1]]
         while missing:
-            path = self._path(tree, missing)
-            if not path:
+            paths = {joined.sheet: [] for joined in tree}
+            queue = [*paths]
+            for sheet in queue:  # breadth first; the queue grows as it is read
+                for joined in self.joins[sheet]:
+                    if joined.sheet not in paths:
+                        paths[joined.sheet] = [*paths[sheet], joined]
+                        queue.append(joined.sheet)
+            nearest = next((sheet for sheet in queue if sheet in missing), None)
+            if nearest is None:
                 return None
-            tree += path[1:]
-            reached = [joined.sheet for joined in tree]
-            missing = [sheet for sheet in missing if sheet not in reached]
+            tree += paths[nearest]
+            missing.remove(nearest)
         return tree
-
-    def _path(
-        self, reached: Sequence[Joined], missing: Sequence[Sheet]
-    ) -> list[Joined]:
-        """Return the fewest joins from a table that is reached to one that is missing."""
-        paths = {joined.sheet: [joined] for joined in reached}
-        queue = [*paths]
-        for sheet in queue:  # breadth first; the queue grows as it is read
-            if sheet in missing:
-                return paths[sheet]
-            for joined in self.joins[sheet]:
-                if joined.sheet not in paths:
-                    paths[joined.sheet] = [*paths[sheet], joined]
-                    queue.append(joined.sheet)
-        return []
 
 
 @lru_cache(maxsize=256)  # questions in a row are about one schema or its columns

@@ -97,20 +97,19 @@ class Prompt:
             runs += [(query, result) for query in _queries(body)]
         return runs
 
-    @cached_property
+    @property
     def attempt(self) -> str:
         """A query to mend."""
         return "".join(_queries(self.sections.get("Query", "")))
 
-    @cached_property
+    @property
     def result(self) -> str:
         """What the database said of the query to mend."""
         return self.sections.get("Result") or self.sections.get("SQLite error", "")
 
     def titled(self, beginning: str) -> list[str]:
         """Return the sections whose titles begin so."""
-        titles = [title for title in self.sections if title.startswith(beginning)]
-        return [self.sections[title] for title in titles]
+        return [self.sections[t] for t in self.sections if t.startswith(beginning)]
 
 
 def _sections(text: str) -> dict[str, str]:
