@@ -291,6 +291,10 @@ def _sign(reading: Reading, place: int) -> tuple[str, Places]:
     return "=", Places({place})
 
 
+def _of(parts: Iterable[Part], role: str) -> list[Part]:
+    return [part for part in parts if part.role == role]
+
+
 @dataclass(frozen=True, eq=False)
 class Query:
     """A query that a question may ask for."""
@@ -347,16 +351,13 @@ class Query:
     def _conditions(self) -> list[str]:
         """Return the tests; equalities on a column are alternatives."""
         tests = defaultdict(list)
-        for part in self.parts:
-            if part.role == "test":
-                column, equals, _ = part.template.partition(" = ")
-                tests[column if equals else part.template].append(
-                    self._text(part.pieces)
-                )
+        for part in _of(self.parts, "test"):
+            column = part.template.partition(" = ")[0]
+            tests[column].append(self._text(part.pieces))
         return [f"({' OR '.join(t)})" if len(t) > 1 else t[0] for t in tests.values()]
 
     def _texts(self, role: str) -> list[str]:
-        return [self._text(part.pieces) for part in self.parts if part.role == role]
+        return [self._text(part.pieces) for part in _of(self.parts, role)]
 
     def _text(self, pieces: Pieces) -> str:
         """Return SQL, with tables before the columns if there are several."""
@@ -386,15 +387,14 @@ def _query(reading: Reading, parts: Sequence[Part]) -> list[Query]:
     if group:
         each = reading.places_of("each")
         explained |= each
-        is_total = any(part.role == "total" for part in parts)
-        features["group.unasked"] = is_total and not each
+        features["group.unasked"] = bool(_of(parts, "total")) and not each
     used = {part.clause for part in parts}
     for clause, _, fit, formula in reading.definitions:
         if clause not in used:
             used.add(clause)  # once for each clause
             features[f"unused.{formula.kind}"] += 0.3 + 0.7 * fit
-    outputs = {part.pieces[0] for part in parts if part.role == "output"}
-    tested = {part.pieces[0] for part in parts if part.role == "test"}
+    outputs = {part.pieces[0] for part in _of(parts, "output")}
+    tested = {part.pieces[0] for part in _of(parts, "test")}
     features["output.tested"] = len(outputs & tested)
     left = set()
     for loss, places in reading.losses.items():
@@ -409,7 +409,7 @@ def _group_of(parts: Iterable[Part]) -> Pieces:
 
     Two persons may have one name, so that grouping by the name would add up their rows.
     """
-    outputs = [part for part in parts if part.role == "output"]
+    outputs = _of(parts, "output")
     if not outputs or not any(part.is_total for part in parts):
         return ()
     first = fields_of(outputs[0].pieces)[0]
@@ -429,24 +429,25 @@ def propose(reading: Reading, kept: int = _BEAM) -> list[Query]:
         parts += find(reading)
     best = {role: _best_parts(reading, parts, role) for role in _ROLES}
     outputs, totals, orders, having, tests = best.values()
-    stages = [outputs + totals, outputs, outputs, totals[:3], orders, having]
-    beam = _query(reading, [])
-    for choices in [*stages, *([test] for test in tests)]:
-        longer = [*beam]
+    beam = []
+    for part in outputs + totals:
+        beam += _query(reading, [part])
+    stages = [outputs, outputs, totals[:3], orders, having, *([test] for test in tests)]
+    for choices in stages:
         for query, part in product(beam, choices):
             if _fits(query, part):
-                longer += _query(reading, (*query.parts, part))
-        beam = sorted(longer, key=lambda query: -query.score)[:kept]
+                beam += _query(reading, (*query.parts, part))
+        beam = sorted(beam, key=lambda query: -query.score)[:kept]
     unique: dict[str, Query] = {}
     for query in beam:
-        if query.parts and query.tree:
+        if query.tree:
             unique.setdefault(query.sql, query)
     return [*unique.values()]
 
 
 def _best_parts(reading: Reading, parts: Iterable[Part], role: str) -> list[Part]:
     """Return the best parts of a role, the best first, of each piece of SQL the best."""
-    playing = [part for part in parts if part.role == role]
+    playing = _of(parts, role)
     for part in playing:
         part.score = reading.score(part.features)
     unique: dict[Pieces, Part] = {}
@@ -458,8 +459,6 @@ def _best_parts(reading: Reading, parts: Iterable[Part], role: str) -> list[Part
 def _fits(query: Query, part: Part) -> bool:
     """Return whether a query may have one part more."""
     roles = [other.role for other in query.parts]
-    if not roles:
-        return part.role in ("output", "total")
     if part.role == "output":  # "the name and age"
         end = max(query.parts[-1].places, default=-1) + 1
         between = query.reading.tokens[end : min(part.places, default=0)]
@@ -467,7 +466,7 @@ def _fits(query: Query, part: Part) -> bool:
         return roles[-1] == "output" and bool(lows) and lows <= WORDS["joining"]
     if part.role == "total":
         return "total" not in roles
-    if part.role in ("having", "order"):
+    if part.role != "test":
         return "output" in roles
     for other in query.parts:
         if other.role == "test" and other.places & part.places:
