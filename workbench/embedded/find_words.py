@@ -7,13 +7,15 @@ import json
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import filterfalse
 from pathlib import Path
 from typing import NamedTuple
 
-from workbench.types import Column, Schema, Table, lower_name
+from workbench.sql.reading import quote
+from workbench.types import Column, ForeignKey, Schema, Table, lower_name
 
 _ENGLISH = json.loads(
     Path(__file__).with_name("english.json").read_text(encoding="utf-8")
@@ -25,42 +27,36 @@ _TOKEN = re.compile(
     r"|[^\W_]+(?:['\u2019][^\W\d_]+)?|[%<>=≥≤]+|[,;.?!:()]"
 )
 _POSSESSIVE = re.compile(r"['\u2019]s?$")
-_QUOTED = re.compile(
-    r"(?<!\w)'((?:[^'\n]|'(?=\w)){1,80})'(?!\w)"
-    r"|[\"\u201c]([^\"\u201c\u201d\n]{1,80})[\"\u201d]"
-    r"|\u2018([^\u2019\n]{1,80})\u2019"
-)
 _STEMMING = (  # of a word of four letters or more; the rest need not be a word
-    (re.compile(r"(?<=..)ies$"), "y"),
-    (re.compile(r"(?<=ss|sh|ch)es$|(?<=[xz])es$|(?<=[^su])(?<!i)s$"), ""),
+    (re.compile(r"(?<=..)ies$"), "y"),  # cities
     (
-        re.compile(
+        re.compile(r"(?<=ss|sh|ch)es$|(?<=[xz])es$|(?<=[^su])(?<!i)s$"),
+        "",
+    ),  # boxes, ships
+    (
+        re.compile(  # payments, registered, nationality
             r"(?<=.{4})(?:ments?|ations?|ings?|ions?|ers?|ors?|ed|ly|al|ity|est)$"
         ),
         "",
     ),
-    (re.compile(r"([^aeioulsz])\1$"), r"\1"),
-    (re.compile(r"(?<=...)e$"), ""),
-    (re.compile(r"(?<=...)y$"), "i"),
+    (re.compile(r"([^aeioulsz])\1$"), r"\1"),  # shipp(ed)
+    (re.compile(r"(?<=...)e$"), ""),  # name, nam(ed)
+    (re.compile(r"(?<=...)y$"), "i"),  # country
 )
 _NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+|\d+")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_NUMERIC = re.compile("INT|REAL|NUM|DEC|FLO|DOU")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_LONGEST_CUE = 4  # words
+_ALIKE = 0.8  # what a word counts as that begins like another
 
 
-def _by_word(lists: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Return the names of the lists that have a word."""
-    names: dict[str, list[str]] = defaultdict(list)
-    for name, words in lists.items():
-        for word in words:
-            names[word].append(name)
-    return names
-
-
-_CUES = _by_word(_ENGLISH["cues"])
-_NUMBERS = _by_word(_ENGLISH["numbers"])
-_FORMS = _by_word(_ENGLISH["forms"])
+_NUMBERS: dict[str, str] = _ENGLISH["numbers"]
+_CUES: dict[str, list[str]] = defaultdict(list)  # what each phrase asks for
+for _kind_of_cue, _phrases in _ENGLISH["cues"].items():
+    for _phrase in _phrases:
+        _CUES[_phrase].append(_kind_of_cue)
+_ANY_CUE = "|".join(map(re.escape, sorted(_CUES, key=len, reverse=True)))
+_CUE = re.compile(rf"(?<!\S)(?:{_ANY_CUE})(?!\S)")
 
 
 class Token(NamedTuple):
@@ -71,35 +67,24 @@ class Token(NamedTuple):
     stem: str
     number: str  # its digits
     content: bool  # no stopword, number or mark
-    name: bool  # in quotes, or written with a capital though no sentence starts here
+    name: bool  # written with a capital though no sentence starts here
 
 
 @lru_cache(maxsize=8192)
 def tokens(text: str) -> tuple[Token, ...]:
     """Return the tokens of a text, without possessive endings."""
-    quoted: set[int] = set()
-    for match in _QUOTED.finditer(text):
-        quoted.update(range(*match.span()))
     read = []
     starts = True  # a sentence
     for match in _TOKEN.finditer(text):
         word = _POSSESSIVE.sub("", match[0])
         low = word.lower()
-        number = _number(low)
-        capital = word[0].isupper() and not starts
-        name = capital or match.start() in quoted
+        digits = low.replace(",", "")
+        number = digits if _NUMBER.fullmatch(digits) else _NUMBERS.get(low, "")
+        name = word[0].isupper() and not starts
         content = word[0].isalnum() and not number and (name or low not in STOPWORDS)
         read.append(Token(word, low, stem(low), number, content, name))
         starts = low in WORDS["ends"]
     return tuple(read)
-
-
-def _number(low: str) -> str:
-    """Return the digits of a number, "" for another word."""
-    digits = low.replace(",", "")
-    if _NUMBER.fullmatch(digits):
-        return digits
-    return _NUMBERS[low][0] if low in _NUMBERS else ""
 
 
 @lru_cache(maxsize=65536)
@@ -107,11 +92,7 @@ def stem(word: str) -> str:
     """Return a word without accents and without the endings that grammar gives it."""
     if not word.isascii():
         letters = unicodedata.normalize("NFKD", word)
-        word = "".join(
-            letter for letter in letters if not unicodedata.combining(letter)
-        )
-    if word in _FORMS:
-        word = _FORMS[word][0]
+        word = "".join(filterfalse(unicodedata.combining, letters))
     if len(word) < 4 or not word.isalpha():
         return word
     for pattern, ending in _STEMMING:
@@ -119,49 +100,42 @@ def stem(word: str) -> str:
     return word
 
 
+_STEMS = {kind: frozenset(map(stem, words)) for kind, words in WORDS.items()}
+
+
 @lru_cache(maxsize=16384)
 def name_words(name: str) -> tuple[str, ...]:
     """Return the stems of an identifier's parts, the same for first_name and FirstName."""
     parts = [part.lower() for part in _NAME_PART.findall(name)]
-    telling = [part for part in parts if part not in WORDS["small"]]
-    return tuple(map(stem, telling or parts))
+    return tuple(stem(part) for part in parts if part not in WORDS["small"])
 
 
 class Cue(NamedTuple):
-    """A phrase that asks for something, and the tokens that it is."""
+    """A phrase that asks for something, and where it stands: from a token up to another."""
 
     kind: str
     first: int
     end: int
 
     @property
-    def mask(self) -> int:
-        return (1 << self.end) - (1 << self.first)
+    def places(self) -> frozenset[int]:
+        """The places of its tokens."""
+        return frozenset(range(self.first, self.end))
 
 
 @lru_cache(maxsize=256)
 def cues(question: str) -> list[Cue]:
     """Return the cues in a question: at each word the longest phrase, perhaps of several kinds."""
-    lows = [token.low for token in tokens(question)]
+    text = " ".join(token.low for token in tokens(question))
     read = []
-    first = 0
-    while first < len(lows):
-        end, kinds = _cue_at(lows, first)
-        read += [Cue(kind, first, end) for kind in kinds]
-        first = end
+    for match in _CUE.finditer(text):
+        first = text.count(" ", 0, match.start())
+        end = first + len(match[0].split())
+        read += [Cue(kind, first, end) for kind in _CUES[match[0]]]
     return read
 
 
-def _cue_at(lows: Sequence[str], first: int) -> tuple[int, Sequence[str]]:
-    """Return where the longest cue that begins at a word ends, and its kinds."""
-    for end in range(min(first + _LONGEST_CUE, len(lows)), first, -1):
-        phrase = " ".join(lows[first:end])
-        if phrase in _CUES:
-            return end, _CUES[phrase]
-    return first + 1, []
-
-
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Sheet:
     """A table with what is known of it."""
 
@@ -177,13 +151,11 @@ class Sheet:
     @cached_property
     def label(self) -> "Pieces":
         """What names a row: first name and surname, else a name, else the key."""
-        texts = [field for field in self.fields if field.may_name]
-        first = [field for field in texts if field.says("first")]
-        last = [field for field in texts if field.says("last")]
-        if first and last and first[0] is not last[-1]:
-            return (first[0], ", ", last[-1])
-        names = [field for field in texts if field.says("names")]
-        return (names[0],) if names else self.key[:1] or (self.fields[0],)
+        names = [field for field in self.fields if field.names("row")]
+        parts = [field for field in self.fields if field.names("person")][:2]
+        if len(parts) == 2:
+            return (parts[0], ", ", parts[1])
+        return tuple([*names, *self.key, *self.fields][:1])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -193,125 +165,102 @@ class Field:
     sheet: Sheet
     name: str
     words: tuple[str, ...]
-    heading: tuple[
-        str, ...
-    ]  # its name, written out, if its description begins with that
+    heading: tuple[str, ...]  # its name, written out, if a description begins so
     kind: str  # number, text or date
     key: str  # primary, foreign or ""
     examples: tuple[str, ...]
 
-    @property
-    def may_name(self) -> bool:
-        """Whether it may hold what a thing is called."""
-        return self.kind == "text" and self.key != "foreign" and not self.says("dated")
+    def names(self, kind: str) -> bool:
+        """Return whether it may hold what such a thing is called."""
+        is_text = self.kind == "text" and self.key != "foreign"
+        return is_text and self.says(kind) and not self.says("dated")
 
     def says(self, kind: str) -> bool:
         """Return whether its name has a word of this kind."""
         return not _STEMS[kind].isdisjoint((*self.words, *self.heading))
 
 
-_STEMS = {kind: frozenset(map(stem, words)) for kind, words in WORDS.items()}
 Pieces = tuple[str | Field, ...]  # SQL with the columns in it
 
 
-def fields_of(pieces: Iterable[str | Field]) -> list[Field]:
+def fields_of(pieces: Pieces) -> list[Field]:
     """Return the columns in a piece of SQL, in their order."""
     return [piece for piece in pieces if isinstance(piece, Field)]
 
 
-class Join(NamedTuple):
-    """A foreign key of one table to another."""
+class Joined(NamedTuple):
+    """A table with the condition of the join that reaches it; the first has none."""
 
-    child: Sheet
-    parent: Sheet
-    on: Pieces
-
-
-class Tree(NamedTuple):
-    """Tables in the order in which joins reach them, each join one table more."""
-
-    sheets: list[Sheet]
-    joins: list[Join]
+    sheet: Sheet
+    on: str
 
 
 class Index:
     """A schema's tables, columns and joins."""
 
     def __init__(self, schema: Schema) -> None:
+        """Read the tables, then the keys between them."""
         self.sheets = [_sheet(table) for table in schema.tables]
-        self.fields: list[Field] = []
         self.named: dict[str, list[Field]] = defaultdict(list)  # columns by their names
         for sheet in self.sheets:
-            self.fields += sheet.fields
-        for field in self.fields:
-            self.named[lower_name(field.name)].append(field)
-        self.joins: list[Join] = []
-        for sheet, table in zip(self.sheets, schema.tables, strict=True):
+            for field in sheet.fields:
+                self.named[lower_name(field.name)].append(field)
+        self.joins: dict[Sheet, list[Joined]] = defaultdict(list)  # from each table
+        by_name = {lower_name(sheet.name): sheet for sheet in self.sheets}
+        for child, table in zip(self.sheets, schema.tables, strict=True):
             for key in table.foreign_keys:
-                (parent,) = [
-                    other for other in self.sheets if other.name == key.ref_table
-                ]
-                on: list[str | Field] = []
-                for name, ref in zip(key.columns, key.ref_columns, strict=True):
-                    on += [
-                        " AND ",
-                        *self.find(name, sheet),
-                        " = ",
-                        *self.find(ref, parent),
-                    ]
-                if parent is not sheet:
-                    self.joins.append(Join(sheet, parent, tuple(on[1:])))
+                parent = by_name.get(lower_name(key.ref_table))
+                if parent and parent is not child:
+                    on = _condition(key, child, parent)
+                    self.joins[child].append(Joined(parent, on))
+                    self.joins[parent].append(Joined(child, on))
 
-    def find(self, column: str, sheet: Sheet | None = None) -> list[Field]:
-        """Return the columns of a name, of all tables or of one."""
-        fields = self.named.get(lower_name(column), [])
-        return [field for field in fields if sheet in (None, field.sheet)]
+    def find(self, column: str) -> list[Field]:
+        """Return the columns of a name, of all tables."""
+        return self.named.get(lower_name(column), [])
 
-    def connect(self, sheets: Iterable[Sheet]) -> "Tree | None":
-        """Return a tree of joins that connects these tables; None if there is none.
+    def connect(self, wanted: Collection[Sheet]) -> list[Joined] | None:
+        """Return joins that connect these tables; None if there are none.
 
-        The smallest of all is slow to find; growing to the nearest table nearly always finds it.
+        The fewest of all are slow to find; growing to the nearest table nearly always finds them.
         """
-        missing = [sheet for sheet in self.sheets if sheet in sheets]
-        tree = Tree(missing[:1], [])
+        missing = [sheet for sheet in self.sheets if sheet in wanted]
+        tree = [Joined(sheet, "") for sheet in missing[:1]]
         while missing:
-            path = self._path(tree.sheets, missing)
-            if path is None:
+            paths = {joined.sheet: [] for joined in tree}
+            queue = [*paths]
+            for sheet in queue:  # breadth first; the queue grows as it is read
+                for joined in self.joins[sheet]:
+                    if joined.sheet not in paths:
+                        paths[joined.sheet] = [*paths[sheet], joined]
+                        queue.append(joined.sheet)
+            nearest = next((sheet for sheet in queue if sheet in missing), None)
+            if nearest is None:
                 return None
-            for join in path:
-                tree.joins.append(join)
-                tree.sheets.append(
-                    join.parent if join.child in tree.sheets else join.child
-                )
-            missing = [sheet for sheet in missing if sheet not in tree.sheets]
+            tree += paths[nearest]
+            missing.remove(nearest)
         return tree
 
-    def _path(
-        self, reached: Sequence[Sheet], missing: Sequence[Sheet]
-    ) -> list[Join] | None:
-        """Return the fewest joins from some tables to a missing one."""
-        paths: dict[Sheet, list[Join]] = {sheet: [] for sheet in reached}
-        queue = [*paths]
-        for sheet in queue:  # breadth first; the queue grows as it is read
-            path = paths[sheet]
-            if sheet in missing:
-                return path
-            for join in self.joins:
-                for near, far in ((join.child, join.parent), (join.parent, join.child)):
-                    if near is sheet and far not in paths:
-                        paths[far] = [*path, join]
-                        queue.append(far)
-        return None
+
+@lru_cache(maxsize=256)  # questions in a row are about one schema or its columns
+def index(schema: Schema) -> Index:
+    """Return what is known of a schema."""
+    return Index(schema)
 
 
-index = lru_cache(maxsize=256)(
-    Index
-)  # questions in a row are about one schema or its columns
+def _condition(key: ForeignKey, child: Sheet, parent: Sheet) -> str:
+    """Return the condition of a join by a foreign key, by default to the primary key."""
+    refs = key.ref_columns or [field.name for field in parent.key]
+    equations = []
+    for name, ref in zip(key.columns, refs, strict=False):
+        left = f"{quote(child.name)}.{quote(name)}"
+        equations.append(f"{left} = {quote(parent.name)}.{quote(ref)}")
+    return " AND ".join(equations)
 
 
 def _sheet(table: Table) -> Sheet:
     sheet = Sheet(table.name, name_words(table.name), [])
-    keys: dict[str, str] = {}
+    keys = {}
     for key in table.foreign_keys:
         keys |= dict.fromkeys(key.columns, "foreign")
     keys |= dict.fromkeys(table.primary_key, "primary")
@@ -322,62 +271,64 @@ def _sheet(table: Table) -> Sheet:
 
 def _field(sheet: Sheet, column: Column, key: str) -> Field:
     """Return what is known of a column from its name, type, description and examples."""
-    words = name_words(column.name)
     opening = re.split(r"[;:(,]| in ", column.description, maxsplit=1)[0]
     heading = name_words(opening.lower())
-    examples = [str(value) for value in column.examples if value is not None]
+    examples = tuple(str(value) for value in column.examples if value is not None)
     return Field(
         sheet=sheet,
         name=column.name,
-        words=words,
+        words=name_words(column.name),
         heading=heading if len(heading) <= 4 else (),
         kind=_kind(column.type.upper(), examples),
         key=key,
-        examples=tuple(examples),
+        examples=examples,
     )
 
 
 def _kind(declared: str, examples: Sequence[str]) -> str:
-    if examples and all(map(_DATE.match, examples)):
+    if "DATE" in declared or (examples and all(map(_DATE.match, examples))):
         return "date"
-    if re.search("INT|REAL|NUM|DEC|FLO|DOU", declared):
-        return "number"
-    if examples and all(map(_NUMBER.fullmatch, examples)):
-        return "number"
-    return "date" if "DATE" in declared else "text"
+    is_number = examples and all(map(_NUMBER.fullmatch, examples))
+    return "number" if is_number or _NUMERIC.search(declared) else "text"
 
 
 class Mention(NamedTuple):
     """Tokens that may speak of a table, a column or a value."""
 
-    mask: int
-    part: float  # of its words that are said
-    clause: int = 0  # of the hint, that says so
+    places: frozenset[int]
+    share: float  # of its words that are said
+    clause: int = 0  # of the hint, that says so; the first is 1
 
     @property
     def first(self) -> int:
-        return lowest(self.mask)
+        """The place of its first token."""
+        return min(self.places, default=-1)
+
+
+NOTHING = Mention(frozenset(), 0.0)
 
 
 @lru_cache(maxsize=65536)  # prompts about a question show the same names and values
 def mentions(words: tuple[str, ...], question: str) -> list[Mention]:
-    """Return where a question says words next to each other, the most of them first."""
+    """Return where a question says words next to each other, the most of them first.
+
+    One other word may stand between.
+    """
     alike: dict[int, float] = {}
     beginnings = _by_beginning(question)
     for word in words:
-        for place, other in beginnings.get(word[:4], ()):
-            if other == word:
+        for place, said in beginnings.get(word[:4], ()):
+            if said == word:
                 alike[place] = 1.0
-            elif other.startswith(word) or word.startswith(other):
-                alike.setdefault(place, 0.8)
-    places = sorted(alike)
+            elif said.startswith(word) or word.startswith(said):
+                alike.setdefault(place, _ALIKE)
     read = []
-    for start in places:
-        near = [place for place in places if start <= place <= start + len(words)]
-        part = sum(alike[place] for place in near) / len(words)
-        mask = union(1 << place for place in near)
-        read.append(Mention(mask, round(min(1.0, part), 3)))
-    return sorted(read, key=lambda mention: (-mention.part, mention.mask))[:3]
+    for start in sorted(alike):
+        places = frozenset(alike.keys() & range(start, start + len(words) + 1))
+        share = sum(alike[place] for place in sorted(places)) / len(words)
+        read.append(Mention(places, round(min(1.0, share), 3)))
+    read.sort(key=lambda mention: -mention.share)
+    return read[:3]
 
 
 @lru_cache(maxsize=256)
@@ -385,9 +336,8 @@ def _by_beginning(question: str) -> dict[str, list[tuple[int, str]]]:
     """Return the stems of a question, with their places, by their first four letters."""
     read: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for place, token in enumerate(tokens(question)):
-        if (
-            place > 0 or token.low not in WORDS["commands"]
-        ):  # "Name" is a column only later on
+        # "Name" and the like are columns only later on.
+        if place > 0 or token.low not in WORDS["commands"]:
             read[token.stem[:4]].append((place, token.stem))
     return read
 
@@ -396,16 +346,3 @@ def _by_beginning(question: str) -> dict[str, list[tuple[int, str]]]:
 def words_of(text: str) -> tuple[str, ...]:
     """Return the stems of the words of a text."""
     return tuple(token.stem for token in tokens(text) if token.low[0].isalnum())
-
-
-def lowest(mask: int) -> int:
-    """Return the first token of a mask; -1 without any."""
-    return (mask & -mask).bit_length() - 1
-
-
-def union(masks: Iterable[int]) -> int:
-    """Return all the bits of some masks."""
-    result = 0
-    for mask in masks:
-        result |= mask
-    return result

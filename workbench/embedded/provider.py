@@ -18,15 +18,9 @@ _TOKEN = 4  # characters
 MODEL = "embedded/parser"
 
 
-_digest = (
-    hashlib.sha256()
-)  # of all that the answers depend on: code, weights and English
-for _path in sorted(Path(__file__).parent.glob("*.*")):
-    if _path.suffix in {".py", ".json", ".txt"} and _path.stem not in {
-        "learn",
-        "prior",
-    }:
-        _digest.update(_path.name.encode() + b"\0" + _path.read_bytes())
+_digest = hashlib.sha256()  # of all that the answers depend on: code, weights, English
+for _path in sorted(Path(__file__).parent.glob("*.[pjt]*")):
+    _digest.update(_path.name.encode() + b"\0" + _path.read_bytes())
 version = f"{MODEL}@{_digest.hexdigest()[:16]}"
 
 

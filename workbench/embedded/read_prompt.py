@@ -5,10 +5,9 @@ nothing to it.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import lru_cache
-from typing import NamedTuple
+from functools import cached_property, lru_cache
 
 from workbench.types import (
     Column,
@@ -19,70 +18,98 @@ from workbench.types import (
     Schema,
     Table,
     ValueMatch,
-    lower_name,
 )
 
 _NAME = r"""(?:`(?:[^`]|``)*`|"(?:[^"]|"")*"|[^\W\d]\w*)"""
 _TEXT = r"'(?:[^']|'')*'"
 _LITERAL = rf"(?i:x?{_TEXT}|NULL|[-+]?(?:inf|nan|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?))"
-_LISTED = rf"{_LITERAL}(?:, {_LITERAL})*"
-_EXAMPLES = re.compile(
-    rf"(?:^|; )examples: (?P<sql>{_LISTED})$"
-    rf"|(?:^|(?<=\. ))Value examples: \[(?P<mac>{_LISTED})\]\.$"
-)
 _FENCE = re.compile(r"^(`{3,})\w*\n(?P<sql>.*?)\n?^\1", re.DOTALL | re.MULTILINE)
-_OF_COLUMN = re.compile(rf"^({_NAME})\.({_NAME}): (.*)$", re.MULTILINE)
-_TABLE = re.compile(rf"^CREATE TABLE ({_NAME}) \((.*?)^\);?$", re.DOTALL | re.MULTILINE)
-_DEFINED = re.compile(
+
+# A schema: tables as in CREATE TABLE, or as MAC-SQL lists them, with a column or a key a line.
+_TABLE = re.compile(
+    rf"^(?:CREATE TABLE (?P<name>{_NAME}) \(.*|# Table: (?P<listed>.*))"
+    r"(?P<lines>(?:\n(?![)\]]).*)*)",
+    re.MULTILINE,
+)
+_COLUMN = re.compile(
     rf"^ *(?P<name>{_NAME})(?P<type>(?: (?!-- ){_NAME}| ?\([^)]*\))*?)"
-    r"(?P<key> PRIMARY KEY)?,?(?: -- (?P<note>.*))?$"
+    r"(?P<key> PRIMARY KEY)?(?: -- (?P<note>.*))?$"
 )
-_PRIMARY = re.compile(r"^ *PRIMARY KEY \((.*?)\),?$", re.MULTILINE)
-_FOREIGN = re.compile(
-    rf"^ *FOREIGN KEY \((.*?)\) REFERENCES ({_NAME})(?: \((.*)\))?,?$", re.MULTILINE
+_KEY = re.compile(
+    r"^ *(?:PRIMARY|FOREIGN) KEY \((?P<columns>.*?)\)"
+    rf"(?: REFERENCES (?P<target>{_NAME})(?: \((?P<refs>.*)\))?)?$"
 )
-_MAC_COLUMN = re.compile(r"^\s*\((.*?)(?:, (.*))?\),$", re.MULTILINE)
-_MAC_KEY = re.compile(rf"^({_NAME})\.({_NAME}) = ({_NAME})\.({_NAME})$", re.MULTILINE)
+_COMMA = re.compile(r",(?= -- |$)")  # between two lines
+_EXAMPLES = re.compile(
+    rf"(?:^|[;.] )(?:Value )?examples: \[?(?P<values>{_LITERAL}(?:, {_LITERAL})*)\]?\.?$"
+)
+_LISTED_COLUMN = re.compile(r"^ *\((.*?)(?:, (.*))?\),$", re.MULTILINE)
+_LISTED_KEY = re.compile(
+    rf"^({_NAME})\.({_NAME}) = ({_NAME})\.({_NAME})$", re.MULTILINE
+)
+
+# Values: those that were found, a line a column, and those that a query compares columns with.
+_VALUES = re.compile(rf"^({_NAME})\.({_NAME}): (.*)$", re.MULTILINE)
 _COMPARED = re.compile(rf"({_NAME}) = ({_TEXT})")
 
 
-class Asked(NamedTuple):
-    """A prompt as the parser understands it."""
+class Prompt:
+    """A prompt as the parser understands it; what a reply does not need is not read."""
 
-    context: Context
-    answer: str  # the form of the answer, in the prompt's words
-    candidates: tuple[tuple[str, str], ...]  # queries with their results
-    attempt: str  # a query to mend
-    result: str  # of that query
-    tests: tuple[str, ...]
-    columns: tuple[str, ...]  # what a prompt says of each column that it asks about
+    def __init__(
+        self, messages: Sequence[Message], temperature: float = 0.0, seed: str = ""
+    ) -> None:
+        """Read the user's first message; one after a reply only asks for the same again."""
+        self.temperature, self.seed = temperature, seed
+        asked = [message for message in messages if message.get("role") == "user"]
+        text = str(asked[0]["content"]) if asked else ""
+        self.sections = _sections(text)
+        self.form = self.sections.get("Answer", text)  # of the answer
 
+    @cached_property
+    def question(self) -> Question:
+        """The question with its hint."""
+        hint = _line(self.sections.get("Hint", ""))
+        evidence = "" if hint == "None." else hint
+        return Question("", "", _line(self.sections["Question"]), evidence)
 
-def read(messages: Sequence[Message]) -> Asked:
-    """Read the user's first message; one after a reply only asks for the same again."""
-    texts = [
-        str(message["content"]) for message in messages if message.get("role") == "user"
-    ]
-    text = texts[0] if texts else ""
-    sections = _sections(text)
-    candidates: list[tuple[str, str]] = []
-    tests = []
-    for title, body in sections.items():
-        if title.startswith("Candidate"):
-            candidates += _runs(body)
-        if title.startswith("Unit Test"):
-            tests.append(body)
-    query = _FENCE.search(sections.get("Query", ""))
-    columns = sections.get("Columns") or sections.get("Column", "")
-    return Asked(
-        context=_context(sections),
-        answer=sections.get("Answer", text),
-        candidates=tuple(candidates),
-        attempt=query["sql"].strip() if query else "",
-        result=sections.get("Result") or sections.get("SQLite error", ""),
-        tests=tuple(tests),
-        columns=tuple(re.split(r"\n\s*\n", columns)),
-    )
+    @cached_property
+    def context(self) -> Context:
+        """What the question is about."""
+        schema = read_schema(self.sections.get("Database schema", ""))
+        values = []
+        for title in ("Values found", "Missing entities"):
+            for table, column, texts in _VALUES.findall(self.sections.get(title, "")):
+                values += [
+                    _match(table, column, text) for text in re.findall(_TEXT, texts)
+                ]
+        # A judge's prompt shows no other values.
+        compared = _COMPARED.findall("\n".join(self.titled("Candidate")))
+        values += [_match("", column, text) for column, text in sorted(set(compared))]
+        return Context(self.question, schema, values=tuple(values))
+
+    @cached_property
+    def candidates(self) -> list[tuple[str, str]]:
+        """Queries with their results, of which those of a cluster have the same."""
+        runs = []
+        for body in self.titled("Candidate"):
+            result = body.rpartition("Result:")[2].strip()
+            runs += [(query, result) for query in _queries(body)]
+        return runs
+
+    @property
+    def attempt(self) -> str:
+        """A query to mend."""
+        return "".join(_queries(self.sections.get("Query", "")))
+
+    @property
+    def result(self) -> str:
+        """What the database said of the query to mend."""
+        return self.sections.get("Result") or self.sections.get("SQLite error", "")
+
+    def titled(self, beginning: str) -> list[str]:
+        """Return the sections whose titles begin so."""
+        return [self.sections[t] for t in self.sections if t.startswith(beginning)]
 
 
 def _sections(text: str) -> dict[str, str]:
@@ -98,121 +125,73 @@ def _sections(text: str) -> dict[str, str]:
     return sections
 
 
-def _context(sections: dict[str, str]) -> Context:
-    """Return what the question is about."""
-    values = []
-    listed = (
-        sections.get("Values found", "") + "\n" + sections.get("Missing entities", "")
-    )
-    for table, column, texts in _OF_COLUMN.findall(listed):
-        values += [_match(table, column, text) for text in re.findall(_TEXT, texts)]
-    # A judge's prompt may show no values but those that the candidates compare columns with.
-    candidates = [
-        body for title, body in sections.items() if title.startswith("Candidate")
-    ]
-    for column, text in sorted(set(_COMPARED.findall("\n".join(candidates)))):
-        values.append(_match("", column, text))
-    return Context(
-        Question("", "", _line(sections["Question"]), _line(sections.get("Hint", ""))),
-        read_schema(sections.get("Database schema", "")),
-        values=tuple(values),
-    )
-
-
 def _line(text: str) -> str:
-    line = " ".join(text.split())
-    return "" if line == "None." else line
+    return " ".join(text.split())
+
+
+def _queries(body: str) -> list[str]:
+    return [fence["sql"].strip() for fence in _FENCE.finditer(body)]
 
 
 def _match(table: str, column: str, text: str) -> ValueMatch:
     return ValueMatch(_plain(table), _plain(column), _unquoted(text), "", 0.0, 0.0)
 
 
-def _runs(body: str) -> list[tuple[str, str]]:
-    """Return the queries of a candidate, or of a cluster of them, each with their result."""
-    result = body.rpartition("Result:")[2].strip()
-    return [(fence["sql"].strip(), result) for fence in _FENCE.finditer(body)]
-
-
-@lru_cache(maxsize=64)
 def read_schema(text: str) -> Schema:
     """Return the schema that a text shows, in the order of the names."""
-    tables = _mac_tables(text) if "[Schema]" in text else _created_tables(text)
-    known = {lower_name(table.name): table for table in tables if table.columns}
-    ordered = []
-    for table in sorted(known.values(), key=lambda table: table.name):
-        columns = tuple(sorted(table.columns, key=lambda column: column.name))
-        keys = []
-        for key in table.foreign_keys:
-            target = known.get(lower_name(key.ref_table))
-            if target:
-                refs = key.ref_columns or target.primary_key
-                if len(refs) == len(key.columns):
-                    keys.append(ForeignKey(key.columns, target.name, refs))
-        ordered.append(replace(table, columns=columns, foreign_keys=tuple(keys)))
-    return Schema("", tuple(ordered))
+    lines = defaultdict(list)
+    for table in _TABLE.finditer(_LISTED_COLUMN.sub(r"`\1` -- \2", text)):
+        name = _plain(table["name"] or table["listed"])
+        lines[name] = [_COMMA.sub("", line, 1) for line in table["lines"].splitlines()]
+    for child, column, parent, ref in _LISTED_KEY.findall(text):
+        key = f"FOREIGN KEY ({column}) REFERENCES {parent} ({ref})"
+        lines[_plain(child)].append(key)
+    # Foreign keys stay in order: of two to a table the first is the likelier.
+    ordered = [(n, *sorted(lines[n], key=_column_defined)) for n in sorted(lines)]
+    return _schema(tuple(ordered))
 
 
-def _created_tables(text: str) -> list[Table]:
-    """Return the tables of CREATE TABLE statements with a definition a line."""
-    tables = []
-    for name, body in _TABLE.findall(text):
-        columns = []
-        primary: tuple[str, ...] = ()
-        for line in body.splitlines():
-            column, is_key = _defined(line)
-            if column:
-                columns.append(column)
-                primary = (column.name,) if is_key else primary
-        for names in _PRIMARY.findall(body):
-            primary = _names(names)
-        keys = []
-        for names, table, refs in _FOREIGN.findall(body):
-            keys.append(ForeignKey(_names(names), _plain(table), _names(refs)))
-        tables.append(Table(_plain(name), tuple(columns), primary, tuple(keys)))
-    return tables
+def _column_defined(line: str) -> str:
+    return "" if line.lstrip().startswith("FOREIGN KEY (") else line
 
 
-@lru_cache(maxsize=8192)  # prompts show the same columns in many orders
-def _defined(line: str) -> tuple[Column | None, bool]:
-    """Return the column that a line of CREATE TABLE defines, and whether it is the primary key."""
-    defined = _DEFINED.match(line)
-    if not defined or line.lstrip().startswith(("PRIMARY KEY (", "FOREIGN KEY (")):
-        return None, False
-    declared = _plain(defined["type"].strip())
-    return _column(defined["name"], declared, defined["note"] or ""), bool(
-        defined["key"]
-    )
+@lru_cache(maxsize=64)  # prompts about a question show the same lines in many orders
+def _schema(definitions: tuple[tuple[str, ...], ...]) -> Schema:
+    tables = [_table(name, lines) for name, *lines in definitions]
+    return Schema("", tuple(table for table in tables if table.columns))
 
 
-def _mac_tables(text: str) -> list[Table]:
-    """Return the tables of MAC-SQL's lists, which show no types and no primary keys."""
-    listed, _, pairs = text.partition("[Foreign keys]")
-    keys = [tuple(map(_plain, pair)) for pair in _MAC_KEY.findall(pairs)]
-    tables = []
-    for block in listed.split("# Table: ")[1:]:
-        name, _, body = block.partition("\n")
-        columns = [
-            _column(column, "", note) for column, note in _MAC_COLUMN.findall(body)
-        ]
-        foreign = []
-        for table, column, ref_table, ref in keys:
-            if table == name:
-                foreign.append(ForeignKey((column,), ref_table, (ref,)))
-        tables.append(Table(name, tuple(columns), (), tuple(foreign)))
-    return tables
+def _table(name: str, lines: Sequence[str]) -> Table:
+    """Return a table from the lines that define its columns and keys."""
+    columns = []
+    primary: tuple[str, ...] = ()
+    foreign = []
+    for line in lines:
+        key = _KEY.match(line)
+        defined = _COLUMN.match(line)
+        if key and key["target"]:
+            names, refs = _names(key["columns"]), _names(key["refs"] or "")
+            foreign.append(ForeignKey(names, _plain(key["target"]), refs))
+        elif key:
+            primary = _names(key["columns"])
+        elif defined:
+            columns.append(_column(defined))
+            if defined["key"]:
+                primary = (columns[-1].name,)
+    columns.sort(key=lambda column: column.name)
+    return Table(name, tuple(columns), primary, tuple(foreign))
 
 
-def _column(name: str, declared: str, note: str) -> Column:
+def _column(defined: re.Match[str]) -> Column:
     """Return a column, with the example values that its comment ends in."""
-    listed = _EXAMPLES.search(note)
-    if not listed:
-        return Column(_plain(name), declared, note.strip())
-    literals = re.findall(_LITERAL, listed["sql"] or listed["mac"])
-    description = note[: listed.start()].strip()
-    return Column(
-        _plain(name), declared, description, examples=tuple(map(_value, literals))
-    )
+    name, declared = _plain(defined["name"]), _plain(defined["type"].strip())
+    description = (defined["note"] or "").strip()
+    examples = ()
+    listed = _EXAMPLES.search(description)
+    if listed:
+        examples = tuple(map(_value, re.findall(_LITERAL, listed["values"])))
+        description = description[: listed.start()]
+    return Column(name, declared, description, examples=examples)
 
 
 def _value(literal: str) -> str | int | float | None:
@@ -224,7 +203,7 @@ def _value(literal: str) -> str | int | float | None:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    return tuple(_plain(name) for name in re.findall(_NAME, text))
+    return tuple(map(_plain, re.findall(_NAME, text)))
 
 
 def _plain(name: str) -> str:
