@@ -13,7 +13,6 @@ import re
 import signal
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -22,24 +21,23 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, ClassVar
-from weakref import WeakSet
+from typing import Any
 
 import orjson
 import papermill
-from jupyter_client.manager import AsyncKernelManager
 from jupyter_core.utils import ensure_event_loop
 from papermill.exceptions import PapermillExecutionError, strip_color
 from traitlets.config import Config
 
 from workbench.benchmarks.benchmark import BENCHMARKS, open_benchmark
 from workbench.canonical import content_hash
-from workbench.errors import BadInputError, StoppedError, naming, one_of, redact
+from workbench.errors import BadInputError, naming, one_of, redact
 from workbench.llm.calls import address, endpoint
 from workbench.llm.money import dollars
 from workbench.sql.executor import file_state
 from workbench.store import Store, home
 from workbench.study.experiment import Experiment, Session, session_of, shipped
+from workbench.study.kernels import Kernel
 from workbench.study.saved import SAVED, Saved, read_index, write_executed
 from workbench.study.trace import answered
 from workbench.terminal import bar_stream
@@ -67,12 +65,6 @@ _ASIDE = (
     "path",
     "folder",
 )  # settings on which no number depends
-# A kernel stops at SIGTERM as at Ctrl-C, and stores the replies under way. Jupyter interrupts it
-# when it ends, too, which its own log would call an error.
-_KERNEL = (
-    "--IPKernelApp.exec_lines=from workbench.terminal import stop_on_signals; stop_on_signals()",
-    "--IPKernelApp.log_level=CRITICAL",
-)
 
 
 @dataclass(slots=True)
@@ -177,7 +169,7 @@ def run(jobs: Sequence[Job], *, at_once: int | None = None) -> str:
     """
     for job in jobs:
         job.state = "unchanged" if job.unchanged() else "waiting"
-    _Kernel.stopping.clear()
+    Kernel.stopping.clear()
     with Store() as store, ThreadPoolExecutor(at_once or os.cpu_count()) as pool:
         progress = _Progress(store)
         running = [pool.submit(_execute, job) for job in jobs if job.state == "waiting"]
@@ -185,44 +177,19 @@ def run(jobs: Sequence[Job], *, at_once: int | None = None) -> str:
             while wait(running, 0.2).not_done:
                 progress.show(jobs)
         except BaseException:
-            _Kernel.stopping.set()
-            _Kernel.signal_all(signal.SIGINT)
+            Kernel.stopping.set()
+            Kernel.signal_all(signal.SIGINT)
             try:
                 wait(running)
             finally:
-                _Kernel.signal_all(signal.SIGKILL)
+                Kernel.signal_all(signal.SIGKILL)
             raise
         progress.show(jobs)
         return progress.spent()
 
 
-class _Kernel(AsyncKernelManager):
-    """A kernel that another thread can signal, with a fixed hash seed for sums over sets."""
-
-    stopping: ClassVar = threading.Event()
-    started: ClassVar[WeakSet["_Kernel"]] = WeakSet()
-
-    async def start_kernel(self, **given: Any) -> None:  # type: ignore[override]
-        self.started.add(self)
-        given["extra_arguments"] = [*given.get("extra_arguments", ()), *_KERNEL]
-        given["env"] = os.environ | {"PYTHONHASHSEED": "0"}
-        await super().start_kernel(**given)
-
-    @classmethod
-    def signal_all(cls, number: int) -> None:
-        for kernel in list(cls.started):
-            process = getattr(kernel.provisioner, "process", None)
-            if process and process.poll() is None:
-                process.send_signal(number)
-
-    @classmethod
-    def check_going_on(cls, **_: Any) -> None:
-        if cls.stopping.is_set():
-            raise StoppedError("stopped before this cell")
-
-
 def _execute(job: Job) -> None:
-    if _Kernel.stopping.is_set():
+    if Kernel.stopping.is_set():
         return
     job.state = "running"
     Saved(job.figures).mark_earlier(job.records)
@@ -239,9 +206,9 @@ def _execute(job: Job) -> None:
                 kernel_name="python3",
                 progress_bar=False,
                 start_timeout=600,
-                kernel_manager_class=_Kernel,
+                kernel_manager_class=Kernel,
                 config=config,
-                on_cell_start=_Kernel.check_going_on,
+                on_cell_start=Kernel.check_going_on,
                 resources={"metadata": {"path": str(job.notebook.parent)}},
             )
         if job.figures.is_dir():
@@ -255,7 +222,7 @@ def _execute(job: Job) -> None:
         job.state = "done"
     except Exception as error:  # noqa: BLE001  it is reported, and the other notebooks go on
         job.error = redact(_told(error))
-        job.state = "stopped" if _Kernel.stopping.is_set() else "failed"
+        job.state = "stopped" if Kernel.stopping.is_set() else "failed"
     finally:
         ensure_event_loop().close()  # this thread's
 
