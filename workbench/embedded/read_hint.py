@@ -32,7 +32,7 @@ _MEANS = re.compile(  # "A refers to x", "A is stored as x", "A: x", "A = x"
     r"|(?:is|are|can be) (?:represented|calculated|computed|defined|given|stored|found|measured)"
     r"(?: as| by| in| with| from)?)\s+|\s*:\s+|\s*(?<![<>!=])=(?!=)\s*"
 )
-_QUOTED = re.compile(r"('(?:[^']|'')*'|`[^`]+`)")
+_QUOTED = re.compile(r"""('(?:[^']|'')*'|"[^"]*"|`[^`]+`)""")
 _HABITS = {  # how people write SQL in a hint
     r"(?i)\b(?:is|are) (not )?(?:null|empty|missing|blank|unknown)\b": r"IS \1NULL",
     r"(?i)\bis equal to\b|\bequals?\b(?: to)?|==|\bis\b(?! (?:not )?null\b)": "=",
@@ -122,30 +122,25 @@ def _formulas(text: str, schema: Index) -> list[Formula]:
 
 
 def _in_sql(text: str, schema: Index) -> str:
-    """Return a text in which columns and functions are written as in SQL."""
-
-    def quoted(match: re.Match[str]) -> str:
-        name = match[0]
-        if name[0] == '"':
-            return "'" + name[1:-1].replace("'", "''") + "'"
-        return name if name[0] in "'`" else f"`{name.lower()}`"
-
-    parts = _QUOTED.split(_columns_in(schema).sub(quoted, text))
-    for (
-        pattern,
-        sql,
-    ) in _HABITS.items():  # outside of quotes, which are every second part
-        parts[::2] = [re.sub(pattern, sql, part) for part in parts[::2]]
+    """Return a text in which columns, texts and comparisons are written as in SQL."""
+    parts = _QUOTED.split(text)
+    columns = _columns_in(schema)
+    for place, part in enumerate(parts):
+        if place % 2:  # in quotes
+            parts[place] = part.replace('"', "'")
+            continue
+        parts[place] = columns.sub(r"`\g<0>`", part)
+        for pattern, sql in _HABITS.items():
+            parts[place] = re.sub(pattern, sql, parts[place])
     return "".join(parts)
 
 
 @lru_cache(maxsize=256)
 def _columns_in(schema: Index) -> re.Pattern[str]:
-    """Return a pattern that finds a schema's columns, and texts in quotes."""
+    """Return a pattern that finds a schema's columns."""
     names = sorted(schema.named, key=len, reverse=True)
     columns = "|".join(re.escape(name) for name in names if not name.isdigit())
-    text = r"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`"
-    return re.compile(rf"(?i){text}|(?<![\w.])(?:{columns})(?![\w(])")
+    return re.compile(rf"(?i)(?<![\w.])(?:{columns})(?![\w(])")
 
 
 @lru_cache(maxsize=4096)  # many questions have the same hints
