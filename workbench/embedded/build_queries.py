@@ -332,9 +332,6 @@ class Query:
     def sql(self) -> str:
         """Its SQL."""
         outputs = ", ".join(self._texts("output") + self._texts("total"))
-        is_total = any(part.is_total for part in self.parts)
-        if self.reading.cues_of("distinct") and not is_total:
-            outputs = f"DISTINCT {outputs}"
         first, *others = self.tree
         sql = f"SELECT {outputs} FROM {quote(first.sheet.name)}"
         for sheet, on in others:

@@ -249,10 +249,9 @@ def index(schema: Schema) -> Index:
 
 
 def _condition(key: ForeignKey, child: Sheet, parent: Sheet) -> str:
-    """Return the condition of a join by a foreign key, by default to the primary key."""
-    refs = key.ref_columns or [field.name for field in parent.key]
+    """Return the condition of a join by a foreign key."""
     equations = []
-    for name, ref in zip(key.columns, refs, strict=False):
+    for name, ref in zip(key.columns, key.ref_columns, strict=False):
         left = f"{quote(child.name)}.{quote(name)}"
         equations.append(f"{left} = {quote(parent.name)}.{quote(ref)}")
     return " AND ".join(equations)

@@ -195,9 +195,9 @@ def _column(defined: re.Match[str]) -> Column:
 
 
 def _value(literal: str) -> str | int | float | None:
-    if literal.startswith("'"):
+    if literal[0] == "'":
         return _unquoted(literal)
-    if literal[0] in "xX" or literal.upper() == "NULL":
+    if literal[0] in "xXnN":  # a blob or NULL
         return None
     return int(literal) if literal.lstrip("+-").isdigit() else float(literal)
 
