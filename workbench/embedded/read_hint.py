@@ -12,6 +12,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.sqlite import SQLite
 from sqlglot.errors import SqlglotError
+from sqlglot.parsers.sqlite import SQLiteParser
 
 from workbench.embedded.find_words import (
     NOTHING,
@@ -50,10 +51,10 @@ def _arithmetic(function: Callable[..., exp.Expr], arguments: list[Any]) -> exp.
 class _Hints(SQLite):
     """SQLite's SQL with the functions that hints have."""
 
-    class Parser(SQLite.Parser):
+    class Parser(SQLiteParser):
         """Its parser."""
 
-        FUNCTIONS = SQLite.Parser.FUNCTIONS | {
+        FUNCTIONS = SQLiteParser.FUNCTIONS | {
             "AVERAGE": exp.Avg.from_arg_list,
             "DIVIDE": partial(_arithmetic, exp.Div),
             "SUBTRACT": partial(_arithmetic, exp.Sub),
@@ -107,11 +108,11 @@ def _split(clause: str, schema: Index) -> tuple[str, list[Formula]]:
 def _formulas(text: str, schema: Index) -> list[Formula]:
     """Return the formula that a text is, for each table that its first column is in."""
     tree = _parsed(_in_sql(text, schema))
-    columns = [*tree.find_all(exp.Column)] if tree else []
-    if not columns or tree.find(exp.Query, exp.Placeholder, exp.Tuple):
+    if not tree or tree.find(exp.Query, exp.Placeholder, exp.Tuple):
         return []
+    columns = [*tree.find_all(exp.Column)]
     formulas = []
-    for first in schema.find(columns[0].name):
+    for first in schema.find(columns[0].name if columns else ""):
         meant = []
         for column in columns:
             fields = schema.find(column.name)
@@ -180,11 +181,12 @@ def _formula(tree: exp.Expr, meant: Sequence[Field]) -> Formula:
 
 def _make_real(ratio: exp.Div) -> None:
     """Make a ratio one of real numbers; "a / b * 100" is a * 100 / b, which rounds as gold does."""
-    upper, lower, above = exp.cast(ratio.left, "REAL"), ratio.right, ratio.parent
-    whole = ratio
+    whole: exp.Expr = ratio
+    upper: exp.Expr = exp.cast(ratio.left, "REAL")
+    above = ratio.parent
     if isinstance(above, exp.Mul) and above.left is ratio:
         whole, upper = above, exp.Mul(this=upper, expression=above.right)
-    whole.replace(exp.Div(this=upper, expression=lower, typed=True))
+    whole.replace(exp.Div(this=upper, expression=ratio.right, typed=True))
 
 
 def _is_test(node: exp.Expr) -> bool:

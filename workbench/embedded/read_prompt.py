@@ -186,7 +186,7 @@ def _column(defined: re.Match[str]) -> Column:
     """Return a column, with the example values that its comment ends in."""
     name, declared = _plain(defined["name"]), _plain(defined["type"].strip())
     description = (defined["note"] or "").strip()
-    examples = ()
+    examples: tuple[str | int | float | None, ...] = ()
     listed = _EXAMPLES.search(description)
     if listed:
         examples = tuple(map(_value, re.findall(_LITERAL, listed["values"])))
