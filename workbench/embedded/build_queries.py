@@ -173,10 +173,12 @@ def _near(
 
 def _outputs(reading: Reading) -> Iterator[Part]:
     """Return the columns that the question names, and those that say what a row is called."""
-    for thing, said in [*reading.columns.items(), *reading.tables.items()]:
-        is_column = isinstance(thing, Field)
-        kind = thing.key or thing.kind if is_column else "label"
-        pieces = (thing,) if is_column else thing.label
+    things: list[tuple[str, Pieces, list[Mention]]] = []
+    for field, said in reading.columns.items():
+        things.append((field.key or field.kind, (field,), said))
+    for sheet, said in reading.tables.items():
+        things.append(("label", sheet.label, said))
+    for kind, pieces, said in things:
         for mention in said:
             features = {
                 f"output.{kind}": 1.0,
@@ -332,9 +334,6 @@ class Query:
     def sql(self) -> str:
         """Its SQL."""
         outputs = ", ".join(self._texts("output") + self._texts("total"))
-        is_total = any(part.is_total for part in self.parts)
-        if self.reading.cues_of("distinct") and not is_total:
-            outputs = f"DISTINCT {outputs}"
         first, *others = self.tree
         sql = f"SELECT {outputs} FROM {quote(first.sheet.name)}"
         for sheet, on in others:
@@ -379,8 +378,9 @@ def _query(reading: Reading, parts: Sequence[Part]) -> list[Query]:
     if tree is None:
         return []
     said = [part.places for part in parts]
-    explained = set().union(*said)
-    features = Counter(tables=len(tree), overlap=sum(map(len, said)) - len(explained))
+    explained = set[int]().union(*said)
+    features: dict[str, float] = defaultdict(float, tables=len(tree))
+    features["overlap"] = sum(map(len, said)) - len(explained)
     for sheet, _ in tree:
         explained.update(*(mention.places for mention in reading.tables[sheet]))
     group = _group_of(parts)
@@ -396,7 +396,7 @@ def _query(reading: Reading, parts: Sequence[Part]) -> list[Query]:
     outputs = {part.pieces[0] for part in _of(parts, "output")}
     tested = {part.pieces[0] for part in _of(parts, "test")}
     features["output.tested"] = len(outputs & tested)
-    left = set()
+    left = Places()
     for loss, places in reading.losses.items():
         features[loss] = len(places - explained)
         left |= places - explained
@@ -424,7 +424,7 @@ def propose(reading: Reading, kept: int = _BEAM) -> list[Query]:
 
     A beam search: outputs or a total come first, then, with and without each, the other parts.
     """
-    parts = []
+    parts: list[Part] = []
     for find in (_outputs, _counts, _functions, _told, _tests):
         parts += find(reading)
     best = {role: _best_parts(reading, parts, role) for role in _ROLES}

@@ -7,7 +7,7 @@ import json
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import filterfalse
@@ -183,7 +183,7 @@ class Field:
 Pieces = tuple[str | Field, ...]  # SQL with the columns in it
 
 
-def fields_of(pieces: Pieces) -> list[Field]:
+def fields_of(pieces: Iterable[str | Field]) -> list[Field]:
     """Return the columns in a piece of SQL, in their order."""
     return [piece for piece in pieces if isinstance(piece, Field)]
 
@@ -227,7 +227,7 @@ class Index:
         missing = [sheet for sheet in self.sheets if sheet in wanted]
         tree = [Joined(sheet, "") for sheet in missing[:1]]
         while missing:
-            paths = {joined.sheet: [] for joined in tree}
+            paths: dict[Sheet, list[Joined]] = {joined.sheet: [] for joined in tree}
             queue = [*paths]
             for sheet in queue:  # breadth first; the queue grows as it is read
                 for joined in self.joins[sheet]:
@@ -249,10 +249,9 @@ def index(schema: Schema) -> Index:
 
 
 def _condition(key: ForeignKey, child: Sheet, parent: Sheet) -> str:
-    """Return the condition of a join by a foreign key, by default to the primary key."""
-    refs = key.ref_columns or [field.name for field in parent.key]
+    """Return the condition of a join by a foreign key."""
     equations = []
-    for name, ref in zip(key.columns, refs, strict=False):
+    for name, ref in zip(key.columns, key.ref_columns, strict=False):
         left = f"{quote(child.name)}.{quote(name)}"
         equations.append(f"{left} = {quote(parent.name)}.{quote(ref)}")
     return " AND ".join(equations)
@@ -260,7 +259,7 @@ def _condition(key: ForeignKey, child: Sheet, parent: Sheet) -> str:
 
 def _sheet(table: Table) -> Sheet:
     sheet = Sheet(table.name, name_words(table.name), [])
-    keys = {}
+    keys: dict[str, str] = {}
     for key in table.foreign_keys:
         keys |= dict.fromkeys(key.columns, "foreign")
     keys |= dict.fromkeys(table.primary_key, "primary")

@@ -12,6 +12,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.sqlite import SQLite
 from sqlglot.errors import SqlglotError
+from sqlglot.parsers.sqlite import SQLiteParser
 
 from workbench.embedded.find_words import (
     NOTHING,
@@ -32,7 +33,7 @@ _MEANS = re.compile(  # "A refers to x", "A is stored as x", "A: x", "A = x"
     r"|(?:is|are|can be) (?:represented|calculated|computed|defined|given|stored|found|measured)"
     r"(?: as| by| in| with| from)?)\s+|\s*:\s+|\s*(?<![<>!=])=(?!=)\s*"
 )
-_QUOTED = re.compile(r"('(?:[^']|'')*'|`[^`]+`)")
+_QUOTED = re.compile(r"""('(?:[^']|'')*'|"[^"]*"|`[^`]+`)""")
 _HABITS = {  # how people write SQL in a hint
     r"(?i)\b(?:is|are) (not )?(?:null|empty|missing|blank|unknown)\b": r"IS \1NULL",
     r"(?i)\bis equal to\b|\bequals?\b(?: to)?|==|\bis\b(?! (?:not )?null\b)": "=",
@@ -50,10 +51,10 @@ def _arithmetic(function: Callable[..., exp.Expr], arguments: list[Any]) -> exp.
 class _Hints(SQLite):
     """SQLite's SQL with the functions that hints have."""
 
-    class Parser(SQLite.Parser):
+    class Parser(SQLiteParser):
         """Its parser."""
 
-        FUNCTIONS = SQLite.Parser.FUNCTIONS | {
+        FUNCTIONS = SQLiteParser.FUNCTIONS | {
             "AVERAGE": exp.Avg.from_arg_list,
             "DIVIDE": partial(_arithmetic, exp.Div),
             "SUBTRACT": partial(_arithmetic, exp.Sub),
@@ -107,11 +108,11 @@ def _split(clause: str, schema: Index) -> tuple[str, list[Formula]]:
 def _formulas(text: str, schema: Index) -> list[Formula]:
     """Return the formula that a text is, for each table that its first column is in."""
     tree = _parsed(_in_sql(text, schema))
-    columns = [*tree.find_all(exp.Column)] if tree else []
-    if not columns or tree.find(exp.Query, exp.Placeholder, exp.Tuple):
+    if not tree or tree.find(exp.Query, exp.Placeholder, exp.Tuple):
         return []
+    columns = [*tree.find_all(exp.Column)]
     formulas = []
-    for first in schema.find(columns[0].name):
+    for first in schema.find(columns[0].name if columns else ""):
         meant = []
         for column in columns:
             fields = schema.find(column.name)
@@ -122,30 +123,25 @@ def _formulas(text: str, schema: Index) -> list[Formula]:
 
 
 def _in_sql(text: str, schema: Index) -> str:
-    """Return a text in which columns and functions are written as in SQL."""
-
-    def quoted(match: re.Match[str]) -> str:
-        name = match[0]
-        if name[0] == '"':
-            return "'" + name[1:-1].replace("'", "''") + "'"
-        return name if name[0] in "'`" else f"`{name.lower()}`"
-
-    parts = _QUOTED.split(_columns_in(schema).sub(quoted, text))
-    for (
-        pattern,
-        sql,
-    ) in _HABITS.items():  # outside of quotes, which are every second part
-        parts[::2] = [re.sub(pattern, sql, part) for part in parts[::2]]
+    """Return a text in which columns, texts and comparisons are written as in SQL."""
+    parts = _QUOTED.split(text)
+    columns = _columns_in(schema)
+    for place, part in enumerate(parts):
+        if place % 2:  # in quotes
+            parts[place] = part.replace('"', "'")
+            continue
+        parts[place] = columns.sub(r"`\g<0>`", part)
+        for pattern, sql in _HABITS.items():
+            parts[place] = re.sub(pattern, sql, parts[place])
     return "".join(parts)
 
 
 @lru_cache(maxsize=256)
 def _columns_in(schema: Index) -> re.Pattern[str]:
-    """Return a pattern that finds a schema's columns, and texts in quotes."""
+    """Return a pattern that finds a schema's columns."""
     names = sorted(schema.named, key=len, reverse=True)
     columns = "|".join(re.escape(name) for name in names if not name.isdigit())
-    text = r"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`"
-    return re.compile(rf"(?i){text}|(?<![\w.])(?:{columns})(?![\w(])")
+    return re.compile(rf"(?i)(?<![\w.])(?:{columns})(?![\w(])")
 
 
 @lru_cache(maxsize=4096)  # many questions have the same hints
@@ -185,11 +181,12 @@ def _formula(tree: exp.Expr, meant: Sequence[Field]) -> Formula:
 
 def _make_real(ratio: exp.Div) -> None:
     """Make a ratio one of real numbers; "a / b * 100" is a * 100 / b, which rounds as gold does."""
-    upper, lower, above = exp.cast(ratio.left, "REAL"), ratio.right, ratio.parent
-    whole = ratio
+    whole: exp.Expr = ratio
+    upper: exp.Expr = exp.cast(ratio.left, "REAL")
+    above = ratio.parent
     if isinstance(above, exp.Mul) and above.left is ratio:
         whole, upper = above, exp.Mul(this=upper, expression=above.right)
-    whole.replace(exp.Div(this=upper, expression=lower, typed=True))
+    whole.replace(exp.Div(this=upper, expression=ratio.right, typed=True))
 
 
 def _is_test(node: exp.Expr) -> bool:

@@ -186,7 +186,7 @@ def _column(defined: re.Match[str]) -> Column:
     """Return a column, with the example values that its comment ends in."""
     name, declared = _plain(defined["name"]), _plain(defined["type"].strip())
     description = (defined["note"] or "").strip()
-    examples = ()
+    examples: tuple[str | int | float | None, ...] = ()
     listed = _EXAMPLES.search(description)
     if listed:
         examples = tuple(map(_value, re.findall(_LITERAL, listed["values"])))
@@ -195,9 +195,9 @@ def _column(defined: re.Match[str]) -> Column:
 
 
 def _value(literal: str) -> str | int | float | None:
-    if literal.startswith("'"):
+    if literal[0] == "'":
         return _unquoted(literal)
-    if literal[0] in "xX" or literal.upper() == "NULL":
+    if literal[0] in "xXnN":  # a blob or NULL
         return None
     return int(literal) if literal.lstrip("+-").isdigit() else float(literal)
 
