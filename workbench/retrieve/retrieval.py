@@ -97,7 +97,9 @@ class Lexical:
         def lengths(sets: Sequence[frozenset[str]]) -> Matrix:
             matrix = np.ones(len(sets))
             for n, features in enumerate(sets):
-                square = sum(weight(feature) ** 2 for feature in features)
+                square = len(features)
+                if collection:
+                    square = sum(weight(feature) ** 2 for feature in features)
                 matrix[n] = math.sqrt(max(1, square))
             return matrix
 
