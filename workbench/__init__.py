@@ -60,8 +60,13 @@ def _html(record: object) -> str:
     return DISPLAYS[type(record)](record)
 
 
-_shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-_formats = getattr(getattr(_shell, "display_formatter", None), "formatters", {})
-if "text/html" in _formats:  # some IPython shells show text only
-    for _name in RECORDS:
-        _formats["text/html"].for_type_by_name("workbench.types", _name, _html)
+def show_records() -> None:
+    """Let the running IPython shell, if there is one, show records as HTML."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    formats = getattr(getattr(shell, "display_formatter", None), "formatters", {})
+    if "text/html" in formats:  # some IPython shells show text only
+        for name in RECORDS:
+            formats["text/html"].for_type_by_name("workbench.types", name, _html)
+
+
+show_records()

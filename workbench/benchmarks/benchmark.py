@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -95,8 +96,7 @@ class Benchmark:
         """
         if _DB_ID.fullmatch(db_id):
             path = self._file(db_id)
-            folder = self.databases.resolve()
-            if path.is_file() and path.resolve().is_relative_to(folder):
+            if path.is_file() and _is_inside(path, self.databases):
                 return path
         expected = f"expected {db_id}/{db_id}.sqlite in {self.databases}, and no link out of it"
         allowed = "a db_id has letters, digits, '_', '-' and '.' only, at most 128"
@@ -119,6 +119,11 @@ class Benchmark:
 def told(questions: Sequence[Question]) -> str:
     """Return ids and texts of questions, one of which has to be said."""
     return " or ".join(f"{question.id} ({question.text})" for question in questions)
+
+
+@lru_cache(maxsize=1000)  # every query and every schema of a run asks for it
+def _is_inside(path: Path, folder: Path) -> bool:
+    return path.resolve().is_relative_to(folder.resolve())
 
 
 @dataclass(frozen=True, slots=True)

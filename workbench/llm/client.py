@@ -164,6 +164,8 @@ class Client:
         """
         if threading.current_thread() in self._halted:
             raise StoppedError("the run was stopped")
+        if not requests:
+            return []
         keys = [self.key(request) for request in requests]
         known = self._refreshed.intersection(keys) if self.refresh else keys
         answers = self.cache.get_many(list(known))

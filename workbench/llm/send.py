@@ -18,7 +18,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -77,19 +76,27 @@ async def _after(response: Any) -> None:
         call.response = response
 
 
-@cache
+_clients: dict[int, Any] = {}  # by process: a forked one has no loop of its parent
+
+
 def http() -> Any:
-    """Give LiteLLM our HTTP client for all providers, and return it."""
+    """Return our HTTP client of this process, which LiteLLM uses for all providers."""
+    process = os.getpid()
+    if process not in _clients:
+        _clients[process] = _installed(process)
+    return _clients[process]
+
+
+def _installed(process: int) -> Any:
+    """Give LiteLLM our HTTP client, and return it."""
     module = litellm()
     hooks = {"request": [_before], "response": [_after]}
     ours = module.AsyncHTTPHandler(timeout=None, event_hooks=hooks)
     ours.client.follow_redirects = False
-    module.aclient_session = (
-        ours.client
-    )  # for those that LiteLLM reaches by OpenAI's package
-    clients: Any = type(module.in_memory_llm_clients_cache)
+    # OpenAI's package, by which LiteLLM reaches several providers, has a client of its own.
+    module.aclient_session = ours.client
 
-    class Clients(clients):  # type: ignore[misc]
+    class Clients(module.LLMClientCache):  # type: ignore[misc, name-defined]
         """LiteLLM's clients by provider, of which those for plain HTTP are ours."""
 
         def get_cache(self, key: str, *args: Any, **kwargs: Any) -> Any:
@@ -98,15 +105,16 @@ def http() -> Any:
             return super().get_cache(key, *args, **kwargs)
 
     module.in_memory_llm_clients_cache = Clients()
-    hasattr(
-        module, ""
-    )  # with its first lazy name LiteLLM registers an end in another loop: ours
-    atexit.register(_close, ours, asyncio.get_running_loop())  # has to come before that
+    # What is registered last runs first at exit. LiteLLM, which closes clients in another loop than
+    # ours, registers that when the first of its lazy names is read, as LLMClientCache above.
+    atexit.register(_close, ours, asyncio.get_running_loop(), process)
     return ours
 
 
-def _close(client: Any, loop: asyncio.AbstractEventLoop) -> None:
+def _close(client: Any, loop: asyncio.AbstractEventLoop, process: int) -> None:
     """Close LiteLLM's HTTP sessions in the loop that opened them, before that ends."""
+    if os.getpid() != process:  # a forked process has no thread that runs the loop
+        return
     with suppress(TimeoutError):
         asyncio.run_coroutine_threadsafe(client.close(), loop).result(5)
 
@@ -134,8 +142,8 @@ def check_access(model: str, url: str) -> None:
 
 async def send(request: Request, url: str, seconds: float) -> Reply:
     """Return the reply as OpenAI's chat completion, with `cost` in dollars, None if unknown."""
-    if not http.cache_info().currsize:
-        await asyncio.to_thread(litellm)
+    if os.getpid() not in _clients:
+        await asyncio.to_thread(litellm)  # the import takes seconds
         http()
     module = litellm()
     arguments = {**request.parameters, "model": request.model, "timeout": seconds}

@@ -11,7 +11,7 @@ import re
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,15 +99,28 @@ def load(name: str | Prompt, folder: Path | None = None) -> Prompt:
     """
     if isinstance(name, Prompt):
         return name
-    folders = (folder, _OURS) if folder else (_OURS,)
-    if re.fullmatch(r"\w+/\w+", name, re.ASCII):
-        for base in folders:
-            path = base / f"{name}.md"
-            if path.is_file():
-                return Prompt(content_of(path).decode("utf-8-sig"), name)
-    raise BadInputError(
-        f"there is no prompt {name!r}; the prompts are {', '.join(names())}"
-    )
+    if not re.fullmatch(r"\w+/\w+", name, re.ASCII):
+        raise _unknown(name)
+    if folder and (folder / f"{name}.md").is_file():
+        return _read(folder / f"{name}.md", name)
+    return _packaged(name)
+
+
+@cache
+def _packaged(name: str) -> Prompt:
+    path = _OURS / f"{name}.md"
+    if not path.is_file():
+        raise _unknown(name)
+    return _read(path, name)
+
+
+def _read(path: Path, name: str) -> Prompt:
+    return Prompt(content_of(path).decode("utf-8-sig"), name)
+
+
+def _unknown(name: str) -> BadInputError:
+    listed = ", ".join(names())
+    return BadInputError(f"there is no prompt {name!r}; the prompts are {listed}")
 
 
 def names(folder: Path = _OURS) -> list[str]:
@@ -208,7 +221,12 @@ def _block(value: object) -> _Safe:
         raise TypeError(
             f"a prompt shows text and numbers, not a {type(value).__name__}"
         )
-    lines = re.sub("\r\n?", "\n", str(value))  # of an undefined variable it raises
+    return _safe(str(value))  # of an undefined variable it raises
+
+
+@lru_cache(maxsize=1024)  # many prompts show the same schema
+def _safe(text: str) -> _Safe:
+    lines = re.sub("\r\n?", "\n", text)
     return _Safe(_OPENS.sub("    ", _BREAKS.sub(" ", lines)))
 
 

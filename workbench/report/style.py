@@ -380,7 +380,7 @@ def finish(
     figure.set_figheight(figure.get_figheight() + more)
     figure.data = data
     figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    figure.set_layout_engine(None)  # "none" would lay it out once more for each file
     return figure
 
 

@@ -93,7 +93,10 @@ class Lexical:
         def lengths(sets: Sequence[frozenset[str]]) -> Matrix:
             squares = np.ones(len(sets))
             for n, features in enumerate(sets):
-                squares[n] = sum(weights[feature] ** 2 for feature in features) or 1
+                square = len(features)
+                if collection:
+                    square = sum(weights[feature] ** 2 for feature in features)
+                squares[n] = square or 1
             return np.sqrt(squares)
 
         # Weights are integers, so that every processor has the same sums.

@@ -230,6 +230,7 @@ class Values:
     columns: Sequence[Sequence[str]]
     texts: Sequence[str]
 
+    @lru_cache(maxsize=20_000)  # noqa: B019  systems ask for the same words of a question
     def search(self, text: str, limit: int) -> list[tuple[str, str, str]]:
         """Return table, column and value of the `limit` values most like the text, best first."""
         ends = self.arrays["ends"]

@@ -134,6 +134,7 @@ def _names(columns: tuple[str, ...]) -> str:
     return ", ".join(map(quote, columns))
 
 
+@lru_cache(maxsize=10_000)  # each order of a schema's columns is written anew
 def _texts(column: Column, examples: str) -> list[str]:
     """Return the column's descriptions, and its example values in the given form."""
     texts = [

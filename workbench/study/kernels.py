@@ -6,7 +6,6 @@ Python's own start method "forkserver"; it runs no thread and opens no file befo
 
 import multiprocessing
 import os
-import signal
 import threading
 from contextlib import suppress
 from multiprocessing import forkserver
@@ -15,26 +14,36 @@ from typing import Any, ClassVar
 from weakref import WeakSet
 
 from jupyter_client.manager import AsyncKernelManager
-from jupyter_client.provisioning import LocalProvisioner
+from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
+from workbench import show_records  # type: ignore[attr-defined]  # no public name
 from workbench.errors import StoppedError
+from workbench.terminal import stop_on_signals
 
 _IMPORTED = (
+    "datasketch",
     "ipykernel.ipkernel",
     "ipykernel.kernelapp",
-    "scipy.stats",
+    "matplotlib.backends.backend_pdf",
+    "matplotlib.backends.backend_svg",
+    "matplotlib.backends.backend_agg",
+    "matplotlib_venn",
+    "pandas.plotting._matplotlib",
+    "scipy.cluster.hierarchy",
+    "seaborn",
+    "tabulate",
     "workbench.embedded.write_reply",
     "workbench.report.figures",
-    "workbench.study.study",
+    "workbench.study.measures",
+    "workbench.systems.agent",
+    "workbench.systems.mac_sql",
 )
 _FIXED = {
     "PYTHONHASHSEED": "0",  # for sums over sets
     "MPLBACKEND": "module://matplotlib_inline.backend_inline",  # as ipykernel sets it
 }
-# A kernel stops at SIGTERM as at Ctrl-C, and stores the replies under way. Jupyter interrupts it
-# when it ends, too, which its own log would call an error.
 _SETTINGS = (
-    "--IPKernelApp.exec_lines=from workbench.terminal import stop_on_signals; stop_on_signals()",
+    # Jupyter interrupts a kernel when it ends, which the kernel's log would call an error.
     "--IPKernelApp.log_level=CRITICAL",
     "--HistoryManager.enabled=False",
 )
@@ -74,9 +83,10 @@ class _Forked(LocalProvisioner):
 
     async def launch_kernel(self, cmd: list[str], **given: Any) -> Any:
         _start_server()
-        self.process = _Process(target=_serve, args=(cmd, given["env"], given["cwd"]))
-        self.process.start()
-        self.pid = self.pgid = self.process.pid
+        process: Any = _Process(target=_serve, args=(cmd, given["env"], given["cwd"]))
+        process.start()
+        self.process = process
+        self.pid = self.pgid = process.pid
         return self.connection_info
 
 
@@ -110,7 +120,10 @@ def _start_server() -> None:
 
 
 def _serve(arguments: list[str], environment: dict[str, str], folder: str) -> None:
-    """Be a kernel, in a session of its own, so that Ctrl-C in a terminal does not reach it."""
+    """Be a kernel, in a session of its own, so that Ctrl-C in a terminal does not reach it.
+
+    It stops at SIGTERM as at Ctrl-C, and stores the replies under way.
+    """
     from ipykernel.kernelapp import IPKernelApp  # noqa: PLC0415  only a kernel needs it
 
     os.setsid()
@@ -118,7 +131,11 @@ def _serve(arguments: list[str], environment: dict[str, str], folder: str) -> No
     os.environ.update(environment)
     os.chdir(folder)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    IPKernelApp.launch_instance(arguments)
+    kernel: Any = IPKernelApp.instance()
+    kernel.initialize(arguments)
+    show_records()
+    stop_on_signals()
+    kernel.start()
 
 
 def _end_with_parent() -> None:
