@@ -50,7 +50,10 @@ class Case:
         return trial.candidate.sql if trial else ""
 
     def calls(self) -> dict[str, list[tuple[Request, str]]]:
-        """Return the cached calls for the question with their replies, by prompt."""
+        """Return the cached calls for the question with their replies, by prompt.
+
+        The question is solved again from the cache, and its requests are recorded.
+        """
         client = copy.copy(self.lab.client)
         client.offline, client.refresh = True, False
         client.ledger = Ledger()  # looking at cached calls is not counted as their use
