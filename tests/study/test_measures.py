@@ -17,6 +17,7 @@ from workbench.study.measures import (
     lost,
     merged,
     pooled,
+    stamp_of_best,
     turns,
     ves,
 )
@@ -82,6 +83,9 @@ def test_files_are_a_pool_however_few_questions_are_asked(files):
         "other",
     ]
     assert run.questions["calls"].sum() == 0
+    two = str(stamp_of_best(renamed, run.trials, 2))
+    assert two == "predictions of 3 systems, best 2 on bird-dev, N = 3, EX (BIRD)"
+    assert stamp_of_best(renamed, run.trials, 3) == renamed.stamp
 
 
 def test_without_files_the_pool_is_our_own_systems_with_their_calls(opened):
