@@ -75,6 +75,9 @@ def test_files_are_a_pool_however_few_questions_are_asked(files):
         )
         run = renamed.run(replayed("majority", pool, Majority()))
         assert run.id == study.run(replayed("majority", pool, Majority())).id
+        two = str(stamp_of_best(renamed, run.trials, 2))
+        assert two == "predictions of 3 systems, best 2 on bird-dev, N = 3, EX (BIRD)"
+        assert stamp_of_best(renamed, run.trials, 3) == renamed.stamp
     right = run.trials.groupby("generator")["correct"].sum()
     assert right.to_dict() == {"one": 2, "other": 0, "right": 3}
     assert best_first(run.trials)["generator"].unique().tolist() == [
@@ -83,9 +86,6 @@ def test_files_are_a_pool_however_few_questions_are_asked(files):
         "other",
     ]
     assert run.questions["calls"].sum() == 0
-    two = str(stamp_of_best(renamed, run.trials, 2))
-    assert two == "predictions of 3 systems, best 2 on bird-dev, N = 3, EX (BIRD)"
-    assert stamp_of_best(renamed, run.trials, 3) == renamed.stamp
 
 
 def test_without_files_the_pool_is_our_own_systems_with_their_calls(opened):
