@@ -4,7 +4,7 @@ The figures are 9 to 12, 14 to 21 of CHASE-SQL, 6 and 15 of CHESS, and 7 of MAC-
 """
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -171,7 +171,7 @@ def _calls(case: Case) -> Iterator[Html]:
         yield details("the reply", pre(reply))
 
 
-PARTS: Mapping[str, Callable[[Case], Iterable[Html]]] = {
+PARTS = {
     "reply": _reply,
     "generators": _generators,
     "repairs": _repairs,
