@@ -354,10 +354,16 @@ def _draw_lines(
 ) -> None:
     """Draw lines with their intervals, which lie in each other, the last one's thinnest."""
     for place, (name, part) in enumerate(parts.items(), 1):
-        wide = 0.8 + 1.2 * (len(parts) - place)
-        pale: Any = to_rgba(looks[name].colour, 0.35)
-        bar: Any = {"ecolor": pale, "elinewidth": wide}
-        axes.errorbar(part[x], part["EX"], spread(part), **bar, **looks[name].mark)
+        look = looks[name]
+        pale: Any = to_rgba(look.colour, 0.35)
+        axes.errorbar(
+            part[x],
+            part["EX"],
+            spread(part),
+            ecolor=pale,
+            elinewidth=0.8 + 1.2 * (len(parts) - place),
+            **look.mark,
+        )
 
 
 def _title_of(x: str, sizes: "pd.Series[int]", changes: list[float]) -> str:

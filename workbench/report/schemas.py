@@ -387,8 +387,10 @@ def _counts_of_causes(labels: DataFrame, bars: "pd.Series[str]") -> DataFrame:
     counts = pd.crosstab([error, detail], bars)[bars.unique()]
     totals = counts.sum(axis=1).to_frame("of kind")
     totals["of error"] = totals.groupby("error")["of kind"].transform("sum")
-    order = ["of error", "error", "of kind"]
-    totals = totals.sort_values(order, ascending=[False, True, False])
+    totals = totals.sort_values(
+        ["of error", "error", "of kind"],
+        ascending=[False, True, False],
+    )
     return counts.loc[totals.index]
 
 

@@ -167,10 +167,13 @@ def lost(run: Run, study: Study) -> pd.DataFrame:
 
     rows = questions.loc[is_lost, names]
     right = run.trials[run.trials["correct"]].groupby("question_id")
-    first = right["sql"].first().rename("right")
-    generators = right["generator"].unique().map(", ".join).rename("right by")
-    rows = rows.join(first, on="question_id").join(generators, on="question_id")
-    return rows.assign(counted="all")
+    by_question = pd.DataFrame(
+        {
+            "right": right["sql"].first(),
+            "right by": right["generator"].unique().map(", ".join),
+        }
+    )
+    return rows.join(by_question, on="question_id").assign(counted="all")
 
 
 def merged(study: Study) -> tuple[Schema, ...]:

@@ -141,8 +141,10 @@ def solve_all(
             if len(records) == before:
                 time.sleep(_PAUSE_SECONDS)
     except BudgetError as reached:
-        left = f"{len(questions) - len(records):,} of {len(questions):,} questions are left"
-        raise BudgetError(f"{reached}. {left}") from reached
+        left = len(questions) - len(records)
+        raise BudgetError(
+            f"{reached}. {left:,} of {len(questions):,} questions are left"
+        ) from reached
     return {question.id: records[question.id] for question in questions}
 
 
