@@ -325,6 +325,12 @@ def test_each_column_has_the_last_stage_that_kept_it():
         figures.survival({})
 
 
+def test_a_schema_that_no_stage_pruned_is_left_whole(shown_text):
+    whole = dict([next(iter(stages_of("x").items()))])
+    figure = figures.pruned_schema(figures.survival(whole), stamp="s")
+    assert "54 of 54 columns are left" in shown_text(figure)
+
+
 def test_a_source_without_readable_queries_is_a_clear_error():
     frame = pd.DataFrame({"source": ["gold"], "sql": ["not SQL at all ("]})
     with pytest.raises(BadInputError, match="gold"):

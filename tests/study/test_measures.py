@@ -17,6 +17,7 @@ from workbench.study.measures import (
     lost,
     merged,
     pooled,
+    stamp_of_best,
     turns,
     ves,
 )
@@ -74,6 +75,9 @@ def test_files_are_a_pool_however_few_questions_are_asked(files):
         )
         run = renamed.run(replayed("majority", pool, Majority()))
         assert run.id == study.run(replayed("majority", pool, Majority())).id
+        two = str(stamp_of_best(renamed, run.trials, 2))
+        assert two == "predictions of 3 systems, best 2 on bird-dev, N = 3, EX (BIRD)"
+        assert stamp_of_best(renamed, run.trials, 3) == renamed.stamp
     right = run.trials.groupby("generator")["correct"].sum()
     assert right.to_dict() == {"one": 2, "other": 0, "right": 3}
     assert best_first(run.trials)["generator"].unique().tolist() == [

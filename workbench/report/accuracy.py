@@ -79,11 +79,11 @@ def accuracy_by(
 ) -> Picture | ResultTable:
     """Draw EX with its interval by SQL feature, difficulty or database; a mark for each `label`.
 
-    A row of fewer than ten questions is left out, and the figure says so. Where EX is the same
-    everywhere, a table says so.
+    A row of fewer than ten questions is left out, unless all are, and the figure says so. Where EX
+    is the same everywhere, a table says so.
     """
     data = accuracies(questions, [by, label])
-    if len(data) > 1 and len(set(data["EX"])) == 1:
+    if _is_flat(data):
         return sentence(f"EX is {data['EX'].iloc[0]:.0f}% in every row", data, stamp)
     count_of = data.groupby(by)["n"].max()
     is_small = count_of < _FEWEST
@@ -110,6 +110,10 @@ def accuracy_by(
             f" Left out, with fewer than {_FEWEST} questions: {', '.join(left_out)}."
         )
     return finish(figure, data, stamp, title, note)
+
+
+def _is_flat(rows: DataFrame) -> bool:
+    return len(rows) > 1 and len(set(rows["EX"])) == 1
 
 
 def _title_of_rows(means: "pd.Series[float]") -> str:
@@ -320,7 +324,7 @@ def accuracy_against(
     """
     one_of(_SIZES, x=x)
     need(points, x, "EX", label or x)
-    if len(points) > 1 and len(set(points["EX"])) == 1:
+    if _is_flat(points):
         title = f"EX is {points['EX'].iloc[0]:.1f}% whatever the number of {x}"
         return sentence(title, points, stamp, _printed_values(paper, x))
     parts = series(points.sort_values(x), label)
@@ -329,7 +333,7 @@ def accuracy_against(
     _draw_lines(axes, parts, x, looks)
     sizes = set(points[x])
     if paper is not None:
-        theirs = _theirs(paper, x)
+        theirs = _printed_points(paper, x)
         axes.plot(theirs[x], theirs["printed EX"], **printed_look(paper))
         sizes.update(theirs[x])
     percent(axes.yaxis, "EX with 95% interval")
@@ -342,7 +346,7 @@ def accuracy_against(
     ends = {name: part["EX"].iloc[-1] for name, part in parts.items()}
     name_lines(axes, ends, looks)
     changes = [ends[name] - part["EX"].iloc[0] for name, part in parts.items()]
-    return finish(figure, points, stamp, _title_of(points[x], changes))
+    return finish(figure, points, stamp, _title_of(x, points[x], changes))
 
 
 def _draw_lines(
@@ -350,26 +354,31 @@ def _draw_lines(
 ) -> None:
     """Draw lines with their intervals, which lie in each other, the last one's thinnest."""
     for place, (name, part) in enumerate(parts.items(), 1):
-        wide = 0.8 + 1.2 * (len(parts) - place)
-        pale: Any = to_rgba(looks[name].colour, 0.35)
-        bar: Any = {"ecolor": pale, "elinewidth": wide}
-        axes.errorbar(part[x], part["EX"], spread(part), **bar, **looks[name].mark)
+        look = looks[name]
+        pale: Any = to_rgba(look.colour, 0.35)
+        axes.errorbar(
+            part[x],
+            part["EX"],
+            spread(part),
+            ecolor=pale,
+            elinewidth=0.8 + 1.2 * (len(parts) - place),
+            **look.mark,
+        )
 
 
-def _title_of(sizes: "pd.Series[int]", changes: list[float]) -> str:
+def _title_of(x: str, sizes: "pd.Series[int]", changes: list[float]) -> str:
     least, most = sizes.min(), sizes.max()
     if least == most:
-        return f"EX with {least:,} {sizes.name}"
-    lowest = f"{round(min(changes)):+d}"
-    highest = f"{round(max(changes)):+d}"
-    points = lowest
+        return f"EX with {least:,} {x}"
+    points = lowest = f"{min(changes):+.0f}"
+    highest = f"{max(changes):+.0f}"
     if lowest != highest:
         points = f"{lowest} to {highest}"
-    title = f"From {least:,} to {most:,} {sizes.name} EX changes by {points} points"
+    title = f"From {least:,} to {most:,} {x} EX changes by {points} points"
     return title.replace("-", "\N{MINUS SIGN}")
 
 
-def _theirs(paper: Published, x: str) -> DataFrame:
+def _printed_points(paper: Published, x: str) -> DataFrame:
     """Return a paper's points: its rows are named after `x`, or have a column of that name."""
     rows = paper.frame().drop(columns="printed")
     if x not in rows:
@@ -380,7 +389,7 @@ def _theirs(paper: Published, x: str) -> DataFrame:
 def _printed_values(paper: Published | None, x: str) -> str:
     if paper is None:
         return ""
-    theirs = _theirs(paper, x)
-    pairs = zip(theirs["label"], theirs["printed EX"], strict=True)
+    points = _printed_points(paper, x)
+    pairs = zip(points["label"], points["printed EX"], strict=True)
     values = ", ".join(f"{name}: {value:g}" for name, value in pairs)
     return f"{paper.engine}, {paper.source}: {values}."

@@ -4,7 +4,7 @@ The figures are 9 to 12, 14 to 21 of CHASE-SQL, 6 and 15 of CHESS, and 7 of MAC-
 """
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -62,7 +62,10 @@ class Case:
         return trial.candidate.sql if trial else ""
 
     def calls(self) -> dict[str, list[tuple[Request, str]]]:
-        """Return the cached calls for the question with their replies, by prompt."""
+        """Return the cached calls for the question with their replies, by prompt.
+
+        The question is solved again from the cache, and its requests are recorded.
+        """
         requests: list[Request] = []
         self._replay(watch=lambda request, _: requests.append(request))
         calls: dict[str, list[tuple[Request, str]]] = {}
@@ -203,7 +206,7 @@ def _calls(case: Case) -> Iterator[Html]:
         yield details("the reply", pre(reply))
 
 
-PARTS: Mapping[str, Callable[[Case], Iterable[Html]]] = {
+PARTS = {
     "reply": _reply,
     "generators": _generators,
     "repairs": _repairs,

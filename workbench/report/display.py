@@ -93,20 +93,15 @@ def pool_html(selection: Selection) -> Html:
     named: dict[int | None, str] = dict(enumerate(names))
     named[None] = "none"
 
-    results = [
-        trial.execution.fingerprint if trial.execution else "" for trial in trials
-    ]
-    groups = group_numbers(results)
+    executions = [trial.execution for trial in trials]
+    groups = group_numbers([run.fingerprint if run else "" for run in executions])
     different = len(set(groups) - {-1})
+    counts = f"Candidates: {len(trials)}; results: {different}."
     parts = [
-        line(
-            f"Question {selection.question_id}. Candidates: {len(trials)}; results: {different}."
-        ),
+        line(f"Question {selection.question_id}. {counts}"),
         line(f"{selection.selector} chose {named[selection.chosen]}."),
     ]
-    order = sorted(
-        range(len(trials)), key=lambda number: (groups[number] < 0, groups[number])
-    )
+    order = sorted(range(len(trials)), key=lambda n: (groups[n] < 0, groups[n]))
     for number in order:
         group = groups[number]
         summary = f"Result {group + 1}" if group >= 0 else "No complete result"

@@ -25,7 +25,7 @@ _SYSTEMS = [
     "zero-shot, chain of thought",
     "gold",
 ]
-_LEVELS = ["simple", "moderate", "challenging", "easy", "medium", "hard", "extra"]
+_LEVELS = ("simple", "moderate", "challenging", "easy", "medium", "hard", "extra")
 
 
 def key(name: object) -> str:
@@ -33,9 +33,10 @@ def key(name: object) -> str:
 
 
 _SHOWN = {key(name): name for name in _GENERATORS + _SYSTEMS}
-PLACES = {
-    key(name): place for place, name in [*enumerate(_GENERATORS), *enumerate(_SYSTEMS)]
-}
+# No figure has generators beside systems, so that two of them may share a place.
+PLACES: dict[str, int] = {}
+for _names in (_GENERATORS, _SYSTEMS):
+    PLACES |= {key(name): place for place, name in enumerate(_names)}
 PLACES["chess"] = PLACES["chess (ir, cg, ut)"]  # as a part of longer names
 
 
@@ -51,6 +52,5 @@ def root(name: object) -> str:
 
 def ordered(names: Iterable[Any]) -> list[Any]:
     """Return each name once, difficulties last and from easy to hard."""
-    return sorted(
-        dict.fromkeys(names), key=lambda n: _LEVELS.index(n) if n in _LEVELS else -1
-    )
+    places = {level: place for place, level in enumerate(_LEVELS)}
+    return sorted(dict.fromkeys(names), key=lambda name: places.get(name, -1))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Self
 
@@ -45,11 +46,10 @@ class Published(BaseModel, extra="forbid", frozen=True):
 
     def frame(self) -> pd.DataFrame:
         """Return the rows, under our names in `label` and under the paper's own in `printed`."""
-        rows = []
-        for name, *cells in self.rows:
-            label = self.ours.get(str(name), name)
-            rows.append((label, name, *cells))
-        return pd.DataFrame(rows, columns=["label", "printed", *self.columns])
+        frame = pd.DataFrame(self.rows, columns=["printed", *self.columns])
+        labels = [self.ours.get(str(name), name) for name, *_ in self.rows]
+        frame.insert(0, "label", labels)
+        return frame
 
     @property
     def engine(self) -> str:
@@ -70,10 +70,8 @@ def read_paper(path: Path) -> tuple[Published, ...]:
 @cache
 def all_published() -> tuple[Published, ...]:
     """Return every table and figure of every paper."""
-    tables: list[Published] = []
-    for path in sorted(Path(__file__).with_name("papers").glob("*.yaml")):
-        tables.extend(read_paper(path))
-    return tuple(tables)
+    paths = sorted(Path(__file__).with_name("papers").glob("*.yaml"))
+    return tuple(chain.from_iterable(map(read_paper, paths)))
 
 
 def published(paper: str, source: str) -> Published:

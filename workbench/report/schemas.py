@@ -161,7 +161,8 @@ def survival(
 ) -> DataFrame:
     """Return for each column the last stage that kept it, its keys, and whether gold uses it.
 
-    `stages` maps each stage's name to the schema that it left, the whole schema first.
+    `stages` maps each stage's name to the schema that it left, the whole schema first, which has
+    every column.
     """
     if not stages:
         raise BadInputError(
@@ -208,8 +209,9 @@ def pruned_schema(
     paper's numbers, as figure 16 prints them, stand in brackets.
     """
     need(columns, *_SURVIVAL)
-    last = (columns["stages"] - 1).clip(lower=1)
-    columns = columns.assign(depth=columns["place"] / last)
+    # 1 for a column that every stage kept, also where there is one stage alone.
+    depth = columns["place"] / (columns["stages"] - 1)
+    columns = columns.assign(depth=depth.fillna(1))
     figure, axes = blank(1, TWO)
     axes.set_axis_off()
     heights = [0] * _ACROSS
@@ -258,7 +260,7 @@ def _name_stages(axes: Axes, columns: DataFrame, paper: Published | None) -> Non
     if paper is not None:
         theirs = style.printed(paper, stages["stage"])
         stages["printed"] = theirs["columns"].to_numpy()
-    for row in stages.to_dict("records"):
+    for row in stages.to_dict("records"):  # each an empty patch, for the legend
         place, stage = row["place"], row["stage"]
         count = (columns["place"] >= place).sum()
         name = style.text(f"left by {stage}" if place else stage, 40)
@@ -385,8 +387,10 @@ def _counts_of_causes(labels: DataFrame, bars: "pd.Series[str]") -> DataFrame:
     counts = pd.crosstab([error, detail], bars)[bars.unique()]
     totals = counts.sum(axis=1).to_frame("of kind")
     totals["of error"] = totals.groupby("error")["of kind"].transform("sum")
-    order = ["of error", "error", "of kind"]
-    totals = totals.sort_values(order, ascending=[False, True, False])
+    totals = totals.sort_values(
+        ["of error", "error", "of kind"],
+        ascending=[False, True, False],
+    )
     return counts.loc[totals.index]
 
 

@@ -93,5 +93,5 @@ def stamped(stamp: object, frame: DataFrame) -> str:
     return str(stamp.of(frame) if isinstance(stamp, Stamp) else stamp)
 
 
-def measured(what: str, n: int | None, *metric: str) -> str:
-    return ", ".join(filter(None, (what, f"N = {n:,}" if n else "", *metric)))
+def measured(what: str, n: int | None, *rest: str) -> str:
+    return ", ".join(filter(None, (what, f"N = {n:,}" if n else "", *rest)))

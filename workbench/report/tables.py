@@ -233,13 +233,13 @@ def beside(
     )
     intervals = _intervals(ours)
     for name, wanted in pairs.items():
-        *_, last = intervals.get(name, [name])
+        *_, last = intervals.get(name, [name])  # the paper's stand after our interval
         place = list(table).index(last)
         for more, column in enumerate(wanted, 1):
             table.insert(place + more, f"{published.engine}: {column}", right[column])
     if "model" in theirs:
         table[f"{published.paper}: model"] = right["model"]
-    if "run" in ours:
+    if "run" in ours:  # stays last
         table["run"] = table.pop("run")
     if "EX" not in published.metric:
         stamp = replace(stamp, ex="")  # the table has another metric

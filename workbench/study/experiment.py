@@ -30,36 +30,27 @@ from workbench.llm.calls import check_given, check_model
 from workbench.types import ROLES, Limits, Suspect
 
 T = TypeVar("T")
-MODEL_ROLES = (
-    *ROLES,
-    "small",
-    "open",
-    "tuned",
-)  # the last three have rows of their own in tables
+# The last three have rows of their own in tables.
+MODEL_ROLES = (*ROLES, "small", "open", "tuned")
 _PACKAGE = Path(__file__).parents[1]
 _SECRET = re.compile(
     r"(?i)(?:key|token|secret|password|credentials?)$"
 )  # a variable's name
 
 
-class _Variables(dict[str, str]):
-    """The environment as a path may name it: without keys, which an error would print."""
-
-    def __missing__(self, name: str) -> str:
-        if _SECRET.search(name):
+def _placed(path: Any, told: pydantic.ValidationInfo) -> Any:
+    """Return a path with its variables replaced; a relative one starts at the file's folder."""
+    if not isinstance(path, str) or told.context is None:
+        return path
+    template = Template(path)
+    for name in template.get_identifiers():
+        if _SECRET.search(name):  # an error would print it
             raise ValueError(
                 f"${name} looks like a secret, and a path may not hold one"
             )
         if name not in os.environ:
             raise ValueError(f"${name} is not set: export {name}=/path")
-        return os.environ[name]
-
-
-def _placed(path: Any, told: pydantic.ValidationInfo) -> Any:
-    """Return a path with its variables replaced; a relative one starts at the file's folder."""
-    if not isinstance(path, str) or told.context is None:
-        return path
-    return told.context / Path(Template(path).substitute(_Variables())).expanduser()
+    return told.context / Path(template.substitute(os.environ)).expanduser()
 
 
 def _named_or_placed(benchmark: Any, told: pydantic.ValidationInfo) -> Any:
@@ -105,33 +96,28 @@ class Experiment:
     benchmark: BenchmarkName = "bundled-dev"
     root: Place | None = None
     model: str = "embedded/parser"  # "none" where the notebooks ask no model
-    models: Mapping[str, str] = Field(
-        default_factory=dict
-    )  # of single roles, such as `judge`
+    # Of single roles, such as `judge`.
+    models: Mapping[str, str] = Field(default_factory=dict)
     # Parameters of all calls of a model or a role replace the steps' own; None removes one.
     parameters: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
     prompts: Place | None = None
-    limit: StrictInt | StrictFloat | None = (
-        None  # questions, or a share of each database's: 0.1
-    )
+    # Questions, or a share of each database's: 0.1.
+    limit: StrictInt | StrictFloat | None = None
     sql_seconds: Number = 30.0  # how long a query may run
     dollars: Number | None = None  # the most that may be spent
     calls: Count | None = None
-    retrieval: str | Mapping[str, Any] = (
-        ""  # of values, by a name or settings of `with_retrieval`
-    )
+    # Of values, by a name or settings of `with_retrieval`.
+    retrieval: str | Mapping[str, Any] = ""
     batch: bool = False  # half the price, answers within a day
     cheaper: bool = False  # systems run as `wb.cheaper` has them
-    suspect: Suspect | None = (
-        None  # what is repaired, and chosen last; None: as the steps say
-    )
+    # What is repaired, and chosen last; None: as the steps say.
+    suspect: Suspect | None = None
     judges: tuple[str, ...] = ()  # further models for the rows of selectors
     train: BenchmarkName = ""  # whose questions are examples
     codes: Place | None = None  # a file of CodeS's examples
     predictions: tuple[Place, ...] = ()  # files of other systems' answers
-    notebooks: Mapping[str, ByName] = Field(
-        default_factory=dict
-    )  # with their parameters
+    # With their parameters.
+    notebooks: Mapping[str, ByName] = Field(default_factory=dict)
     path: Path = Path()
     folder: Path = Path()  # the parent of the folders `experiments` and `figures`
     output: str = "figures"
@@ -148,7 +134,7 @@ class Experiment:
             one_of(MODEL_ROLES, role=role)
         check_given(self.parameters)
         named = (*self.asked, *ROLES, str(self.retrieval))
-        for owner in self.parameters:
+        for owner in self.parameters:  # the settings of retrieval are searched as text
             if not any(owner in name for name in named):
                 told = f"no other setting names the model {owner}; the roles are {', '.join(ROLES)}"
                 raise BadInputError(f"parameters: {told}")
@@ -180,12 +166,10 @@ class Session:
     budget: str = ""  # the name of the budget that all notebooks share
     preview: Count = 0  # how many questions a stand-in answers
     cache: Path | None = None  # the file in which a preview looks replies up
-    request_log: Path | None = (
-        None  # a file to which the keys of all requests are added
-    )
-    benchmark: Benchmark | None = plain_field(
-        default=None, repr=False
-    )  # in place of its name
+    # A file to which the keys of all requests are added.
+    request_log: Path | None = None
+    # In place of its name.
+    benchmark: Benchmark | None = plain_field(default=None, repr=False)
 
     def write(self, path: Path) -> Path:
         """Write the session to a YAML file, from which `session_of` reads the same one."""
@@ -199,20 +183,19 @@ class Session:
     def with_settings(self, settings: Mapping[str, Any]) -> "Session":
         """Return the session with other settings, of its own or of the experiment."""
         session, experiment = {}, {}
-        known = [field.name for field in fields(Experiment)]
+        known = [*_FIELDS, "figures", "cluster"]
         for name, value in settings.items():
             if name in {"figures", "offline", "budget", "preview"}:
                 session[name] = value
-            elif name in known:
+            elif name in _FIELDS:
                 experiment[name] = value
             else:
-                raise BadInputError(
-                    _unknown(name, [*known, "figures", "limit", "cluster"])
-                )
+                raise BadInputError(_unknown(name, known))
         changed = settled(lambda: replace(self.experiment, **experiment))
         return settled(lambda: replace(self, experiment=changed, **session))
 
 
+_FIELDS = [field.name for field in fields(Experiment)]
 _SETTINGS = pydantic.TypeAdapter(Experiment)
 _SESSION = pydantic.TypeAdapter(Session)
 
@@ -312,6 +295,6 @@ def _told(error: pydantic.ValidationError) -> str:
     first = error.errors()[0]
     field = ".".join(map(str, first["loc"]))
     if first["type"] in {"unexpected_keyword_argument", "extra_forbidden"}:
-        return _unknown(field, [setting.name for setting in fields(Experiment)])
+        return _unknown(field, _FIELDS)
     message = first["msg"].replace("Input", "it", 1).removeprefix("Value error, ")
     return f"{field} is {first['input']!r:.60}: {message}" if field else message

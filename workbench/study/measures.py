@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
@@ -33,17 +33,15 @@ def ves(
     With the embedded parser it counts SQLite's opcodes, which are the same on every machine, and is
     named so.
     """
-    by: Literal["time", "opcodes"] = "time"
-    name = "VES"
-    if is_parser(study.model):
-        by, name = "opcodes", "VES, opcodes"
+    counts_opcodes = is_parser(study.model)
+    name = "VES, opcodes" if counts_opcodes else "VES"
     rows = []
     for system, run in runs.items():
         scores = efficiency(
             study.benchmark,
             run.questions,
             study.lab.executor,
-            by=by,
+            by="opcodes" if counts_opcodes else "time",
             runs=rounds,
             repeats=repeats,
         )
@@ -169,10 +167,13 @@ def lost(run: Run, study: Study) -> pd.DataFrame:
 
     rows = questions.loc[is_lost, names]
     right = run.trials[run.trials["correct"]].groupby("question_id")
-    first = right["sql"].first().rename("right")
-    generators = right["generator"].unique().map(", ".join).rename("right by")
-    rows = rows.join(first, on="question_id").join(generators, on="question_id")
-    return rows.assign(counted="all")
+    by_question = pd.DataFrame(
+        {
+            "right": right["sql"].first(),
+            "right by": right["generator"].unique().map(", ".join),
+        }
+    )
+    return rows.join(by_question, on="question_id").assign(counted="all")
 
 
 def merged(study: Study) -> tuple[Schema, ...]:
@@ -194,7 +195,8 @@ def notes_on(runs: Mapping[str, Run]) -> str:
     notes = []
     unpriced = []
     for name, run in runs.items():
-        if calls := int(run.questions["unpriced"].sum()):
+        calls = run.questions["unpriced"].sum()
+        if calls:
             unpriced.append(f"{calls:,} of {name}")
     if unpriced:
         notes.append(f"Calls of unknown price: {', '.join(unpriced)}.")

@@ -65,10 +65,10 @@ class LoggingClient(Client):
 
     def complete_many(self, requests: Sequence[Request]) -> list[Completion]:
         keys = {self.key(request) for request in requests}
-        with self._log.open(
-            "ab", buffering=0
-        ) as file:  # other processes write between two writes
-            file.write("".join(f"{key}\n" for key in sorted(keys)).encode())
+        lines = "".join(f"{key}\n" for key in sorted(keys))
+        # In one write, since other processes write between two.
+        with self._log.open("ab", buffering=0) as file:
+            file.write(lines.encode())
         return super().complete_many(requests)
 
 
@@ -100,9 +100,8 @@ def stand_in(request: Request) -> Reply:
     plain = {"temperature": request.parameters.get("temperature", 1.0)}
     reply = answer_here(replace(request, model=_PARSER, parameters=plain))
     message = reply["choices"][0]["message"]
-    if (
-        request.prompt == "generate/agent"
-    ):  # the parser answers at once; a model may use all turns
+    # The parser answers at once; a model may use all turns.
+    if request.prompt == "generate/agent":
         message["content"] = message["content"].replace("**Final SQL**", "")
     written = len(message["content"])
     tokens = {"prompt_tokens": read // _TOKEN, "completion_tokens": written // _TOKEN}
@@ -114,24 +113,22 @@ def previewed(experiment: Experiment | Session) -> Iterator[Session]:
     """Yield the experiment on three questions, in a temporary home; then print the estimate."""
     session = session_of(experiment)
     before = os.environ.get("WORKBENCH_HOME")
-    with Cache() as store, tempfile.TemporaryDirectory(prefix="preview") as folder:
+    with Cache() as users, tempfile.TemporaryDirectory(prefix="preview") as folder:
         os.environ["WORKBENCH_HOME"] = folder
+        figures = Path(folder, "figures")
         try:
-            yield replace(
-                session, preview=3, cache=store.path, figures=Path(folder, "figures")
-            )
+            yield replace(session, preview=3, cache=users.path, figures=figures)
         finally:
-            if before is None:
-                del os.environ["WORKBENCH_HOME"]
-            else:
+            os.environ.pop("WORKBENCH_HOME")
+            if before is not None:
                 os.environ["WORKBENCH_HOME"] = before
-        with Store(Path(folder, "lab.sqlite")) as made:
-            print(estimated(made, store))
+        with Store(Path(folder, "lab.sqlite")) as asked:
+            print(estimated(asked, users))
 
 
-def estimated(made: Store, store: Store) -> str:
+def estimated(asked: Store, users: Store) -> str:
     """Return a table of a preview's calls, by prompt and model, and their cost in one line."""
-    calls_by_prompt = made.read(_NOTED)
+    calls_by_prompt = asked.read(_NOTED)
     if not calls_by_prompt:
         raise BadInputError("nothing asked a model, so there is no cost to estimate")
     rows = []
@@ -140,10 +137,10 @@ def estimated(made: Store, store: Store) -> str:
         request = Request(
             prompt, model, (), {"max_tokens": limit, "service_tier": tier}
         )
-        expected = estimate(store, request, read, round(calls), round(cached))
+        expected = estimate(users, request, read, round(calls), round(cached))
         rows.append({"prompt": prompt, "model": model, **asdict(expected)})
         sums += expected
-        if expected.calls:  # whose every reply is as long as it may be
+        if expected.calls:  # at worst, every reply is as long as it may be
             longest_reply = price(request, 1.3 * read, limit) or 0.0
             worst += max(expected.high, expected.calls * longest_reply)
     rows.sort(key=lambda row: -row["high"])

@@ -148,14 +148,14 @@ class Table(pd.DataFrame):
 
     def __finalize__(self, other: Any, method: str | None = None, **how: Any) -> Self:
         """Keep the stamp of the table, or of the tables, that these rows were made of."""
-        made: Self = super().__finalize__(other, method=method, **how)  # type: ignore[misc]
+        table: Self = super().__finalize__(other, method=method, **how)  # type: ignore[misc]
         # Pandas gives the frame, which `super` has read, or what `concat` or `merge` were given.
         ends = [getattr(other, end, None) for end in ("left", "right")]
         parts = getattr(other, "objs", ends)
         stamps = [part.stamp for part in parts if isinstance(part, Table)]
         if stamps:
-            made.stamp = joined(stamps)
-        return made
+            table.stamp = joined(stamps)
+        return table
 
     @property
     def _origin(self) -> Stamp:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Verdict = Decision | Literal["not judged"]
-VERDICTS: dict[Verdict, str] = {
+VERDICTS = {
     "holds": "holds here",
     "fails": "does not hold here",
     "not decided": "is not decided here",

@@ -141,8 +141,10 @@ def solve_all(
             if len(records) == before:
                 time.sleep(_PAUSE_SECONDS)
     except BudgetError as reached:
-        left = f"{len(questions) - len(records):,} of {len(questions):,} questions are left"
-        raise BudgetError(f"{reached}. {left}") from reached
+        left = len(questions) - len(records)
+        raise BudgetError(
+            f"{reached}. {left:,} of {len(questions):,} questions are left"
+        ) from reached
     return {question.id: records[question.id] for question in questions}
 
 
@@ -208,7 +210,7 @@ def _solve_on(
 
     share = len(questions) / max(1, sum(client.nthreads().values()))
     # Chunks that compute are small, so that all workers end together; others wait together.
-    size = math.ceil(min(16, share) if lab.at_once else min(4, share / 4))
+    chunk_size = math.ceil(min(16, share) if lab.at_once else min(4, share / 4))
     mine = {q.id: q for q in questions if locks.acquire(lock_name(q))}
     try:
         by_database: dict[str, list[Question]] = {}
@@ -216,14 +218,14 @@ def _solve_on(
             by_database.setdefault(question.db_id, []).append(question)
         chunks: dict[str, list[Question]] = {}
         for db_id, asked in by_database.items():
-            for start in range(0, len(asked), size):
-                chunk = asked[start : start + size]
+            for start in range(0, len(asked), chunk_size):
+                chunk = asked[start : start + chunk_size]
                 ids = " ".join(question.id for question in chunk)
                 chunks[f"{system.name}, {db_id} {ids}"] = chunk
         solve = partial(solve_chunk, system=system, keys=keys)
-        for _, found in each(client, solve, chunks, lab):
-            yield found
-            for id_ in found:
+        for _, records in each(client, solve, chunks, lab):
+            yield records
+            for id_ in records:
                 locks.release(lock_name(mine.pop(id_)))
     finally:
         for question in mine.values():
@@ -234,12 +236,11 @@ def lock_name(question: Question) -> str:
     return content_hash("question", question)
 
 
-_prepared: dict[str, tuple[tuple[Context, ...], Mapping[str, float]]] = {}
+Prepared = tuple[tuple[Context, ...], Mapping[str, float]]
+_prepared: dict[str, Prepared] = {}
 
 
-def prepared(
-    system: System, key: str, question: Question, lab: Lab
-) -> tuple[tuple[Context, ...], Mapping[str, float]]:
+def prepared(system: System, key: str, question: Question, lab: Lab) -> Prepared:
     """Return the contexts after retrieval and after each step of pruning, and what they cost.
 
     They are gathered once in this process for all systems with the same steps of retrieval and
@@ -315,14 +316,14 @@ def endpoints(steps: Any, lab: Lab) -> dict[str, Any]:
 
 def model_names(steps: Any) -> set[str]:
     """The names of the models that a system, a step or a tuple of steps calls."""
-    found = set[str]()
+    names = set[str]()
 
     def note(step: Any) -> Any:
-        found.add(getattr(step, "model", ""))
+        names.add(getattr(step, "model", ""))
         return step
 
     rebuilt(steps, note)
-    return found - {""}
+    return names - {""}
 
 
 @cache

@@ -1,6 +1,5 @@
 """An opened experiment: its benchmark and models, its runs, and the folder of its figures."""
 
-import atexit
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -8,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
-from weakref import WeakSet, finalize
+from weakref import finalize
 
 import pandas as pd
 
@@ -56,13 +55,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Variant = System | Prompt
-_stores: WeakSet[Cache] = WeakSet()
-
-
-@atexit.register
-def _close_stores() -> None:
-    for store in list(_stores):
-        store.close()
 
 
 def open_study(
@@ -101,13 +93,12 @@ def open_study(
     with ExitStack() as stack:
         store = stack.enter_context(Cache())
         executor = Executor(store)
-        workers = stack.enter_context(ExitStack())
-        workers.callback(executor.sandbox.close)
+        stack.callback(executor.sandbox.close)
         pool = None
         if (cluster := cluster or session.cluster) and not session.preview:
             from workbench.cluster import open_pool  # noqa: PLC0415  Dask, an extra
 
-            pool = workers.enter_context(open_pool(cluster))
+            pool = stack.enter_context(open_pool(cluster))
         budget = cautious(settled.dollars, settled.calls, session.budget)
         client = client_of(session, store, budget, stands_for / max(1, len(questions)))
         limits = Limits(seconds=settled.sql_seconds)
@@ -119,13 +110,11 @@ def open_study(
             parameters=settled.parameters,
             limits=limits,
         )
-        # Workers end with the last use of the executor, by a study or one of its runs.
-        end_workers = finalize(executor, workers.pop_all().close)
-        stack.pop_all()
-    _stores.add(store)
+        # All is closed with the last use of the executor, by a study or one of its runs.
+        close = finalize(executor, stack.pop_all().close)
     benchmark = replace(benchmark, questions=tuple(questions))
     return Study(
-        session, benchmark, stands_for, lab, Saved(folder), budget, end_workers, pool
+        session, benchmark, stands_for, lab, Saved(folder), budget, close, pool
     )
 
 
@@ -153,7 +142,7 @@ class Study:
     lab: Lab
     saved: Saved
     _budget: Budget
-    _end_workers: Callable[[], object]
+    _close: Callable[[], object]
     _pool: "distributed.Client | None" = None
     runs: dict[str, Run] = field(default_factory=dict)
 
@@ -296,7 +285,8 @@ class Study:
     def _run(
         self, system: System, name: str, metrics: Mapping[str, Metric], *, fresh: bool
     ) -> Run:
-        name, system = name or system.name, self.with_settings(system)
+        name = name or system.name
+        system = self.with_settings(system)
         lab = replace(self.lab, client=self._client(), system=name)
         records = self._solved(system, lab, fresh=fresh)
         report_failed_calls(name, lab.client.ledger.failed)
@@ -316,9 +306,8 @@ class Study:
         def selection(id_: str) -> Selection:
             return solve.selection_of(records[id_], by_id[id_], lab)
 
-        golds = (
-            self.benchmark.golds
-        )  # a run that held its study would keep the study's workers
+        # A run that held its study would keep the study's workers.
+        golds = self.benchmark.golds
 
         def case(id_: str) -> Case:
             return Case(by_id[id_], golds[id_], selection(id_), system, lab)
@@ -381,16 +370,13 @@ class Study:
 
     def table(self, rows: pd.DataFrame) -> Table:
         """Rows of numbers as a table with this study's stamp; the first column names the rows."""
-        return Table.of(
-            rows, self.stamp if "EX" in rows else replace(self.stamp, ex="")
-        )
+        stamp = self.stamp if "EX" in rows else replace(self.stamp, ex="")
+        return Table.of(rows, stamp)
 
     def stages(self, system: System) -> Iterator[tuple[Question, list[Context]]]:
         """Each question with its context after retrieval and after each step of pruning."""
-        system, lab = (
-            self.with_settings(system),
-            replace(self.lab, client=self._client()),
-        )
+        system = self.with_settings(system)
+        lab = replace(self.lab, client=self._client())
         keys = solve.keys_of(system, self.benchmark.questions, lab)
         for question in self.benchmark.questions:
             contexts, _ = solve.prepared(
@@ -418,8 +404,7 @@ class Study:
 
     def close(self) -> None:
         """End the workers and close the cache file, as the last use of a study does by itself."""
-        self._end_workers()
-        self.lab.client.cache.close()
+        self._close()
 
     def __enter__(self) -> Self:
         return self

@@ -46,14 +46,14 @@ BY_FUNCTION = {named.function: named for named in SYSTEMS.values()}
 
 
 def constructor(
-    named: Named, models: Mapping[str, str], sense: str
+    named: Named, models: Mapping[str, str], family: str
 ) -> "Callable[..., wb.System]":
     """Return the system's function with a study's models and its benchmark's family as defaults."""
     defaults = {"model": models["model"]}
     for parameter, role in named.roles.items():
         defaults[parameter] = models[role]
     if "benchmark" in signature(named.make).parameters:
-        defaults["benchmark"] = sense
+        defaults["benchmark"] = family
 
     @wraps(named.make)
     def make(**parameters: Any) -> "wb.System":

@@ -125,7 +125,9 @@ def trace(data: Path, number: int, store: Store) -> tuple[dict[str, str], pd.Dat
     for name in _EQUAL:
         if row.get(name, "") not in {"", TOGETHER}:
             equal = trials[name].astype(str) == row[name]
-            keep &= equal | (missing & (name == "sample"))
+            if name == "sample":
+                equal |= missing
+            keep &= equal
     if "question_ids" in row:
         keep &= trials["question_id"].isin(row["question_ids"].split(" "))
     if row.get("generator", "") not in {"", TOGETHER}:
