@@ -5,6 +5,7 @@ Text in the encodings that spreadsheets write, JSON, JSON lines, and lists of it
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -94,16 +95,21 @@ def read_items(path: Path, model: type[_Model]) -> list[_Model]:
     items = content if isinstance(content, list) else [content]
     if not items:
         raise BadInputError(f"{path}: an empty list; give an object for each item")
+    return validated(items, model, lambda item: f"{path}, {_place(text, item)}")
+
+
+def validated(
+    items: list[Any], model: type[_Model], place: Callable[[int], str]
+) -> list[_Model]:
+    """Return the items as the model has them; the error names the place of the first fault."""
     try:
         return TypeAdapter(list[model]).validate_python(items)  # type: ignore[valid-type]
     except ValidationError as error:
-        field, first = first_fault(error)
-        item, _, name = field.partition(".")
-        place = _place(text, int(item))
-        wrong = (
-            f"{name or 'not an object'}: {first['msg']}; it is {first['input']!r:.60}"
-        )
-        raise BadInputError(f"{path}, {place}: {wrong}") from error
+        way, first = first_fault(error)
+        item, _, field = way.partition(".")
+        why = "not an object" if first["type"] == "model_type" else first["msg"]
+        told = [place(int(item)), field, f"{why}; it is {first['input']!r:.60}"]
+        raise BadInputError(": ".join(filter(None, told))) from error
 
 
 def first_fault(error: ValidationError) -> tuple[str, ErrorDetails]:
