@@ -118,7 +118,8 @@ class Benchmark:
 
 def told(questions: Sequence[Question]) -> str:
     """Return ids and texts of questions, one of which has to be said."""
-    return " or ".join(f"{question.id} ({question.text})" for question in questions)
+    texts = [f"{question.id} ({question.text})" for question in questions]
+    return " or ".join(texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,14 +343,18 @@ def _databases_beside(path: Path) -> Path:
 
 def _with_databases(opened: Benchmark) -> Benchmark:
     """The benchmark with the questions whose databases are there."""
-    used = {question.db_id for question in opened.questions}
-    missing = sorted(db_id for db_id in used if not opened.has(db_id))
+    there = []
+    missing = set()
+    for question in opened.questions:
+        if opened.has(question.db_id):
+            there.append(question)
+        else:
+            missing.add(question.db_id)
     if not missing:
         return opened
-    there = [question for question in opened.questions if question.db_id not in missing]
     total = len(opened.questions)
     left_out = f"{total - len(there):,} of {total:,} questions are left out"
-    why = f"in {opened.databases} is no database {', '.join(missing)}"
+    why = f"in {opened.databases} is no database {', '.join(sorted(missing))}"
     if not there:
         raise BadInputError(f"{opened.name}: {left_out}: {why}")
     warnings.warn(f"{opened.name}: {left_out}: {why}", stacklevel=3)
@@ -374,7 +379,9 @@ def _described(opened: Benchmark, tables: Sequence[Path]) -> tuple[Benchmark, st
     schemas = read_spider_schemas(source)
     used = {question.db_id for question in opened.questions}
     undescribed = ", ".join(sorted(used - schemas.keys()))
-    lacks = f"{source} does not describe {undescribed}" if undescribed else ""
+    lacks = ""
+    if undescribed:
+        lacks = f"{source} does not describe {undescribed}"
     return replace(opened, schemas=schemas), lacks
 
 
@@ -451,17 +458,38 @@ def _read(name: str, sense: Sense, databases: Path, paths: Sequence[Path]) -> Be
             raise BadInputError(f"{paths[0]}: question_id {key} occurs twice")
         keys.append(key)
         sql, *others = item.sql
-        question = Question(key, item.db_id, item.text, item.evidence or "")
+        question = Question(
+            id=key,
+            db_id=item.db_id,
+            text=item.text,
+            evidence=item.evidence or "",
+        )
         questions.append(question)
-        golds[key] = Gold(key, sql, item.difficulty or "", tuple(others))
-    repeated = {key: tuple(keys) for key, keys in sharing.items() if len(keys) > 1}
-    renamed = [f"{key} became {' and '.join(keys)}" for key, keys in repeated.items()]
+        golds[key] = Gold(
+            question_id=key,
+            sql=sql,
+            difficulty=item.difficulty or "",
+            others=tuple(others),
+        )
+    repeated = {}
+    renamed = []
+    for stated, keys in sharing.items():
+        if len(keys) > 1:
+            repeated[stated] = tuple(keys)
+            renamed.append(f"{stated} became {' and '.join(keys)}")
     if renamed:
         warnings.warn(
             f"{paths[0]} gives ids to more than one question: {'; '.join(renamed)}",
             stacklevel=4,
         )
-    return Benchmark(name, sense, databases, tuple(questions), golds, repeated=repeated)
+    return Benchmark(
+        name=name,
+        sense=sense,
+        databases=databases,
+        questions=tuple(questions),
+        golds=golds,
+        repeated=repeated,
+    )
 
 
 def _locate(root: Path, release: Release, name: str) -> tuple[Path, Path]:

@@ -132,9 +132,14 @@ def candidates(predictions: pd.DataFrame) -> dict[str, tuple[Candidate, ...]]:
     """Return the predictions as the candidates of each question, by its id."""
     pool: dict[str, tuple[Candidate, ...]] = {}
     for row in predictions[COLUMNS].to_dict("records"):
-        candidate = Candidate(row["sql"], row["generator"], int(row["sample"]))
+        candidate = Candidate(
+            sql=row["sql"],
+            generator=row["generator"],
+            sample=int(row["sample"]),
+        )
         key = row["question_id"]
-        pool[key] = (*pool.get(key, ()), candidate)
+        before = pool.get(key, ())
+        pool[key] = (*before, candidate)
     return pool
 
 
@@ -288,9 +293,12 @@ def _by_text(benchmark: Benchmark, entries: Sequence[_Entry]) -> list[Question |
     by_text = benchmark.by_text()
     asked: list[Question | None] = []
     for entry in entries:
-        questions = by_text.get((entry.db_id, one_line(entry.question)), [None])
+        questions = by_text.get((entry.db_id, one_line(entry.question)))
+        question = questions[0] if questions else None
+        asked.append(question)
         # The last one is answered by all further entries, told apart by `sample`.
-        asked.append(questions.pop(0) if len(questions) > 1 else questions[0])
+        if questions and len(questions) > 1:
+            questions.pop(0)
     return asked
 
 
