@@ -71,8 +71,8 @@ class Benchmark:
         asked: dict[tuple[str, str], list[Question]] = {}
         for question in self.whole:
             text = one_line(question.text)
-            asked.setdefault((question.db_id, text), []).append(question)
-            asked.setdefault(("", text), []).append(question)
+            for db_id in (question.db_id, ""):
+                asked.setdefault((db_id, text), []).append(question)
         return asked
 
     def sharing(self, stated: str) -> list[Question]:
@@ -525,8 +525,11 @@ def _locate(root: Path, release: Release, name: str) -> tuple[Path, Path]:
 
 def bundled_splits() -> dict[str, str]:
     """Return the split of each bundled database, dev or train, by the name of the database."""
-    files = sorted(_DATA.glob("*/*_databases/*/*.sqlite"))
-    return {file.stem: file.relative_to(_DATA).parts[0] for file in files}
+    splits = {}
+    for file in sorted(_DATA.glob("*/*_databases/*/*.sqlite")):
+        split, *_ = file.relative_to(_DATA).parts
+        splits[file.stem] = split
+    return splits
 
 
 @dataclass(frozen=True, slots=True)
