@@ -296,7 +296,7 @@ def test_it_goes_by_keyboard_with_the_focus_in_sight(page, widget, expect):
     expect(page.locator(".list")).to_be_visible()
 
 
-def test_questions_and_comparisons_come_at_once(page, study, widget):
+def test_questions_and_comparisons_come_at_once(page, study, widget, expect):
     systems = [wb.zero_shot(study.model, think=think) for think in (True, False)]
     asked = [*systems, wb.direct(study.model)]
     wb.compare(*asked, study=study, limit=50)
@@ -325,6 +325,9 @@ def test_questions_and_comparisons_come_at_once(page, study, widget):
     )
     assert max(times) < 200
     assert page.locator(".row").count() < 40
+    for _ in range(25):
+        page.locator(".list").press("ArrowDown")
+    expect(page.locator(".row[aria-selected=true]")).to_be_in_viewport(ratio=1)
 
 
 def test_hostile_text_stays_text(page, tmp_path, monkeypatch):

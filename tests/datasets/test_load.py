@@ -195,9 +195,7 @@ def test_a_damaged_schema_is_named(tmp_path, tiny, damage):
     tables = tiny.tables_json()
     damage(tables[1])
     (root / "tables.json").write_text(json.dumps(tables))
-    with pytest.raises(
-        BadInputError, match=r"tables\.json, item 1: not a schema in Spider"
-    ):
+    with pytest.raises(BadInputError, match=r"tables\.json, item 1: "):
         open_benchmark("spider", root)
     (root / "tables.json").write_text(json.dumps(tables[:1]))
     with pytest.raises(

@@ -72,8 +72,8 @@ class Benchmark:
         asked: dict[tuple[str, str], list[Question]] = {}
         for question in self.whole:
             text = one_line(question.text)
-            asked.setdefault((question.db_id, text), []).append(question)
-            asked.setdefault(("", text), []).append(question)
+            for db_id in (question.db_id, ""):
+                asked.setdefault((db_id, text), []).append(question)
         return asked
 
     def sharing(self, stated: str) -> list[Question]:
@@ -118,7 +118,8 @@ class Benchmark:
 
 def told(questions: Sequence[Question]) -> str:
     """Return ids and texts of questions, one of which has to be said."""
-    return " or ".join(f"{question.id} ({question.text})" for question in questions)
+    texts = [f"{question.id} ({question.text})" for question in questions]
+    return " or ".join(texts)
 
 
 @lru_cache(maxsize=1000)  # every query and every schema of a run asks for it
@@ -347,14 +348,18 @@ def _databases_beside(path: Path) -> Path:
 
 def _with_databases(opened: Benchmark) -> Benchmark:
     """The benchmark with the questions whose databases are there."""
-    used = {question.db_id for question in opened.questions}
-    missing = sorted(db_id for db_id in used if not opened.has(db_id))
+    there = []
+    missing = set()
+    for question in opened.questions:
+        if opened.has(question.db_id):
+            there.append(question)
+        else:
+            missing.add(question.db_id)
     if not missing:
         return opened
-    there = [question for question in opened.questions if question.db_id not in missing]
     total = len(opened.questions)
     left_out = f"{total - len(there):,} of {total:,} questions are left out"
-    why = f"in {opened.databases} is no database {', '.join(missing)}"
+    why = f"in {opened.databases} is no database {', '.join(sorted(missing))}"
     if not there:
         raise BadInputError(f"{opened.name}: {left_out}: {why}")
     warnings.warn(f"{opened.name}: {left_out}: {why}", stacklevel=3)
@@ -379,7 +384,9 @@ def _described(opened: Benchmark, tables: Sequence[Path]) -> tuple[Benchmark, st
     schemas = read_spider_schemas(source)
     used = {question.db_id for question in opened.questions}
     undescribed = ", ".join(sorted(used - schemas.keys()))
-    lacks = f"{source} does not describe {undescribed}" if undescribed else ""
+    lacks = ""
+    if undescribed:
+        lacks = f"{source} does not describe {undescribed}"
     return replace(opened, schemas=schemas), lacks
 
 
@@ -456,17 +463,38 @@ def _read(name: str, sense: Sense, databases: Path, paths: Sequence[Path]) -> Be
             raise BadInputError(f"{paths[0]}: question_id {key} occurs twice")
         keys.append(key)
         sql, *others = item.sql
-        question = Question(key, item.db_id, item.text, item.evidence or "")
+        question = Question(
+            id=key,
+            db_id=item.db_id,
+            text=item.text,
+            evidence=item.evidence or "",
+        )
         questions.append(question)
-        golds[key] = Gold(key, sql, item.difficulty or "", tuple(others))
-    repeated = {key: tuple(keys) for key, keys in sharing.items() if len(keys) > 1}
-    renamed = [f"{key} became {' and '.join(keys)}" for key, keys in repeated.items()]
+        golds[key] = Gold(
+            question_id=key,
+            sql=sql,
+            difficulty=item.difficulty or "",
+            others=tuple(others),
+        )
+    repeated = {}
+    renamed = []
+    for stated, keys in sharing.items():
+        if len(keys) > 1:
+            repeated[stated] = tuple(keys)
+            renamed.append(f"{stated} became {' and '.join(keys)}")
     if renamed:
         warnings.warn(
             f"{paths[0]} gives ids to more than one question: {'; '.join(renamed)}",
             stacklevel=4,
         )
-    return Benchmark(name, sense, databases, tuple(questions), golds, repeated=repeated)
+    return Benchmark(
+        name=name,
+        sense=sense,
+        databases=databases,
+        questions=tuple(questions),
+        golds=golds,
+        repeated=repeated,
+    )
 
 
 def _locate(root: Path, release: Release, name: str) -> tuple[Path, Path]:
@@ -502,8 +530,11 @@ def _locate(root: Path, release: Release, name: str) -> tuple[Path, Path]:
 
 def bundled_splits() -> dict[str, str]:
     """Return the split of each bundled database, dev or train, by the name of the database."""
-    files = sorted(_DATA.glob("*/*_databases/*/*.sqlite"))
-    return {file.stem: file.relative_to(_DATA).parts[0] for file in files}
+    splits = {}
+    for file in sorted(_DATA.glob("*/*_databases/*/*.sqlite")):
+        split, *_ = file.relative_to(_DATA).parts
+        splits[file.stem] = split
+    return splits
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,12 +32,11 @@ def incomplete(benchmark: Benchmark) -> Iterator[str]:
     if count < release.questions:
         yield f"{count:,} of {release.questions:,} questions"
     if benchmark.name.startswith("bird-"):
-        used = sorted({question.db_id for question in benchmark.questions})
-        folders = {
-            db_id: benchmark.database(db_id).with_name("database_description")
-            for db_id in used
-        }
-        bare = [db_id for db_id, folder in folders.items() if not folder.is_dir()]
+        bare = []
+        for db_id in sorted({question.db_id for question in benchmark.questions}):
+            folder = benchmark.database(db_id).with_name("database_description")
+            if not folder.is_dir():
+                bare.append(db_id)
         if bare:
             yield f"no database_description of {', '.join(bare)}"
 

@@ -5,6 +5,7 @@ Text in the encodings that spreadsheets write, JSON, JSON lines, and lists of it
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -15,10 +16,11 @@ from pydantic import (
     StringConstraints,
     TypeAdapter,
     ValidationError,
+    model_validator,
 )
 from pydantic_core import ErrorDetails
 
-from workbench.errors import BadInputError, content_of, fault
+from workbench.errors import BadInputError, content_of
 from workbench.types import Column, ForeignKey, Schema, Table
 
 
@@ -94,16 +96,21 @@ def read_items(path: Path, model: type[_Model]) -> list[_Model]:
     items = content if isinstance(content, list) else [content]
     if not items:
         raise BadInputError(f"{path}: an empty list; give an object for each item")
+    return validated(items, model, lambda item: f"{path}, {_place(text, item)}")
+
+
+def validated(
+    items: list[Any], model: type[_Model], place: Callable[[int], str]
+) -> list[_Model]:
+    """Return the items as the model has them; the error names the place of the first fault."""
     try:
         return TypeAdapter(list[model]).validate_python(items)  # type: ignore[valid-type]
     except ValidationError as error:
-        field, first = first_fault(error)
-        item, _, name = field.partition(".")
-        place = _place(text, int(item))
-        wrong = (
-            f"{name or 'not an object'}: {first['msg']}; it is {first['input']!r:.60}"
-        )
-        raise BadInputError(f"{path}, {place}: {wrong}") from error
+        way, first = first_fault(error)
+        item, _, field = way.partition(".")
+        why = "not an object" if first["type"] == "model_type" else first["msg"]
+        told = [place(int(item)), field, f"{why}; it is {first['input']!r:.60}"]
+        raise BadInputError(": ".join(filter(None, told))) from error
 
 
 def first_fault(error: ValidationError) -> tuple[str, ErrorDetails]:
@@ -131,6 +138,14 @@ class _Entry(BaseModel):
     # Each is a number, or a list of those of a composite key in some releases.
     primary_keys: list[Annotated[list[int], BeforeValidator(_listed)]]
     foreign_keys: list[tuple[int, int]]
+
+    @model_validator(mode="after")
+    def _numbers_fit(self) -> "_Entry":
+        try:
+            self.as_schema()
+        except IndexError as error:
+            raise ValueError("a number is that of no table or column") from error
+        return self
 
     def as_schema(self) -> Schema:
         """Return the schema; an IndexError or ValueError says that the numbers do not fit."""
@@ -173,28 +188,11 @@ def read_spider_schemas(path: Path) -> dict[str, Schema]:
 
     Its foreign keys are not always those that the SQLite files declare.
     """
-    schemas: dict[str, Schema] = {}
-    numbers: dict[str, int] = {}
-    items = read_items(path, dict[str, Any])
-    for number, item in enumerate(items):
-        try:
-            schema = _Entry.model_validate(item).as_schema()
-        except (ValueError, IndexError) as error:
-            why = f"not a schema in Spider's form ({_reason(error)})"
-            raise BadInputError(f"{path}, item {number}: {why}") from error
-        db_id = schema.db_id
-        if db_id in schemas:
-            both = f"items {numbers[db_id]} and {number}"
-            raise BadInputError(
-                f"{path}: {both} both have db_id {db_id!r}; leave one of them"
-            )
-        schemas[db_id] = schema
-        numbers[db_id] = number
-    return schemas
-
-
-def _reason(error: Exception) -> str:
-    if not isinstance(error, ValidationError):
-        return fault(error)
-    field, first = first_fault(error)
-    return f"{field}: {first['msg']}"
+    entries = read_items(path, _Entry)
+    names = [entry.db_id for entry in entries]
+    for number, name in enumerate(names):
+        first = names.index(name)
+        if first < number:
+            both = f"items {first} and {number} both have db_id {name!r}"
+            raise BadInputError(f"{path}: {both}; leave one of them")
+    return {entry.db_id: entry.as_schema() for entry in entries}

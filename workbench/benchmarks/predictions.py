@@ -15,7 +15,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,12 +26,11 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     Field,
-    ValidationError,
     model_validator,
 )
 
 from workbench.benchmarks.benchmark import Benchmark, told
-from workbench.benchmarks.files import first_fault, one_line, read_json, read_text
+from workbench.benchmarks.files import one_line, read_json, read_text, validated
 from workbench.canonical import plain
 from workbench.errors import BadInputError
 from workbench.sql.schema import read_schema
@@ -133,9 +132,14 @@ def candidates(predictions: pd.DataFrame) -> dict[str, tuple[Candidate, ...]]:
     """Return the predictions as the candidates of each question, by its id."""
     pool: dict[str, tuple[Candidate, ...]] = {}
     for row in predictions[COLUMNS].to_dict("records"):
-        candidate = Candidate(row["sql"], row["generator"], int(row["sample"]))
+        candidate = Candidate(
+            sql=row["sql"],
+            generator=row["generator"],
+            sample=int(row["sample"]),
+        )
         key = row["question_id"]
-        pool[key] = (*pool.get(key, ()), candidate)
+        before = pool.get(key, ())
+        pool[key] = (*before, candidate)
     return pool
 
 
@@ -167,11 +171,13 @@ class _Entry(BaseModel):
     def _in_lower_case(cls, record: Any) -> Any:
         if not isinstance(record, dict):
             wanted = "expected an object with question_id and SQL"
-            raise ValueError(f"{wanted}, not {record!r:.80}")  # noqa: TRY004
+            raise ValueError(wanted)  # noqa: TRY004  pydantic names the entry
         fields = {}
         for name, value in record.items():
             key = str(name).strip().lower()
             fields[key] = "" if value is None else value
+        if fields.keys().isdisjoint(_SQL_FIELDS):
+            raise ValueError(f"no SQL as one of {', '.join(_SQL_FIELDS)}")
         fields["sample"] = fields.get("sample") or 0
         return fields
 
@@ -183,29 +189,13 @@ class _Entry(BaseModel):
         return self
 
 
-def _entries(path: Path, records: Iterable[Any]) -> list[_Entry]:
-    entries = []
-    for number, record in enumerate(records, 1):
-        try:
-            entries.append(_Entry.model_validate(record))
-        except ValidationError as error:
-            field, first = first_fault(error)
-            why = first["msg"]
-            if first["type"] == "missing":
-                why = f"no SQL as one of {', '.join(_SQL_FIELDS)} in {record!r:.80}"
-            elif field:
-                why = f"{field} is {first['input']!r:.80}: {why}"
-            raise BadInputError(f"{path}, entry {number}: {why}") from error
-    return entries
-
-
 def _read(benchmark: Benchmark, path: Path) -> pd.DataFrame:
     """The frame of a file's entries.
 
     The error names the first entry that does not fit its question.
     """
     records, are_lines = _records(benchmark, path)
-    entries = _entries(path, records)
+    entries = validated(records, _Entry, lambda item: f"{path}, entry {item + 1}")
     questions = benchmark.whole
     by_id = {question.id: question for question in questions}
     keys = {entry.question_id for entry in entries}
@@ -303,9 +293,12 @@ def _by_text(benchmark: Benchmark, entries: Sequence[_Entry]) -> list[Question |
     by_text = benchmark.by_text()
     asked: list[Question | None] = []
     for entry in entries:
-        questions = by_text.get((entry.db_id, one_line(entry.question)), [None])
+        questions = by_text.get((entry.db_id, one_line(entry.question)))
+        question = questions[0] if questions else None
+        asked.append(question)
         # The last one is answered by all further entries, told apart by `sample`.
-        asked.append(questions.pop(0) if len(questions) > 1 else questions[0])
+        if questions and len(questions) > 1:
+            questions.pop(0)
     return asked
 
 

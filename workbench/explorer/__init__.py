@@ -217,7 +217,8 @@ class Explorer(Grid):
 
     def do_keep(self, edits: Edits, name: str = "") -> str:
         """Keep edits, by their prompts' names, as a variant of the system; return its name."""
-        taken = {variant.name for variant in self.store.variants()} | {*self._columns}
+        taken = {variant.name for variant in self.store.variants()}
+        taken |= self._columns.keys()
         free = (f"v{number}" for number in itertools.count(1))
         name = name or next(name for name in free if name not in taken)
         self._check_free(name)
@@ -283,8 +284,12 @@ class Explorer(Grid):
 
     def do_save(self, name: str, variant: str = "") -> str:
         """Save one variant or all in the home, each as an experiment with its folder of prompts."""
-        columns = {variant: self._columns[variant]} if variant else self._kept()
-        notes = {title: summary(self.changes(title)) for title in columns}
+        columns = self._kept()
+        if variant:
+            columns = {variant: self._columns[variant]}
+        notes = {}
+        for title in columns:
+            notes[title] = summary(self.changes(title))
         folder = write_folder(name, columns, notes, self.study)
         return f"{folder}: {', '.join(columns)}"
 
@@ -411,17 +416,22 @@ class Explorer(Grid):
 
     def _replied(self, call: Call) -> dict[str, Any]:
         """A call's reply, the query in it with its result, and the verdict."""
-        return self._answer(self._query(call)) | _reply(call.reply)
+        query = self._query(call)
+        return self._answer(query) | _reply(call.reply)
 
     def _query(self, call: Call) -> str:
-        return self._recorded.queries.get(call.reply.key, "") if call.reply else ""
+        if not call.reply:
+            return ""
+        return self._recorded.queries.get(call.reply.key, "")
 
     def _answer(self, sql: str, *, is_expected: bool = False) -> dict[str, Any]:
         """A query beside gold with its result and verdict; one that is missing may be wrong."""
         question = self._recorded.question
         gold = self.study.benchmark.golds[question.id].sql
         shown_answer = answer(self.study.lab, question, gold, sql)
-        status = "wrong" if is_expected and not sql else self._verdicts[sql]
+        status = self._verdicts[sql]
+        if is_expected and not sql:
+            status = "wrong"
         return shown_answer | {"status": status}
 
     def _judge(self, queries: Collection[str]) -> None:

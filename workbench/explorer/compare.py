@@ -73,9 +73,9 @@ class Comparison:
         for name, run in self.runs.items():
             columns[name] = run.questions.set_index("question_id")["correct"]
         verdicts = pd.DataFrame(columns).astype(bool)
-        texts = {
-            question.id: question.text for question in self.study.benchmark.questions
-        }
+        texts = {}
+        for question in self.study.benchmark.questions:
+            texts[question.id] = question.text
         rows = verdicts.replace({True: "right", False: "wrong"})
         rows.insert(0, "question", verdicts.index.map(texts))
         rows.insert(1, "flips", verdicts.any(axis=1) & ~verdicts.all(axis=1))
@@ -121,7 +121,9 @@ class Comparison:
     def changes(self, name: str) -> list[dict[str, str]]:
         """The prompts in which a run differs from the first one, with model and temperature."""
         base = next(iter(self.runs))
-        return prompt_changes(self._asked(base), self._asked(name))
+        before = self._asked(base)
+        after = self._asked(name)
+        return prompt_changes(before, after)
 
     def _asked(self, name: str) -> dict[str, dict[str, Any]]:
         folder = self.prompts.get(name, self.study.lab.prompts)
@@ -149,8 +151,10 @@ class Comparison:
             return "free"
         costs = pd.concat([run.questions for run in self.runs.values()])
         more_questions = count - len(self.study.benchmark.questions)
-        dollars = more_questions * costs["dollars"].mean() * len(self.runs)
-        return amount(0, dollars, costs["unpriced"].sum())
+        more_answers = more_questions * len(self.runs)
+        dollars = more_answers * costs["dollars"].mean()
+        unpriced = costs["unpriced"].sum()
+        return amount(0, dollars, unpriced)
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         page = Grid(grid=self.grid())

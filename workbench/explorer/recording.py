@@ -189,7 +189,9 @@ def _asking_steps(system: System) -> dict[str, Any]:
 def template(system: System, name: str, lab: Lab) -> Prompt:
     """The prompt of that name: the system's own, from a cell, or a file's."""
     step = _asking_steps(system).get(name)
-    return load(step.prompt if step else name, lab.prompts)
+    if step is None:
+        return load(name, lab.prompts)
+    return load(step.prompt, lab.prompts)
 
 
 def changed(system: System, prompt: str, fields: Mapping[str, Any]) -> System:

@@ -124,7 +124,10 @@ class VariantStore:
         """The edits of a system that were last on the page."""
         with self._database() as database:
             rows = list(database.table("drafts").rows_where("system = ?", [system]))
-        return dict(orjson.loads(rows[0]["edits"])) if rows else {}
+        if not rows:
+            return {}
+        edits: Edits = orjson.loads(rows[0]["edits"])
+        return edits
 
     def write_draft(self, system: str, edits: Edits) -> None:
         with self._database() as database:

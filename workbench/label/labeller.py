@@ -246,11 +246,12 @@ class Labeller(Desk):
                 labels.append(label)
             if label.annotator != self.annotator:
                 continue
-            own = mine.setdefault(label.key, {"is": [], "note": "", "gold": ""})
+            nothing = {"is": [], "note": "", "gold": ""}
+            kept = mine.setdefault(label.key, nothing)
             if is_known:
-                own |= {"is": list(label.categories), "note": label.note}
+                kept |= {"is": list(label.categories), "note": label.note}
             elif label.taxonomy == store.GOLD:
-                own["gold"] = label.categories[0]
+                kept["gold"] = label.categories[0]
         self.mine = mine
         self.summary = self._summary(labels)
 

@@ -63,9 +63,17 @@ class Label:
         categories: Iterable[str],
         note: str = "",
     ) -> Self:
-        asked, sql = case.question, case.predicted
-        texts = (asked.db_id, asked.id, asked.text, sql)
-        return cls(annotator, taxonomy, tuple(categories), note, *texts)
+        question = case.question
+        return cls(
+            annotator=annotator,
+            taxonomy=taxonomy,
+            categories=tuple(categories),
+            note=note,
+            db_id=question.db_id,
+            question_id=question.id,
+            question=question.text,
+            sql=case.predicted,
+        )
 
     @cached_property
     def key(self) -> str:
