@@ -135,9 +135,10 @@ class Executor:
 
     def _write(self, insert: str, rows: list[tuple[Any, ...]]) -> None:
         if rows and self.store and not self.store.read_only:
+            marks = ", ".join("?" * len(rows[0]))
+            insert += f" VALUES ({marks})"
             with self.store.write(durable=False) as connection:
-                marks = ", ".join("?" * len(rows[0]))
-                connection.executemany(f"{insert} VALUES ({marks})", rows)
+                connection.executemany(insert, rows)
 
     def fingerprints(self, databases: Iterable[Path]) -> dict[Path, str]:
         """Return `db:` and a hash of each database's bytes, cached with the state of its file."""

@@ -273,7 +273,8 @@ def _with_strings(tree: exp.Expr, sql: str, schema: Schema) -> exp.Expr:
     known = {lower_name(column) for _, column in schema.columns()}
     known |= {lower_name(alias.alias) for alias in tree.find_all(exp.Alias)}
     for name in list(tree.find_all(exp.Identifier)):
-        if _may_be_string(name, sql) and lower_name(name.name) not in known:
+        is_unknown = lower_name(name.name) not in known
+        if is_unknown and _may_be_string(name, sql):
             name.parent.replace(exp.Literal.string(name.name))  # type: ignore[union-attr]
     return tree
 

@@ -25,6 +25,16 @@ from workbench.types import (
 )
 
 LONGEST = 1_000  # characters of a text that a prompt shows
+Match = ValueMatch | DescriptionMatch
+_ROWS = 10  # shown of a result
+_COLUMNS = 20
+_CELL = 60  # characters shown of a cell or a column's name
+_FAILURES = {
+    "error": "Error",
+    "denied": "Refused",
+    "timeout": "Stopped",
+    "too_large": "Too large",
+}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _TYPE = re.compile(r"([A-Za-z0-9_ ]+)(\( *[+-]?\d+ *(, *[+-]?\d+ *)?\))?", re.ASCII)
 
@@ -145,17 +155,6 @@ def _texts(column: Column, examples: str) -> list[str]:
     return [text for text in texts if text]
 
 
-Match = ValueMatch | DescriptionMatch
-_ROWS, _COLUMNS = 10, 20  # shown of a result
-_CELL = 60  # characters shown of a cell or a column's name
-_FAILURES = {
-    "error": "Error",
-    "denied": "Refused",
-    "timeout": "Stopped",
-    "too_large": "Too large",
-}
-
-
 def context_data(
     context: Context, schema_text: Callable[[Schema], str] = create_table_text
 ) -> dict[str, str]:
@@ -210,8 +209,8 @@ def result_text(execution: Execution) -> str:
     if not execution.is_complete:
         return f"{_FAILURES[execution.status]}: {one_line(execution.error)}"
     names = [one_line(quote(name), _CELL) for name in execution.columns[:_COLUMNS]]
-    hidden = len(execution.columns) - _COLUMNS
-    if hidden > 0:
+    hidden = len(execution.columns) - len(names)
+    if hidden:
         names.append(f"(and {hidden} more columns)")
     lines = [f"{_row_count(execution.row_count)}:", " | ".join(names)]
     for row in execution.rows[:_ROWS]:
@@ -236,10 +235,11 @@ def plan_text(plan: Execution) -> str:
         return result_text(plan)
 
     def tree(above: Value, indent: str) -> Iterator[str]:
-        steps = [(number, detail) for number, of, _, detail in plan.rows if of == above]
+        steps = [row for row in plan.rows if row[1] == above]
         for step in steps:
-            number, detail = step
-            branch, below = ("`--", "   ") if step == steps[-1] else ("|--", "|  ")
+            number, _, _, detail = step
+            is_last = step == steps[-1]
+            branch, below = ("`--", "   ") if is_last else ("|--", "|  ")
             yield f"{indent}{branch}{one_line(str(detail))}"
             yield from tree(number, indent + below)
 
@@ -286,9 +286,8 @@ def with_retrieved(
             column = replace(column, examples=examples)
         if descriptions is None:
             return column
-        text = (
-            "; ".join(retrieved.get((DescriptionMatch, *name), ())) or column.expanded
-        )
+        texts = "; ".join(retrieved.get((DescriptionMatch, *name), ()))
+        text = texts or column.expanded
         return replace(column, description=text, value_description="")
 
     tables = []

@@ -421,7 +421,8 @@ def told_apart(
 
 
 def select_rows(table: str, rows: list[RowId], order: str) -> str:
-    ids = ", ".join(str(id_) for name, id_ in rows if name == table)
+    own_ids = [str(id_) for name, id_ in rows if name == table]
+    ids = ", ".join(own_ids)
     source = f"main.{quoted(table)} WHERE rowid IN ({ids})"
     # Without a LIMIT, SQLite may drop the order of a common table expression.
     return f"SELECT * FROM {source} ORDER BY rowid {order} LIMIT -1"
