@@ -84,7 +84,8 @@ def _ranked(probe: Ranking, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
         tied = _tied(probe, rows, cut)
         if len(set(tied)) > 1:
             key = _text([rows[cut][-probe.keys :]])
-            yield "tie", f"{len(tied)} rows at {key}: {_text(tied)}"
+            evidence = f"{len(tied)} rows at {key}: {_text(tied)}"
+            yield "tie", evidence
     first_keys = [row[-probe.keys] for row in rows]
     begins_with_null = None in first_keys[:1]
     if begins_with_null and set(first_keys) != {None}:

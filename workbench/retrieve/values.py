@@ -46,7 +46,7 @@ Numbers = NDArray[np.intp]  # of texts
 LONGEST = 200
 _FORM = 1  # of the file; raised where `build` returns something else
 _COMPARED = 700  # texts that `Trigram` compares with a keyword
-_opening: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
+_locks = defaultdict[Path, threading.Lock](threading.Lock)
 _BUCKETS = 1 << 16  # of hashed trigrams: a language has some 2 ** 14, so few collide
 # Odd, with well-mixed bits.
 _MIXERS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32)
@@ -249,7 +249,7 @@ def open_values(database: Path, by: Search, executor: Executor) -> Values:
     Of threads that ask at once, one builds or loads them and the others wait.
     """
     fingerprint = executor.fingerprints([database])[database]
-    with _opening[database]:
+    with _locks[database]:
         return _opened(database, fingerprint, by, executor)
 
 
