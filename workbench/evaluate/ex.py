@@ -314,7 +314,8 @@ def time_ratio(gold: ArrayLike, predicted: ArrayLike) -> float:
     ratios = np.divide(gold, predicted)
     # If all ratios are equal, BIRD's script drops all and counts the answer as wrong; here all are
     # kept.
-    kept = ratios[np.abs(ratios - ratios.mean()) < 3 * ratios.std()]
+    distances = np.abs(ratios - ratios.mean())
+    kept = ratios[distances < 3 * ratios.std()]
     if not kept.size:
         kept = ratios
     return float(kept.mean())

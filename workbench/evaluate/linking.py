@@ -203,10 +203,12 @@ def _renamed(schema: Schema, taken: set[str]) -> list[Table]:
 def _free(name: str, db_id: str, taken: set[str]) -> str:
     """Return the first name that is not taken: `t`, `db_t`, `db_2_t`, `db_3_t` and so on."""
     free = name
+    prefix = db_id
     number = 1
     while lower_name(free) in taken:
-        free = f"{db_id}_{name}" if number == 1 else f"{db_id}_{number}_{name}"
+        free = f"{prefix}_{name}"
         number += 1
+        prefix = f"{db_id}_{number}"
     return free
 
 

@@ -213,7 +213,9 @@ def _hashed(text: str) -> NDArray[np.uint16]:
     """Return the bucket of each trigram of the text."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     first, second, third = _MIXERS
-    mixed = codes[:-2] * first + codes[1:-1] * second + codes[2:] * third
+    mixed = codes[:-2] * first
+    mixed += codes[1:-1] * second
+    mixed += codes[2:] * third
     buckets: NDArray[np.uint16] = np.right_shift(mixed, 16).astype(np.uint16)
     return buckets
 

@@ -214,7 +214,8 @@ def _parts(node: exp.Expr, depth: int, names: Resolved) -> Iterator[Part]:
             if clause == "SELECT" and item is items[0] and distinct:
                 word = "SELECT DISTINCT "
                 says.insert(0, ("DISTINCT", "DISTINCT"))
-            text = word + _written(item.this if isinstance(item, exp.From) else item)
+            shown = item.this if isinstance(item, exp.From) else item
+            text = word + _written(shown)
             if clause == "SELECT" and item is not items[-1]:
                 text += ","
             yield Part(clause, depth, indent, text, tuple(says))

@@ -128,7 +128,8 @@ def with_examples(
         results = executor.execute_many([(path, sql) for sql in queries], _SAMPLE)
         errors = [result.error for result in results if result.error]
         if errors:
-            skipped.append(one_line(f"{table.name}: no example values: {errors[0]}"))
+            problem = f"{table.name}: no example values: {errors[0]}"
+            skipped.append(one_line(problem))
             continue
         first_rows, *null_tests = results
         columns = []
@@ -150,7 +151,8 @@ def _example_queries(table: Table, *, nulls: bool) -> list[str]:
     if table.kind == "table":
         source += " NOT INDEXED"  # an index of all columns may give other rows first
     most = min(_SAMPLE.rows, 50_000 // len(names))
-    queries = [f"SELECT {', '.join(map(_shown, names))} {source} LIMIT {most}"]
+    shown = ", ".join(map(_shown, names))
+    queries = [f"SELECT {shown} {source} LIMIT {most}"]
     if nulls:
         tests = ", ".join(f"max({name} IS NULL)" for name in names)
         queries.append(
@@ -220,7 +222,8 @@ def describe(schema: Schema, folder: Path) -> Schema:
 
 
 def _described(column: Column, row: dict[str, str]) -> Column:
-    expanded, text = row.get("column_name", ""), row.get("column_description", "")
+    expanded = row.get("column_name", "")
+    text = row.get("column_description", "")
     if _folded(expanded) == _folded(column.name):
         expanded = ""
     texts = [text] if _folded(expanded) in _folded(text) else [expanded, text]

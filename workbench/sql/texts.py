@@ -42,7 +42,9 @@ _TYPE = re.compile(r"([A-Za-z0-9_ ]+)(\( *[+-]?\d+ *(, *[+-]?\d+ *)?\))?", re.AS
 def one_line(text: str, length: int = LONGEST) -> str:
     """Return the text without control characters, cut to `length`."""
     text = text if text.isprintable() else _CONTROL.sub(" ", text)
-    return text if len(text) <= length else text[: length - 1] + "…"
+    if len(text) <= length:
+        return text
+    return text[: length - 1] + "…"
 
 
 def literal(value: Value, length: int = 100) -> str:
@@ -120,7 +122,8 @@ def _create_table(table: Table) -> str:
     for key in table.foreign_keys:
         names = f" ({_names(key.ref_columns)})" if key.ref_columns else ""
         target = quote(key.ref_table) + names
-        parts.append((f"FOREIGN KEY ({_names(key.columns)}) REFERENCES {target}", ""))
+        definition = f"FOREIGN KEY ({_names(key.columns)}) REFERENCES {target}"
+        parts.append((definition, ""))
     kind = {"table": "", "view": " -- a view", "virtual": " -- a virtual table"}[
         table.kind
     ]
@@ -136,8 +139,9 @@ def _type(declared: str) -> str:
     if not declared:
         return ""
     plain = _TYPE.fullmatch(declared)
-    is_plain = plain and all(quote(word) == word for word in plain[1].split())
-    return declared if is_plain else quote(declared)
+    if plain and all(quote(word) == word for word in plain[1].split()):
+        return declared
+    return quote(declared)
 
 
 def _names(columns: tuple[str, ...]) -> str:
