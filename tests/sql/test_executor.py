@@ -570,6 +570,14 @@ def test_a_workers_environment_is_empty_and_closing_leaves_no_process(
     assert executor.execute(database, "SELECT 1").rows == ((1,),)
 
 
+def test_a_text_of_many_megabytes_is_refused_at_once(shared, database):
+    shared.execute(database, "SELECT 1")
+    started = time.monotonic()
+    refused = shared.execute(database, f"SELECT /*{'x' * 20_000_000}*/ 1")
+    assert refused.error == "query string is too large"
+    assert time.monotonic() - started < 4
+
+
 USAGE = """
 import os, sys, threading
 from pathlib import Path

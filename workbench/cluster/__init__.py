@@ -352,7 +352,8 @@ def _database(driver: Driver, folder: Path, executor: Executor, db_id: str) -> P
     with suppress(OSError, UnreadableDatabaseError):
         if files_of(path, executor)[1] == content:
             return path
-    copy: Path = folder / content.removeprefix("content:")[:32] / path.name
+    name = content.removeprefix("content:")[:32]
+    copy: Path = folder / name / path.name
     if not copy.is_file():
         draft = Path(mkdtemp(dir=folder))
         for file, data in driver.call("copy", db_id).items():

@@ -83,15 +83,22 @@ def _ranked(probe: Ranking, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
     for cut in probe.cuts:
         tied = _tied(probe, rows, cut)
         if len(set(tied)) > 1:
-            key = rows[cut][-probe.keys :]
-            yield "tie", f"{len(tied)} rows at {_text([key])}: {_text(tied)}"
+            key = _text([rows[cut][-probe.keys :]])
+            evidence = f"{len(tied)} rows at {key}: {_text(tied)}"
+            yield "tie", evidence
     first_keys = [row[-probe.keys] for row in rows]
-    if None in first_keys[:1] and set(first_keys) != {None}:
+    begins_with_null = None in first_keys[:1]
+    if begins_with_null and set(first_keys) != {None}:
         yield "null first", _text(rows)
-    numbers = [number for _, number in _numbers(first_keys)]
-    in_order = sorted(numbers, reverse=probe.descending)
-    if len(numbers) == len(rows) and numbers != in_order:
+    if _as_text(first_keys, descending=probe.descending):
         yield "sorted as text", _text([(key,) for key in first_keys])
+
+
+def _as_text(keys: Sequence[Value], *, descending: bool) -> bool:
+    """Whether all are texts of numbers, and not in the order of the numbers."""
+    numbers = [number for _, number in _numbers(keys)]
+    are_numbers = len(numbers) == len(keys)
+    return are_numbers and numbers != sorted(numbers, reverse=descending)
 
 
 def _tied(probe: Ranking, rows: Sequence[Row], cut: int) -> list[Row]:

@@ -51,7 +51,7 @@ def ex_verdicts(
     """Return whether each pair's query meets an accepted answer, in the benchmark's sense.
 
     BIRD's sense reads fingerprints of results and no rows; a query whose fingerprint is in
-    `known` does not run again.
+    `known`, from an earlier run, does not run again.
     """
     if benchmark.sense == "spider":
         by_rows, by_fingerprint = pairs, []
@@ -201,7 +201,7 @@ def spider_equal(predicted: Execution, gold: Execution, gold_sql: str) -> bool:
         gold.columns
     ):
         return False
-    if "order by" in gold_sql.lower():
+    if "order by" in gold_sql.lower():  # as the official script sees it
         # Lists of rows are equal under some order of columns if the bags of their columns are
         # equal.
         return Counter(zip(*predicted.rows, strict=True)) == Counter(
@@ -226,8 +226,9 @@ def _equal_as_bags(a: Sequence[Row], b: Sequence[Row]) -> bool:
             return True
         wanted = Counter(zip(*columns_a[: column + 1], strict=True))
         free = [n for n in range(len(columns_b)) if n not in chosen]
+        # Of equal columns one is tried.
         fitting = {columns_b[n]: n for n in free if bags_b[n] == bags_a[column]}
-        for n in fitting.values():  # of equal columns one is tried
+        for n in fitting.values():
             together = [columns_b[k] for k in (*chosen, n)]
             fits = Counter(zip(*together, strict=True)) == wanted
             if fits and extend([*chosen, n]):
@@ -249,7 +250,7 @@ def soft_f1(predicted: Sequence[Row], gold: Sequence[Row]) -> float:
     gold = list(dict.fromkeys(gold))
     if not predicted or not gold:
         return float(not predicted and not gold)
-    hits = 0  # BIRD divides all counts by the width of the gold row: without that, F1 is exact
+    hits = 0  # BIRD divides all counts by the width of the gold row, which F1 does not change
     missed = len(gold[0]) * abs(len(gold) - len(predicted))
     for predicted_row, gold_row in zip(predicted, gold, strict=False):
         common = sum(value in gold_row for value in predicted_row)
@@ -294,16 +295,14 @@ def efficiency(
             "seconds": 30.0 * runs * repeats,
         }
         timed = executor.ask(benchmark.database(databases[key]), request)
-        if "times" not in timed:
+        if "times" not in timed:  # it failed this time, and counts 0
             continue
         if by == "opcodes":  # SQLite counts in tens: fewer than ten count as ten
             gold_opcodes, opcodes = timed["opcodes"]
             ratios[row] = max(gold_opcodes, 10) / max(opcodes, 10)
         else:
-            gold_times, times = np.reshape(timed["times"], (2, repeats, runs))
-            ratios[row] = [
-                time_ratio(a, b) for a, b in zip(gold_times, times, strict=True)
-            ]
+            by_repeat = np.reshape(timed["times"], (2, repeats, runs)).swapaxes(0, 1)
+            ratios[row] = [time_ratio(gold, ours) for gold, ours in by_repeat]
     best = np.sqrt(ratios).sum(axis=0).argmax()  # the repeat with the highest VES
     ratio = ratios[:, best]
     rewards = [reward(each) for each in ratio]
@@ -315,7 +314,8 @@ def time_ratio(gold: ArrayLike, predicted: ArrayLike) -> float:
     ratios = np.divide(gold, predicted)
     # If all ratios are equal, BIRD's script drops all and counts the answer as wrong; here all are
     # kept.
-    kept = ratios[np.abs(ratios - ratios.mean()) < 3 * ratios.std()]
+    distances = np.abs(ratios - ratios.mean())
+    kept = ratios[distances < 3 * ratios.std()]
     if not kept.size:
         kept = ratios
     return float(kept.mean())
@@ -325,4 +325,4 @@ def reward(ratio: float) -> float:
     """Return BIRD's reward for a ratio; 0 for a wrong answer, whose ratio is 0."""
     if ratio == 0:
         return 0.0
-    return next(reward for least, reward in _REWARDS if ratio >= least)
+    return next(points for least, points in _REWARDS if ratio >= least)

@@ -36,11 +36,9 @@ from workbench.sql.facts import features
 from workbench.types import Candidate, Execution, Gold, Question
 
 METRICS = ("ex_bird", "ex_spider", "em", "soft_f1")
+# A metric of one's own: a number from the gold execution and the predicted one, which may have
+# failed.
 Metric = Callable[[Execution, Execution], float]
-"""A metric of one's own.
-
-A number from the gold execution and the predicted one, which may have failed.
-"""
 # The slices of NL2SQL360 by what the gold query is made of; a question can be in several.
 _SLICES = (
     "JOIN",
@@ -99,18 +97,18 @@ def judge(
         )
     measured = pd.DataFrame([verdicts[pair] for pair in pairs], index=answers.index)
     frame = answers.join(measured)
-    missing: dict[str, Any] = dict.fromkeys(METRICS, 0.0)
-    if not benchmark.schemas:
-        del missing["em"]
-    missing |= {"status": "missing", "error": "no prediction"}
-    frame.loc[frame["sql"].isna(), list(missing)] = list(missing.values())
+    unanswered = frame["sql"].isna()
+    for metric in METRICS:
+        if metric != "em" or benchmark.schemas:
+            frame.loc[unanswered, metric] = 0.0
+    frame.loc[unanswered, ["status", "error"]] = ["missing", "no prediction"]
     return _without_damaged(benchmark, frame, executor)
 
 
 def _with_missing(
     predictions: pd.DataFrame, question_ids: Sequence[str]
 ) -> pd.DataFrame:
-    """Return every generator's answers, and a row without a query where it has none."""
+    """Return all samples of every generator, and a row without a query where it has none."""
     names = ["question_id", "generator"]
     generators = predictions["generator"].unique()
     every = pd.DataFrame(product(question_ids, generators), columns=names)
@@ -172,7 +170,7 @@ def _verdict(
     predicted, *golds = in_bird
     accepted = golds or [as_execution(stored) for stored in gold.results]
     complete = [execution for execution in accepted if execution.is_complete]
-    shown = (complete or accepted)[0]
+    gold_execution = (complete or accepted)[0]
     soft = 0.0
     if complete and predicted.is_complete:
         soft = max(soft_f1(predicted.rows, execution.rows) for execution in complete)
@@ -180,8 +178,8 @@ def _verdict(
         "db_id": question.db_id,
         "difficulty": difficulty(benchmark, question),
         "status": predicted.status,
-        "gold_status": shown.status,
-        "gold_error": shown.error,
+        "gold_status": gold_execution.status,
+        "gold_error": gold_execution.error,
         "ex_bird": float(is_right(gold, "bird", *in_bird)),
         "ex_spider": float(is_right(gold, "spider", *in_spider)),
         "em": _em(benchmark, question, sql),
@@ -189,16 +187,14 @@ def _verdict(
         "error": predicted.error,
     }
     for execution in complete:
-        if execution.fingerprint == predicted.fingerprint:
-            shown = execution
+        if execution.fingerprint == predicted.fingerprint:  # the one that is met
+            gold_execution = execution
             break
     for name, metric in metrics.items():
-        number = metric(shown, predicted)
+        number = metric(gold_execution, predicted)
         if not isinstance(number, int | float) or not math.isfinite(number):
-            message = (
-                f"{name} gives {number!r} for question {question.id}: give a number"
-            )
-            raise BadInputError(message)
+            where = f"{name} gives {number!r} for question {question.id}"
+            raise BadInputError(f"{where}: give a number")
         verdict[name] = float(number)
     return verdict
 
@@ -270,8 +266,8 @@ def _summary(verdicts: pd.DataFrame, metrics: Sequence[str]) -> dict[str, Any]:
         "ex_bird_low": 100 * ex.low,
         "ex_bird_high": 100 * ex.high,
     }
-    for name in measured[1:]:
-        row[name] = 100 * questions[name].mean()
+    for name in measured:
+        row.setdefault(name, 100 * questions[name].mean())
     for name in metrics:
         is_share = verdicts[name].between(0, 1).all()
         interval_of = mean_interval if is_share else number_interval

@@ -72,16 +72,16 @@ def _linking(schema: Schema, uses: Used) -> Linking:
     columns = set(schema.columns())
     tables = {table for table, _ in columns}
     return Linking(
-        table_precision=_share(uses.tables, tables),
-        table_recall=_share(tables, uses.tables),
-        column_precision=_share(uses.columns, columns),
-        column_recall=_share(columns, uses.columns),
+        table_precision=_share_of(tables, uses.tables),
+        table_recall=_share_of(uses.tables, tables),
+        column_precision=_share_of(columns, uses.columns),
+        column_recall=_share_of(uses.columns, columns),
     )
 
 
-def _share(part: AbstractSet[Any], whole: AbstractSet[Any]) -> float:
-    """Return the share of the whole that is in the part, 1 of nothing."""
-    return len(whole & part) / len(whole) if whole else 1.0
+def _share_of(names: AbstractSet[Any], others: AbstractSet[Any]) -> float:
+    """Return the share of the names that are among the others, 1 of nothing."""
+    return len(names & others) / len(names) if names else 1.0
 
 
 def gold_literals(
@@ -162,8 +162,8 @@ class AroundGold:
         for other in self.others:
             if other.db_id != schema.db_id:
                 tables += _renamed(other, {lower_name(table.name) for table in tables})
-        columns = Schema(schema.db_id, tuple(tables)).columns()
-        rest = [column for column in columns if column not in chosen]
+        whole = replace(schema, tables=tuple(tables))
+        rest = [column for column in whole.columns() if column not in chosen]
         missing = self.columns - len(chosen)
         if len(rest) < missing:
             number = f"{len(chosen) + len(rest):,} distinct columns"
@@ -203,10 +203,12 @@ def _renamed(schema: Schema, taken: set[str]) -> list[Table]:
 def _free(name: str, db_id: str, taken: set[str]) -> str:
     """Return the first name that is not taken: `t`, `db_t`, `db_2_t`, `db_3_t` and so on."""
     free = name
+    prefix = db_id
     number = 1
     while lower_name(free) in taken:
-        free = f"{db_id}_{name}" if number == 1 else f"{db_id}_{number}_{name}"
+        free = f"{prefix}_{name}"
         number += 1
+        prefix = f"{db_id}_{number}"
     return free
 
 

@@ -140,7 +140,8 @@ def _aggregates(query: Query) -> int:
     names = [aggregate for aggregate, _ in query.select]
     names += [use.aggregate for use in uses]
     number = sum(name != "" for name in names)
-    number += sum(unit.negated for unit in query.where.units + query.having.units)
+    units = query.where.units + query.having.units
+    number += sum(unit.negated for unit in units)
     return number + len(query.having.connectors)
 
 

@@ -123,7 +123,8 @@ def _wilson(mean: float, half_of_unit: float, n: int) -> Interval:
     """Return Wilson's interval of a share.
 
     The plain one, mean +- half, would leave [0, 1] near its ends and have no width there.
-    `half_of_unit` is its half for verdicts with a standard deviation of 1.
+    `half_of_unit` is the half of the plain interval divided by the standard deviation of the
+    verdicts: z over the root of n, enlarged as much as clusters enlarge the plain one.
     """
     spread = half_of_unit**2
     centre = (mean + spread / 2) / (1 + spread)
@@ -164,8 +165,9 @@ def compare(
     low = _tango(len(won), len(lost), len(a), side=-1)
     high = _tango(len(won), len(lost), len(a), side=1)
     if p_value >= 1 - CONFIDENCE:
-        # The exact test is stricter than the score test that Tango's interval inverts: with 5 won
-        # and none lost, p = 0.0625 while the interval would leave 0 out.
+        # The interval holds 0 where the exact test does not reject. That is stricter than the
+        # score test that Tango's interval inverts: with 5 won and none lost, p = 0.0625 while the
+        # interval would leave 0 out.
         low = min(low, 0.0)
         high = max(high, 0.0)
     databases = [clusters[question] for question in a]
@@ -237,6 +239,7 @@ def _tango(won: int, lost: int, n: int, side: Literal[-1, 1]) -> float:
     """Return the lower (-1) or upper (1) end of Tango's (1998) score interval of a difference."""
 
     def score(difference: float) -> float:
+        # `lost_share` is the most likely one under this difference, a root of 2nx² + bx + c.
         b = (2 * n - won + lost) * difference - won - lost
         c = -lost * difference * (1 - difference)
         root = math.sqrt(max(0.0, b * b - 8 * n * c))
@@ -258,7 +261,7 @@ def _tango(won: int, lost: int, n: int, side: Literal[-1, 1]) -> float:
             inside = middle
         else:
             outside = middle
-    return outside
+    return outside  # so that the interval is never too small
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -289,8 +292,9 @@ def _clustered_half(values: Floats, clusters: Sequence[str]) -> float:
         return 0.0
     total = sums.sum()
     mean = total / len(values)
-    means_without = (total - sums) / (len(values) - sizes)
-    variance = (count - 1) / count * float(((means_without - mean) ** 2).sum())
+    means_of_the_rest = (total - sums) / (len(values) - sizes)
+    squares = (means_of_the_rest - mean) ** 2
+    variance = (count - 1) / count * float(squares.sum())
     # A variance from a handful of databases is itself uncertain: Student's t, not the normal
     # quantile.
     t = float(stdtrit(count - 1, (1 + CONFIDENCE) / 2))
@@ -311,10 +315,10 @@ def bounds(verdicts: Mapping[str, Sequence[float]]) -> pd.DataFrame:
             "0 candidates of a question, or no question: bounds need one of each"
         )
     rows = []
-    for of_question in verdicts.values():
-        _check_verdicts(of_question)
-        n = len(of_question)
-        right = round(sum(of_question))
+    for verdicts_of_question in verdicts.values():
+        _check_verdicts(verdicts_of_question)
+        n = len(verdicts_of_question)
+        right = round(sum(verdicts_of_question))
         for k in range(1, fewest + 1):
             choices = comb(n, k)
             all_right = comb(right, k)

@@ -49,7 +49,8 @@ def _equal(gold: Sequence[_Cell], ours: Sequence[_Cell], stored: StoredResult) -
         return False
     if not stored.ordered:
         gold, ours = sorted(gold, key=str), sorted(ours, key=str)
-    return all(_close(a, b, stored.tolerance) for a, b in zip(gold, ours, strict=True))
+    pairs = zip(gold, ours, strict=True)
+    return all(_close(a, b, stored.tolerance) for a, b in pairs)
 
 
 def _close(gold: _Cell, ours: _Cell, tolerance: float) -> bool:
@@ -63,4 +64,5 @@ def as_execution(stored: StoredResult) -> Execution:
     frame = pd.read_csv(StringIO(stored.csv))
     with_none = frame.astype(object).where(frame.notna(), None)
     rows = tuple(with_none.itertuples(index=False, name=None))
-    return Execution("ok" if rows else "empty", tuple(map(str, frame)), rows, len(rows))
+    names = tuple(map(str, frame))
+    return Execution("ok" if rows else "empty", names, rows, len(rows))

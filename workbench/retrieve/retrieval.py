@@ -166,7 +166,8 @@ class Embedding:
         def matrix(texts: Sequence[str]) -> Matrix:
             rows = [vectors.get(beginnings[text], unknown) for text in texts]
             whole = np.array(rows, np.float64).reshape(-1, width)
-            unit: Matrix = whole / np.linalg.norm(whole, axis=1, keepdims=True)
+            lengths = np.linalg.norm(whole, axis=1, keepdims=True)
+            unit: Matrix = whole / lengths
             return unit
 
         cosines = matrix(queries) @ matrix(texts).T
@@ -324,8 +325,9 @@ class Matching:
 def _parts(keyword: str) -> list[str]:
     """Return the keyword, and its beginnings and ends if it has several words."""
     words = keyword.split()
-    beginnings = [" ".join(words[:n]) for n in range(1, len(words))]
-    ends = [" ".join(words[n:]) for n in range(1, len(words))]
+    cuts = range(1, len(words))
+    beginnings = [" ".join(words[:cut]) for cut in cuts]
+    ends = [" ".join(words[cut:]) for cut in cuts]
     return [keyword, *beginnings, *ends]
 
 

@@ -46,7 +46,7 @@ Numbers = NDArray[np.intp]  # of texts
 LONGEST = 200
 _FORM = 1  # of the file; raised where `build` returns something else
 _COMPARED = 700  # texts that `Trigram` compares with a keyword
-_opening: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
+_locks = defaultdict[Path, threading.Lock](threading.Lock)
 _BUCKETS = 1 << 16  # of hashed trigrams: a language has some 2 ** 14, so few collide
 # Odd, with well-mixed bits.
 _MIXERS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32)
@@ -213,7 +213,9 @@ def _hashed(text: str) -> NDArray[np.uint16]:
     """Return the bucket of each trigram of the text."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     first, second, third = _MIXERS
-    mixed = codes[:-2] * first + codes[1:-1] * second + codes[2:] * third
+    mixed = codes[:-2] * first
+    mixed += codes[1:-1] * second
+    mixed += codes[2:] * third
     buckets: NDArray[np.uint16] = np.right_shift(mixed, 16).astype(np.uint16)
     return buckets
 
@@ -250,7 +252,7 @@ def open_values(database: Path, by: Search, executor: Executor) -> Values:
     Of threads that ask at once, one builds or loads them and the others wait.
     """
     fingerprint = executor.fingerprints([database])[database]
-    with _opening[database]:
+    with _locks[database]:
         return _opened(database, fingerprint, by, executor)
 
 

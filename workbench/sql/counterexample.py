@@ -39,7 +39,9 @@ def counterexample(
     for sql in (first, second):
         tree = parse(sql)
         names = columns_used(sql, schema)
-        if tree is None or names.error or any(t.db for t in tree.find_all(exp.Table)):
+        if tree is None or names.error:
+            return None
+        if any(table.db for table in tree.find_all(exp.Table)):
             return None
         read |= names.tables
         trees.append(tree)
@@ -60,7 +62,8 @@ def counterexample(
         "probes": probes,
         "seconds": 2.0,
     }
-    results = list(map(_execution, values(executor.ask(database, request)["rows"])))
+    answer = executor.ask(database, request)
+    results = [_execution(fields) for fields in values(answer["rows"])]
     if not results:
         return None
     tables = dict(zip(probes, results[2:], strict=True))

@@ -32,6 +32,7 @@ T = TypeVar("T")
 
 # Nanoseconds; a younger file may change again without a change of its times.
 SETTLED = 2_000_000_000
+MB = 1_000_000
 _MEANING = 4  # raised when the same key would have another result
 DEFAULT = Limits()
 # What gives another value at another time.
@@ -125,8 +126,8 @@ class Executor:
                 answer["columns"] = orjson.dumps(answer["columns"]).decode()
                 results[key] = read(answer)  # in the form of a cached one
                 # If the file has changed, the result may be of another content.
-                may_differ = answer["transient"] or _CHANGING.search(sql)
-                if not may_differ and _is_still(path, states[path]):
+                is_lasting = self.store and _is_lasting(sql, answer)
+                if is_lasting and _is_still(path, states[path]):
                     row = (key, contents[path], _utf8(sql), limits_text)
                     rows.append((*row, *(answer[field] for field in FIELDS)))
             names = f"key, database, sql, limits, {', '.join(FIELDS)}"
@@ -135,9 +136,10 @@ class Executor:
 
     def _write(self, insert: str, rows: list[tuple[Any, ...]]) -> None:
         if rows and self.store and not self.store.read_only:
+            marks = ", ".join("?" * len(rows[0]))
+            insert += f" VALUES ({marks})"
             with self.store.write(durable=False) as connection:
-                marks = ", ".join("?" * len(rows[0]))
-                connection.executemany(f"{insert} VALUES ({marks})", rows)
+                connection.executemany(insert, rows)
 
     def fingerprints(self, databases: Iterable[Path]) -> dict[Path, str]:
         """Return `db:` and a hash of each database's bytes, cached with the state of its file."""
@@ -213,7 +215,11 @@ def _requests(jobs: Sequence[Job], limits: Limits) -> list[Answer]:
         "max_bytes": limits.bytes,
     }
     real = {path: os.path.realpath(path) for path, _ in jobs}
-    return [common | {"path": real[path], "sql": sql} for path, sql in jobs]
+    requests = []
+    for path, sql in jobs:
+        # A longer text is refused for its length, so its beginning is enough.
+        requests.append(common | {"path": real[path], "sql": sql[: MB + 1]})
+    return requests
 
 
 def file_state(path: Path) -> str:
@@ -239,8 +245,16 @@ def file_state(path: Path) -> str:
         reason = getattr(error, "strerror", error)
         message = f"{_utf8(path.name)}: {reason}; give a whole SQLite database"
         raise UnreadableDatabaseError(message) from None
-    times = status.st_mtime_ns, status.st_ctime_ns
-    return " ".join(map(str, (status.st_dev, status.st_ino, status.st_size, *times)))
+    identity = (status.st_dev, status.st_ino)
+    times = (status.st_mtime_ns, status.st_ctime_ns)
+    return " ".join(map(str, (*identity, status.st_size, *times)))
+
+
+def _is_lasting(sql: str, answer: Answer) -> bool:
+    """Whether the query would have the same answer another time."""
+    if answer["transient"]:
+        return False
+    return not _CHANGING.search(sql[: MB + 1])
 
 
 def _is_still(path: Path, state: str) -> bool:

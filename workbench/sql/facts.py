@@ -1,9 +1,10 @@
 """Facts of queries: NL2SQL360's counts, functions, comparisons, two queries side by side."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import chain
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -30,7 +31,8 @@ def features(sql: str) -> dict[str, int] | None:
 
     orders = [node.parent for node in nodes if isinstance(node, exp.Order)]
     plain = [node for node in nodes if not _has_over(node)]
-    scalar_calls = [node for node in plain if _is_scalar_call(node)]
+    calls = [node for node in plain if _is_scalar_call(node)]
+    scalar_calls = [node for node in calls if not isinstance(node, exp.Case | exp.If)]
     compounds = count(exp.SetOperation)
     named_windows = sum(len(node.args.get("windows") or ()) for node in nodes)
     return {
@@ -41,9 +43,7 @@ def features(sql: str) -> dict[str, int] | None:
         "LIMIT": count(exp.Limit),
         "DISTINCT": count(exp.Distinct),  # of a SELECT or inside an aggregate
         "aggregation": sum(map(_is_aggregate, plain)),
-        "scalar function": sum(
-            not isinstance(call, exp.Case | exp.If) for call in scalar_calls
-        ),
+        "scalar function": len(scalar_calls),
         "arithmetic": count(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod),
         "AND or OR": count(exp.And, exp.Or),  # that of BETWEEN apart
         "LIKE": count(exp.Like),
@@ -58,11 +58,15 @@ def features(sql: str) -> dict[str, int] | None:
 def functions(sql: str) -> frozenset[str]:
     """Return the names of the functions that a query calls, with CAST, CASE, || and /."""
     tree = parse(sql)
-    nodes = list(tree.walk()) if tree else []
-    calls = [node for node in nodes if _is_scalar_call(node) or _is_aggregate(node)]
-    names = [re.match(r"\w+(?=\()", call.sql("sqlite")) for call in calls]
-    signs = [_SIGNS[type(node)] for node in nodes if type(node) in _SIGNS]
-    return frozenset([*signs, *(name[0].upper() for name in names if name)])
+    names = set()
+    for node in tree.walk() if tree else ():
+        if type(node) in _SIGNS:
+            names.add(_SIGNS[type(node)])
+        if _is_scalar_call(node) or _is_aggregate(node):
+            name = re.match(r"\w+(?=\()", node.sql("sqlite"))
+            if name:
+                names.add(name[0].upper())
+    return frozenset(names)
 
 
 def _is_scalar_call(node: exp.Expr) -> bool:
@@ -70,9 +74,11 @@ def _is_scalar_call(node: exp.Expr) -> bool:
 
     To sqlglot, AND, OR, comparisons and the WHEN of CASE are functions, too.
     """
-    is_when = isinstance(node, exp.If) and isinstance(node.parent, exp.Case)
-    is_other = isinstance(node, exp.Connector | exp.Predicate) or _is_aggregate(node)
-    return isinstance(node, exp.Func) and not is_when and not is_other
+    if isinstance(node, exp.Connector | exp.Predicate) or _is_aggregate(node):
+        return False
+    if isinstance(node, exp.If) and isinstance(node.parent, exp.Case):
+        return False
+    return isinstance(node, exp.Func)
 
 
 def _is_aggregate(node: exp.Expr) -> bool:
@@ -153,18 +159,22 @@ def aligned(first: str, second: str, schema: Schema) -> Rows:
         return part.clause, part.depth
 
     def meaning(part: Part) -> tuple[object, ...]:
-        if part.clause == "FROM" and same_joins:  # perhaps with another table first
+        if part.clause == "FROM" and same_joins:  # they may be in another order
             return clause(part)
         return part.clause, part.depth, part.says
 
     twins: dict[Part, tuple[Part, bool]] = {}
     unmatched = list(right)
-    for key, same in ((meaning, True), (clause, False)):
+
+    def pair(key: Callable[[Part], object], *, same: bool) -> None:
         for part in left:
-            twin = next((other for other in unmatched if key(other) == key(part)), None)
-            if twin and part not in twins:
-                twins[part] = twin, same
-                unmatched.remove(twin)
+            alike = [other for other in unmatched if key(other) == key(part)]
+            if alike and part not in twins:
+                twins[part] = alike[0], same
+                unmatched.remove(alike[0])
+
+    pair(meaning, same=True)
+    pair(clause, same=False)
     rows: Rows = [(part, *twins.get(part, (None, False))) for part in left]
     at = 0
     for part in right:
@@ -175,11 +185,8 @@ def aligned(first: str, second: str, schema: Schema) -> Rows:
 
 
 def _joins(query: list[Part]) -> list[tuple[str, str]]:
-    joins: list[tuple[str, str]] = []
-    for part in query:
-        if part.clause == "FROM":
-            joins += part.says
-    return sorted(joins)
+    joins = [part.says for part in query if part.clause == "FROM"]
+    return sorted(chain.from_iterable(joins))
 
 
 def parts(sql: str, schema: Schema) -> list[Part]:
@@ -198,18 +205,17 @@ def _parts(node: exp.Expr, depth: int, names: Resolved) -> Iterator[Part]:
     for clause, items in _clauses(node).items():
         if clause == "SELECT" and isinstance(node, exp.SetOperation):
             yield from _parts(node.this, depth, names)
-            operator = node.key.upper()
-            if not node.args.get("distinct", True):
-                operator += " ALL"
+            operator = node.key.upper() if distinct else f"{node.key.upper()} ALL"
             yield Part("UNION", depth, 0, operator, (("UNION", operator),))
             yield from _parts(node.expression, depth, names)
         for item in items:
             word, indent = _opening(clause, item is items[0])
             says = _says(clause, item, node, names)
-            if word == "SELECT " and distinct:
+            if clause == "SELECT" and item is items[0] and distinct:
                 word = "SELECT DISTINCT "
                 says.insert(0, ("DISTINCT", "DISTINCT"))
-            text = word + _written(item.this if isinstance(item, exp.From) else item)
+            shown = item.this if isinstance(item, exp.From) else item
+            text = word + _written(shown)
             if clause == "SELECT" and item is not items[-1]:
                 text += ","
             yield Part(clause, depth, indent, text, tuple(says))
@@ -256,7 +262,9 @@ def _opening(clause: str, is_first: bool) -> tuple[str, int]:
         return f"{clause} ", 0
     if clause in {"WHERE", "HAVING"}:
         return "AND ", 2
-    return "", 0 if clause == "FROM" else 7
+    if clause == "FROM":
+        return "", 0
+    return "", len("SELECT ")
 
 
 def _says(
@@ -265,19 +273,15 @@ def _says(
     """Return the meaning of a part, see `Part`."""
     aliases: dict[str, exp.Expr] = {}
     if clause != "SELECT":
-        aliases = {
-            column.alias_or_name: column.unalias() for column in query.expressions
-        }
+        aliases = {each.alias_or_name: each.unalias() for each in query.expressions}
 
     def named(node: exp.Expr) -> exp.Expr:
         column = names.column(node)
         return exp.column(column[1], column[0]) if column else node
 
     def without_alias(node: exp.Expr) -> exp.Expr:
-        may_be_alias = (
-            isinstance(node, exp.Column) and not node.table and not names.column(node)
-        )
-        if may_be_alias and node.name in aliases:
+        is_free = isinstance(node, exp.Column) and not node.table
+        if is_free and node.name in aliases and not names.column(node):
             return aliases[node.name].transform(named)
         return named(node)
 
@@ -285,9 +289,8 @@ def _says(
     conditions = [item.unalias()]
     if clause == "FROM":
         side = item.args.get("side")
-        table = (
-            lower_name(item.this.name) if isinstance(item.this, exp.Table) else "(…)"
-        )
+        is_table = isinstance(item.this, exp.Table)
+        table = lower_name(item.this.name) if is_table else "(…)"
         says.append((clause, f"{side} JOIN {table}" if side else table))
         conditions = _conditions(item.args.get("on"))
     for condition in conditions:
@@ -304,15 +307,17 @@ def _says(
 
 def _sides(equality: exp.EQ) -> tuple[list[str], list[str]]:
     """Return the sides that are columns and those that are not, each sorted."""
-    sides = list(equality.iter_expressions())
-    columns = [_written(side) for side in sides if isinstance(side, exp.Column)]
-    others = [_written(side) for side in sides if not isinstance(side, exp.Column)]
+    columns: list[str] = []
+    others: list[str] = []
+    for side in equality.iter_expressions():
+        is_column = isinstance(side, exp.Column)
+        alike = columns if is_column else others
+        alike.append(_written(side))
     return sorted(columns), sorted(others)
 
 
 def _written(node: exp.Expr) -> str:
     """Write a part on one line, with (…) for a subquery, whose parts follow."""
     folded = node.transform(lambda n: exp.var("(…)") if isinstance(n, exp.Query) else n)
-    return " ".join(folded.sql("sqlite", comments=False).split()).replace(
-        "((…))", "(…)"
-    )
+    text = " ".join(folded.sql("sqlite", comments=False).split())
+    return text.replace("((…))", "(…)")  # a subquery keeps its brackets

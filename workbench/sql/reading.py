@@ -82,9 +82,11 @@ def parse(sql: str) -> exp.Expr | None:
     except (SqlglotError, RecursionError):
         return None
     queries = [tree for tree in trees if tree and not isinstance(tree, exp.Semicolon)]
-    if len(queries) != 1 or not isinstance(queries[0], exp.Query | exp.Values):
+    if len(queries) != 1:
         return None
     query = queries[0]
+    if not isinstance(query, exp.Query | exp.Values):
+        return None
     is_bare = isinstance(query, exp.Select) and not query.expressions
     return None if is_bare or _takes_long(query) else query
 
@@ -139,7 +141,10 @@ def normal_form(sql: str) -> str:
     """
     plain = " ".join(sql.split())
     tree = parse(sql)
-    if not tree or len(list(tree.find_all(exp.Cast))) != len(_CAST.findall(sql)):
+    if not tree:
+        return plain
+    casts = list(tree.find_all(exp.Cast))
+    if len(casts) != len(_CAST.findall(sql)):  # to a type that sqlglot may rename
         return plain
     tree = tree.copy()
     for node in list(tree.walk()):
@@ -273,7 +278,8 @@ def _with_strings(tree: exp.Expr, sql: str, schema: Schema) -> exp.Expr:
     known = {lower_name(column) for _, column in schema.columns()}
     known |= {lower_name(alias.alias) for alias in tree.find_all(exp.Alias)}
     for name in list(tree.find_all(exp.Identifier)):
-        if _may_be_string(name, sql) and lower_name(name.name) not in known:
+        is_unknown = lower_name(name.name) not in known
+        if is_unknown and _may_be_string(name, sql):
             name.parent.replace(exp.Literal.string(name.name))  # type: ignore[union-attr]
     return tree
 

@@ -163,7 +163,7 @@ class Sandbox:
     ) -> list[Answer]:
         """Return the answers of this thread's worker, and of those that take its place."""
         answers: list[Answer] = []
-        died = -1  # the request at which the last worker died
+        last_death = -1  # the request at which the last worker died
         thread = threading.get_ident()
         while len(answers) < len(requests):
             if thread not in self._workers:
@@ -179,12 +179,11 @@ class Sandbox:
                 late = {"status": "timeout", "error": f"no answer within {seconds:g} s"}
                 answers.append(BLANK | late | {"seconds": seconds})
             except OSError:
-                if died == len(answers):
+                if last_death == len(answers):
                     why = "the worker process was killed twice; is there too little memory?"
-                    answers.append(
-                        BLANK | {"status": "error", "error": why, "transient": True}
-                    )
-                died = len(answers)
+                    failed = {"status": "error", "error": why, "transient": True}
+                    answers.append(BLANK | failed)
+                last_death = len(answers)
             self._workers.pop(thread).end()
         return answers
 

@@ -128,7 +128,8 @@ def with_examples(
         results = executor.execute_many([(path, sql) for sql in queries], _SAMPLE)
         errors = [result.error for result in results if result.error]
         if errors:
-            skipped.append(one_line(f"{table.name}: no example values: {errors[0]}"))
+            problem = f"{table.name}: no example values: {errors[0]}"
+            skipped.append(one_line(problem))
             continue
         first_rows, *null_tests = results
         columns = []
@@ -150,7 +151,8 @@ def _example_queries(table: Table, *, nulls: bool) -> list[str]:
     if table.kind == "table":
         source += " NOT INDEXED"  # an index of all columns may give other rows first
     most = min(_SAMPLE.rows, 50_000 // len(names))
-    queries = [f"SELECT {', '.join(map(_shown, names))} {source} LIMIT {most}"]
+    shown = ", ".join(map(_shown, names))
+    queries = [f"SELECT {shown} {source} LIMIT {most}"]
     if nulls:
         tests = ", ".join(f"max({name} IS NULL)" for name in names)
         queries.append(
@@ -220,7 +222,8 @@ def describe(schema: Schema, folder: Path) -> Schema:
 
 
 def _described(column: Column, row: dict[str, str]) -> Column:
-    expanded, text = row.get("column_name", ""), row.get("column_description", "")
+    expanded = row.get("column_name", "")
+    text = row.get("column_description", "")
     if _folded(expanded) == _folded(column.name):
         expanded = ""
     texts = [text] if _folded(expanded) in _folded(text) else [expanded, text]
@@ -234,21 +237,26 @@ def _described(column: Column, row: dict[str, str]) -> Column:
 def _rows(path: Path) -> Iterator[dict[str, str]]:
     """Yield the rows as dicts with normalised header names; blank rows are left out."""
     text = _decoded(content_of(path)).replace("\0", "")
-    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
-    reader = csv.reader(io.StringIO(text, newline=""))
-    rows = (cells for cells in reader if any(map(str.strip, cells)))
-    header = next(rows, [])
-    names = [re.sub(r"\W+", "_", name.strip().lower()) for name in header]
-    for cells in rows:
-        yield _row(names, cells)
+    longest = max(csv.field_size_limit(), len(text))
+    csv.field_size_limit(longest)
+    names: list[str] = []
+    for cells in csv.reader(io.StringIO(text, newline="")):
+        is_blank = not any(map(str.strip, cells))
+        if is_blank:
+            continue
+        if names:
+            yield _row(names, cells)
+        else:
+            names = [re.sub(r"\W+", "_", name.strip().lower()) for name in cells]
 
 
 def _row(names: list[str], cells: list[str]) -> dict[str, str]:
     width = len(names)
     row = dict(zip_longest(names, cells[:width], fillvalue=""))
     # Cells beyond the header belong to the last column: its text has unquoted commas.
+    beyond = filter(str.strip, cells[width:])
     last = names[-1]
-    row[last] = ",".join([row[last], *filter(str.strip, cells[width:])])
+    row[last] = ",".join([row[last], *beyond])
     return {name: _on_one_line(text) for name, text in row.items()}
 
 
@@ -262,8 +270,12 @@ def _decoded(raw: bytes) -> str:
 
 def _on_one_line(text: str) -> str:
     """Return a text whose line breaks, which separate the items of a list, are semicolons."""
-    lines = [" ".join(one_line(line, len(line)).split()) for line in text.splitlines()]
-    return re.sub(r"(?<=[.,:;]);", "", "; ".join(filter(None, lines)))
+    lines = []
+    for line in text.splitlines():
+        words = one_line(line, len(line)).split()
+        if words:
+            lines.append(" ".join(words))
+    return re.sub(r"(?<=[.,:;]);", "", "; ".join(lines))
 
 
 def _find(name: str, names: Iterable[str]) -> str | None:

@@ -25,6 +25,16 @@ from workbench.types import (
 )
 
 LONGEST = 1_000  # characters of a text that a prompt shows
+Match = ValueMatch | DescriptionMatch
+_ROWS = 10  # shown of a result
+_COLUMNS = 20
+_CELL = 60  # characters shown of a cell or a column's name
+_FAILURES = {
+    "error": "Error",
+    "denied": "Refused",
+    "timeout": "Stopped",
+    "too_large": "Too large",
+}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _TYPE = re.compile(r"([A-Za-z0-9_ ]+)(\( *[+-]?\d+ *(, *[+-]?\d+ *)?\))?", re.ASCII)
 
@@ -32,7 +42,9 @@ _TYPE = re.compile(r"([A-Za-z0-9_ ]+)(\( *[+-]?\d+ *(, *[+-]?\d+ *)?\))?", re.AS
 def one_line(text: str, length: int = LONGEST) -> str:
     """Return the text without control characters, cut to `length`."""
     text = text if text.isprintable() else _CONTROL.sub(" ", text)
-    return text if len(text) <= length else text[: length - 1] + "…"
+    if len(text) <= length:
+        return text
+    return text[: length - 1] + "…"
 
 
 def literal(value: Value, length: int = 100) -> str:
@@ -110,7 +122,8 @@ def _create_table(table: Table) -> str:
     for key in table.foreign_keys:
         names = f" ({_names(key.ref_columns)})" if key.ref_columns else ""
         target = quote(key.ref_table) + names
-        parts.append((f"FOREIGN KEY ({_names(key.columns)}) REFERENCES {target}", ""))
+        definition = f"FOREIGN KEY ({_names(key.columns)}) REFERENCES {target}"
+        parts.append((definition, ""))
     kind = {"table": "", "view": " -- a view", "virtual": " -- a virtual table"}[
         table.kind
     ]
@@ -126,8 +139,9 @@ def _type(declared: str) -> str:
     if not declared:
         return ""
     plain = _TYPE.fullmatch(declared)
-    is_plain = plain and all(quote(word) == word for word in plain[1].split())
-    return declared if is_plain else quote(declared)
+    if plain and all(quote(word) == word for word in plain[1].split()):
+        return declared
+    return quote(declared)
 
 
 def _names(columns: tuple[str, ...]) -> str:
@@ -144,17 +158,6 @@ def _texts(column: Column, examples: str) -> list[str]:
     if column.examples:
         texts.append(examples.format(", ".join(map(literal, column.examples))))
     return [text for text in texts if text]
-
-
-Match = ValueMatch | DescriptionMatch
-_ROWS, _COLUMNS = 10, 20  # shown of a result
-_CELL = 60  # characters shown of a cell or a column's name
-_FAILURES = {
-    "error": "Error",
-    "denied": "Refused",
-    "timeout": "Stopped",
-    "too_large": "Too large",
-}
 
 
 def context_data(
@@ -211,8 +214,8 @@ def result_text(execution: Execution) -> str:
     if not execution.is_complete:
         return f"{_FAILURES[execution.status]}: {one_line(execution.error)}"
     names = [one_line(quote(name), _CELL) for name in execution.columns[:_COLUMNS]]
-    hidden = len(execution.columns) - _COLUMNS
-    if hidden > 0:
+    hidden = len(execution.columns) - len(names)
+    if hidden:
         names.append(f"(and {hidden} more columns)")
     lines = [f"{_row_count(execution.row_count)}:", " | ".join(names)]
     for row in execution.rows[:_ROWS]:
@@ -237,10 +240,11 @@ def plan_text(plan: Execution) -> str:
         return result_text(plan)
 
     def tree(above: Value, indent: str) -> Iterator[str]:
-        steps = [(number, detail) for number, of, _, detail in plan.rows if of == above]
+        steps = [row for row in plan.rows if row[1] == above]
         for step in steps:
-            number, detail = step
-            branch, below = ("`--", "   ") if step == steps[-1] else ("|--", "|  ")
+            number, _, _, detail = step
+            is_last = step == steps[-1]
+            branch, below = ("`--", "   ") if is_last else ("|--", "|  ")
             yield f"{indent}{branch}{one_line(str(detail))}"
             yield from tree(number, indent + below)
 
@@ -287,9 +291,8 @@ def with_retrieved(
             column = replace(column, examples=examples)
         if descriptions is None:
             return column
-        text = (
-            "; ".join(retrieved.get((DescriptionMatch, *name), ())) or column.expanded
-        )
+        texts = "; ".join(retrieved.get((DescriptionMatch, *name), ()))
+        text = texts or column.expanded
         return replace(column, description=text, value_description="")
 
     tables = []

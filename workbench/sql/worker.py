@@ -147,7 +147,8 @@ def opened(path: str) -> sqlite3.Connection:
     times = stat.st_mtime_ns, stat.st_ctime_ns
     state = path, patience, stat.st_dev, stat.st_ino, stat.st_size, times
     is_young = stat.st_ctime_ns > time.time_ns() - SETTLED
-    if is_young or os.path.exists(f"{path}-wal") or kept is None or kept[0] != state:
+    may_change = is_young or os.path.exists(f"{path}-wal")
+    if may_change or kept is None or kept[0] != state:
         kept = state, guarded(connect(path))
     kept[1].set_progress_handler(late, OPCODES)
     kept[1].text_factory = lenient
@@ -421,7 +422,8 @@ def told_apart(
 
 
 def select_rows(table: str, rows: list[RowId], order: str) -> str:
-    ids = ", ".join(str(id_) for name, id_ in rows if name == table)
+    own_ids = [str(id_) for name, id_ in rows if name == table]
+    ids = ", ".join(own_ids)
     source = f"main.{quoted(table)} WHERE rowid IN ({ids})"
     # Without a LIMIT, SQLite may drop the order of a common table expression.
     return f"SELECT * FROM {source} ORDER BY rowid {order} LIMIT -1"
@@ -481,7 +483,8 @@ def main(parent: int) -> None:
         # Rows are on a line of their own, as the parent often only stores them.
         rows = answer.pop("rows", [])
         head = encode(answer | {"row_count": len(rows)})
-        sys.stdout.buffer.write(f"{head}\n{encode(rows)}\n".encode())
+        lines = f"{head}\n{encode(rows)}\n"
+        sys.stdout.buffer.write(lines.encode())
         sys.stdout.buffer.flush()
 
     send({})  # says that the process is ready

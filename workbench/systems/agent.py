@@ -96,7 +96,8 @@ class _Turn:
 
 
 def _read(text: str) -> _Turn:
-    return _Turn(replies.sql(text), bool(_FINAL.search(replies.answer(text))))
+    is_final = _FINAL.search(replies.answer(text)) is not None
+    return _Turn(replies.sql(text), is_final)
 
 
 def _next(lab: Lab, request: Request, text: str, result: str, *, last: bool) -> Request:

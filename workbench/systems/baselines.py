@@ -71,12 +71,12 @@ class Proposed:
     def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
         del lab  # no model is asked
         proposed = self.candidates.get(context.question.id, ())
-        generators = {
-            c.generator: None for c in chain.from_iterable(self.candidates.values())
-        }
-        for candidate in proposed:
-            generators.pop(candidate.generator, None)
-        return (*proposed, *(Candidate("", generator) for generator in generators))
+        answered = {candidate.generator for candidate in proposed}
+        every = chain.from_iterable(self.candidates.values())
+        others = dict.fromkeys(
+            c.generator for c in every if c.generator not in answered
+        )
+        return (*proposed, *(Candidate("", generator) for generator in others))
 
 
 def replayed(

@@ -152,15 +152,14 @@ class RandomExample:
         del lab
         rng = random.Random(f"{question.text} random example")  # noqa: S311  no secret
 
-        def drawn(column: Column) -> Column:
-            return replace(column, examples=tuple(rng.sample(column.examples, 1)))
+        def with_one_example(column: Column) -> Column:
+            number = min(1, len(column.examples))
+            return replace(column, examples=tuple(rng.sample(column.examples, number)))
 
         tables = []
         for table in schema.tables:
-            columns = (
-                drawn(column) if column.examples else column for column in table.columns
-            )
-            tables.append(replace(table, columns=tuple(columns)))
+            columns = tuple(map(with_one_example, table.columns))
+            tables.append(replace(table, columns=columns))
         return Context(question, replace(schema, tables=tuple(tables)))
 
 
@@ -297,7 +296,7 @@ class UnitTester:
         self, lab: Lab, context: Context, tests: Sequence[str], candidates: Shown
     ) -> Judged:
         """Judge one candidate a call by all tests."""
-        if not tests:
+        if not tests:  # then there is nothing to ask
             return [0] * len(candidates), []
         prompt = "select/evaluate_one_candidate"
         request = partial(lab.request, self._judge, prompt, context, tests=tests)

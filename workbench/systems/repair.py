@@ -89,7 +89,8 @@ class Repair:
             schema_text=self.schema_text,
             **data,
         )
-        answers = lab.ask_many([ask(first + n) for n in range(self.samples)], self.read)
+        samples = range(first, first + self.samples)
+        answers = lab.ask_many(list(map(ask, samples)), self.read)
 
         keys = old.call_keys
         for answer in answers:

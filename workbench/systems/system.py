@@ -156,9 +156,8 @@ def with_model(value: T, before: str, after: str) -> T:
     """Return the system or step with one model in place of another, wherever it asks that model."""
 
     def change(step: Any) -> Any:
-        return (
-            replace(step, model=after) if getattr(step, "model", "") == before else step
-        )
+        asks_it = getattr(step, "model", "") == before
+        return replace(step, model=after) if asks_it else step
 
     return rebuilt(value, change)
 
@@ -222,9 +221,9 @@ def _definition(thing: type | FunctionType) -> Any:
     name = f"{thing.__module__}.{thing.__qualname__}"
     if name.startswith(("workbench.", "builtins.")):
         return name
-    is_class = isinstance(thing, type)
-    members = vars(thing).values() if is_class else [thing]
+    members = vars(thing).values() if isinstance(thing, type) else [thing]
     functions = [member for member in members if isinstance(member, FunctionType)]
+    # The methods that a dataclass gets.
     generated = {"<string>", dataclasses.__file__, reprlib.__file__}
     files = {function.__code__.co_filename for function in functions} - generated
     sources = []
@@ -235,7 +234,5 @@ def _definition(thing: type | FunctionType) -> Any:
         raise Unsourced(name)
     cells = getattr(thing, "__closure__", None) or ()
     closed = [identity(cell.cell_contents) for cell in cells]
-    bases = (
-        [identity(base) for base in thing.__bases__] if isinstance(thing, type) else []
-    )
-    return [name, sources, closed, bases]
+    bases = thing.__bases__ if isinstance(thing, type) else ()
+    return [name, sources, closed, list(map(identity, bases))]
