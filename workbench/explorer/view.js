@@ -26,8 +26,8 @@ const {
   entry,
 } = desk;
 const HIGH = 56; // pixels of a row of the list
-const NEAR = 8; // rows above those in sight that are drawn, too
-const DRAWN = 36; // rows of the list that are drawn: those near, and as many as a screen holds
+const NEAR = 4; // rows above those in sight that are drawn, too
+const DRAWN = 24; // rows of the list that are drawn: those near, and as many as a screen holds
 const GROW = 60; // rows of the grid that are added at its end
 const PATIENCE = 20000; // milliseconds until a silent kernel is said to be gone
 const FILTERS = [
@@ -437,8 +437,11 @@ function render({ model, el }) {
   }
   function markChosen() {
     box.list.setAttribute("aria-activedescendant", `q${state.id}`);
-    for (const row of box.space.children)
-      if (row.id) row.setAttribute("aria-selected", String(row.id === `q${state.id}`));
+    for (const row of box.space.children) {
+      const isChosen = String(row.id === `q${state.id}`);
+      if (row.id && row.getAttribute("aria-selected") !== isChosen)
+        row.setAttribute("aria-selected", isChosen);
+    }
   }
   function drawTop() {
     if (alone) return;
