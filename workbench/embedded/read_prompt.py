@@ -187,12 +187,14 @@ def _table(name: str, lines: Sequence[str]) -> Table:
 
 def _column(defined: re.Match[str]) -> Column:
     """Return a column, with the example values that its comment ends in."""
-    name, declared = _plain(defined["name"]), _plain(defined["type"].strip())
+    name = _plain(defined["name"])
+    declared = _plain(defined["type"].strip())
     description = (defined["note"] or "").strip()
     examples: tuple[str | int | float | None, ...] = ()
     listed = _EXAMPLES.search(description)
     if listed:
-        examples = tuple(map(_value, re.findall(_LITERAL, listed["values"])))
+        literals = re.findall(_LITERAL, listed["values"])
+        examples = tuple(map(_value, literals))
         description = description[: listed.start()]
     return Column(name, declared, description, examples=examples)
 
