@@ -203,10 +203,11 @@ def _counts(reading: Reading) -> Iterator[Part]:
     for cue in reading.cues_of("count", "most", "fewest"):
         role = "total" if cue.kind == "count" else "order"
         pieces = ("COUNT(*)", *_FIRST.get(cue.kind, ()))
-        yield Part(role, pieces, cue.places, {cue.kind: 1.0}, is_total=True)
+        asked = {cue.kind: 1.0}
+        yield Part(role, pieces, cue.places, asked, is_total=True)
         for sheet, places, near in _near(reading.tables, cue.end):
             said = places | cue.places
-            features = {**near, cue.kind: 1.0}
+            features = {**near, **asked}
             yield Part(role, pieces, said, features, is_total=True, counted=sheet)
 
 
@@ -231,12 +232,13 @@ def _functions(reading: Reading) -> Iterator[Part]:
 def _told(reading: Reading) -> Iterator[Part]:
     """Return the formulas that the hint gives."""
     for clause, places, fit, (kind, is_total, pieces) in reading.definitions:
-        if kind != "row":
-            role = "order" if kind in _FIRST else kind  # "longest refers to MAX(len_m)"
-            said = places | reading.places_of(*_SAYING.get(kind, ()))
-            features = {f"told.{kind}": 1.0, "told.fit": fit}
-            whole = (*pieces, *_FIRST.get(kind, ()))
-            yield Part(role, whole, said, features, clause, is_total)
+        if kind == "row":
+            continue
+        role = "order" if kind in _FIRST else kind  # "longest refers to MAX(len_m)"
+        also_said = reading.places_of(*_SAYING.get(kind, ()))
+        features = {f"told.{kind}": 1.0, "told.fit": fit}
+        whole = (*pieces, *_FIRST.get(kind, ()))
+        yield Part(role, whole, places | also_said, features, clause, is_total)
 
 
 def _tests(reading: Reading) -> Iterator[Part]:

@@ -39,7 +39,6 @@ _KEY = re.compile(
     r"^ *(?:PRIMARY|FOREIGN) KEY \((?P<columns>.*?)\)"
     rf"(?: REFERENCES (?P<target>{_NAME})(?: \((?P<refs>.*)\))?)?$"
 )
-_COMMA = re.compile(r",(?= -- |$)")  # between two lines
 _EXAMPLES = re.compile(
     rf"(?:^|[;.] )(?:Value )?examples: \[?(?P<values>{_LITERAL}(?:, {_LITERAL})*)\]?\.?$"
 )
@@ -139,11 +138,15 @@ def _match(table: str, column: str, text: str) -> ValueMatch:
 
 def read_schema(text: str) -> Schema:
     """Return the schema that a text shows, in the order of the names."""
+    is_listed = "# Table: " in text
+    if is_listed:
+        text = _LISTED_COLUMN.sub(r"`\1` -- \2", text)
     lines = defaultdict(list)
-    for table in _TABLE.finditer(_LISTED_COLUMN.sub(r"`\1` -- \2", text)):
+    for table in _TABLE.finditer(text):
         name = _plain(table["name"] or table["listed"])
-        lines[name] = [_COMMA.sub("", line, 1) for line in table["lines"].splitlines()]
-    for child, column, parent, ref in _LISTED_KEY.findall(text):
+        for line in table["lines"].splitlines():  # without the commas between them
+            lines[name].append(line.replace(", -- ", " -- ", 1).rstrip(","))
+    for child, column, parent, ref in _LISTED_KEY.findall(text) if is_listed else ():
         key = f"FOREIGN KEY ({column}) REFERENCES {parent} ({ref})"
         lines[_plain(child)].append(key)
     # Foreign keys stay in order: of two to a table the first is the likelier.
@@ -184,12 +187,14 @@ def _table(name: str, lines: Sequence[str]) -> Table:
 
 def _column(defined: re.Match[str]) -> Column:
     """Return a column, with the example values that its comment ends in."""
-    name, declared = _plain(defined["name"]), _plain(defined["type"].strip())
+    name = _plain(defined["name"])
+    declared = _plain(defined["type"].strip())
     description = (defined["note"] or "").strip()
     examples: tuple[str | int | float | None, ...] = ()
     listed = _EXAMPLES.search(description)
     if listed:
-        examples = tuple(map(_value, re.findall(_LITERAL, listed["values"])))
+        literals = re.findall(_LITERAL, listed["values"])
+        examples = tuple(map(_value, literals))
         description = description[: listed.start()]
     return Column(name, declared, description, examples=examples)
 
