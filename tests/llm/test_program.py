@@ -333,3 +333,35 @@ def test_a_file_that_cannot_be_written_answers_and_pays_nothing(
     with pytest.raises(StoreError):
         client.complete_many(ask(3))
     assert not send.history
+
+
+FORK = """import os, time
+import workbench as wb
+ask = [{{"role": "user", "content": "hello"}}]
+def call(name):
+    client = wb.Client(wb.Cache(name), api_base={url!r}, timeout=20)
+    return client.complete(wb.Request("p", "openai/gpt-4o-mini", ask)).text
+first = call("parent.sqlite")
+child = os.fork()
+if not child:
+    assert call("child.sqlite") == first
+else:
+    before = time.monotonic()
+    status = os.waitpid(child, 0)[1]
+    print(first, os.waitstatus_to_exitcode(status), time.monotonic() - before < 15)"""
+
+
+def test_a_forked_process_makes_calls_of_its_own_and_ends(tmp_path):
+    with Server() as server:
+        code = FORK.format(url=server.url)
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            check=False,
+            cwd=tmp_path,
+            env=os.environ | {"OPENAI_API_KEY": "no"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+    assert done.stdout.split()[-2:] == ["0", "True"], done.stderr
+    assert server.calls == 2

@@ -1,5 +1,6 @@
 """Notebooks run in parallel, each in its own kernel; one that fails or stops takes no other with it."""
 
+import ast
 import platform
 import re
 from dataclasses import replace
@@ -58,6 +59,25 @@ def test_unchanged_notebooks_are_not_run_again_and_an_edit_of_the_desk_reruns_no
     assert ran(experiment) == {"one": done, "two": same}
     checkout("limit: 3", one=[RUNS, SAVES], two=[RUNS, TWO, "1"])
     assert ran(experiment) == {"one": same, "two": done}
+
+
+@pytest.mark.slow  # a kernel
+def test_a_forked_kernel_is_as_one_that_jupyter_starts(checkout, monkeypatch, tmp_path):
+    monkeypatch.setenv("WORKBENCH_GIVEN", "this run")
+    place = "import os, sys\nfrom pathlib import Path\n[Path.cwd().name, sys.flags.hash_randomization, os.environ['WORKBENCH_GIVEN']]"
+    record = "import workbench as wb\nwb.read_schema(wb.open_benchmark('bundled-dev').database('harbour'))"
+    picture = "import matplotlib.pyplot as plt\n_ = plt.plot([1, 2])"
+    (job,) = plan(checkout("limit: 3", one=[place, record, picture]))
+    run([job])
+    assert (job.state, job.error) == ("done", "")
+    cells = nbformat.read(job.output, 4).cells
+    kinds = [
+        {*output.get("data", ())} for cell in cells[-3:] for output in cell.outputs
+    ]
+    folder, hashed, given = ast.literal_eval(cells[-3].outputs[0].data["text/plain"])
+    assert (folder, hashed, given) == ("notebooks", 0, "this run")
+    assert "text/html" in kinds[1]
+    assert "image/png" in kinds[2]
 
 
 def test_a_hash_of_the_package_ignores_docstrings_comments_and_the_desk(

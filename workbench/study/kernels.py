@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import threading
 from contextlib import suppress
+from importlib import import_module
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerProcess
 from typing import Any, ClassVar
@@ -16,7 +17,6 @@ from weakref import WeakSet
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
-from workbench import show_records  # type: ignore[attr-defined]  # no public name
 from workbench.errors import StoppedError
 from workbench.terminal import stop_on_signals
 
@@ -133,7 +133,7 @@ def _serve(arguments: list[str], environment: dict[str, str], folder: str) -> No
     threading.Thread(target=_end_with_parent, daemon=True).start()
     kernel: Any = IPKernelApp.instance()
     kernel.initialize(arguments)
-    show_records()
+    import_module("workbench").show_records()  # a name that its stub leaves out
     stop_on_signals()
     kernel.start()
 
