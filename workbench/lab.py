@@ -94,16 +94,14 @@ class Lab:
     client: Client
     executor: Executor
     database: Callable[[str], Path]  # the path of a database file, by db_id
-    prompts: Path | None = (
-        None  # a folder of prompts that replace ours of the same names
-    )
+    # A folder of prompts that replace ours of the same names.
+    prompts: Path | None = None
     system: str = ""  # the name under which the calls are counted
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     structured: Literal["on", "auto", "off"] = "off"
     limits: Limits = field(default_factory=Limits)  # of each query that a step runs
-    at_once: bool = (
-        True  # `each` works in threads, which gain nothing if models only compute
-    )
+    # `each` works in threads, which gain nothing if models only compute.
+    at_once: bool = True
     watch: Callable[[Request, Mapping[str, Any]], object] | None = None
     heard: Callable[[Request, Answer[Any]], object] | None = None
 

@@ -13,9 +13,8 @@ import pytest
 
 from tests.browser.desk import ROOT, Desk
 
-PATIENCE = (
-    90_000  # milliseconds: bounds a hang, and is longer than any wait on a busy machine
-)
+# Milliseconds: bounds a hang, and is longer than any wait on a busy machine.
+PATIENCE = 90_000
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 # Nothing else is ever reached.
 QUIET = ("--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")

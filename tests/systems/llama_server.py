@@ -19,9 +19,8 @@ settings.port = 0
 settings.n_parallel = 1
 settings.n_ctx = 8192
 settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 2
-settings.cpuparams.poll = settings.cpuparams_batch.poll = (
-    0  # threads that poll slow down all others
-)
+# Threads that poll slow down all others.
+settings.cpuparams.poll = settings.cpuparams_batch.poll = 0
 settings.verbosity = -1
 settings.ui = False
 server = xllamacpp.Server(settings)

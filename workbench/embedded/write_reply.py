@@ -33,9 +33,8 @@ _CHANGE = re.compile(
 )
 _CLOSE = 2.0  # the bonus for having all that the failed query has: most may be right
 _RELEVANT = 0.6  # the share of a name that is said, from which a column is relevant
-_LIKELY = (
-    2.0  # how far below the best score the tables and columns of a query are needed
-)
+# How far below the best score the tables and columns of a query are needed.
+_LIKELY = 2.0
 _ANSWER = "<Thinking>By what the queries have.</Thinking>\n<Answer>\n{}\n</Answer>"
 _REASON = {"chain_of_thought_reasoning": "Likely queries use these."}
 # Results as prompts show them: an error or no rows, and rows of nothing but NULL.

@@ -23,9 +23,8 @@ from workbench.llm.send import hidden, reading
 from workbench.store import Store
 from workbench.types import Request
 
-QUIET = (
-    5.0  # seconds: when no new call has come for so long, the gathered calls are sent
-)
+# Seconds: when no new call has come for so long, the gathered calls are sent.
+QUIET = 5.0
 SETTLING = 60.0  # seconds until a new batch is in its provider's list
 MOST = 4_000  # calls of a batch, whose file may have 200 MB
 _POLL = 5.0  # seconds between two looks at a batch, at first

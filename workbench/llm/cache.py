@@ -65,9 +65,8 @@ class _Unsaved:
     statements: list[Statement] = field(default_factory=list)
     refused: bool = False  # a full disk has refused them
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    next_commit: "asyncio.Task[None] | None" = (
-        None  # it has not begun, and takes what comes
-    )
+    # It has not begun, and takes what comes.
+    next_commit: "asyncio.Task[None] | None" = None
 
 
 # By process and file: on a full disk they outlive a Cache.

@@ -41,9 +41,8 @@ _KNOWN = {
     "user", "verbosity",
 }  # fmt: skip
 _SECRET = ("key", "secret", "password", "credentials", "headers", "_token")
-_LONGEST = (
-    128_000  # tokens of output assumed for a model whose longest reply is not listed
-)
+# Tokens of output assumed for a model whose longest reply is not listed.
+_LONGEST = 128_000
 
 
 def request_key(request: Request, endpoint: str) -> str:

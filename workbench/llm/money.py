@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
 CAUTIOUS = 5.0  # dollars that may be spent where nobody says how many
 LETTERS = 4  # of a token, about
-_FIRST = (
-    4  # replies of a prompt after which their costs say what to reserve for the next
-)
+# Replies of a prompt after which their costs say what to reserve for the next.
+_FIRST = 4
 _COLUMNS = (
     "prompt, question, system, model, input, output, dollars, cached, again, fault"
 )

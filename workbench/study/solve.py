@@ -84,9 +84,8 @@ class Keys(NamedTuple):
 class QuestionRecords(NamedTuple):
     """The records of a question; a candidate is its queries before each fix, and the last one."""
 
-    key: (
-        str  # of the selection's record; "" if it is not cached, as after a failed call
-    )
+    # Of the selection's record; "" if it is not cached, as after a failed call.
+    key: str
     candidates: Record
     selection: Record
 
