@@ -123,7 +123,8 @@ def elements(sql: str) -> frozenset[str]:
 def _alike(sql: str, other: str) -> float:
     """Return the share of the elements of two queries that both have."""
     both = elements(sql) & elements(other)
-    return len(both) / max(1, len(elements(sql) | elements(other)))
+    either = elements(sql) | elements(other)
+    return len(both) / max(1, len(either))
 
 
 def _expected(context: Context) -> str:
@@ -162,7 +163,8 @@ def _unit_tests(prompt: Prompt) -> str:
     """
     expected = elements(_expected(prompt.context))
     queries = [elements(sql) for sql, _ in prompt.candidates]
-    differing = sorted(frozenset.union(*queries) - frozenset.intersection(*queries))
+    common = frozenset.intersection(*queries)
+    differing = sorted(frozenset.union(*queries) - common)
     random.Random(prompt.seed).shuffle(differing)  # noqa: S311  no secret
     tests = []
     for element in differing[: _count(prompt)]:
@@ -262,7 +264,8 @@ def _decisions(prompt: Prompt) -> str:
     Three tables stay.
     """
     needed = _needed(prompt)
-    tables = sorted(prompt.context.schema.tables, key=lambda t: t.name not in needed)
+    tables = [*prompt.context.schema.tables]
+    tables.sort(key=lambda table: table.name not in needed)
     reply: dict[str, str | list[str]] = {}
     for place, table in enumerate(tables):
         names = needed.get(table.name, []) + [column.name for column in table.columns]
@@ -300,7 +303,8 @@ def _synthetic(prompt: Prompt) -> str:
     random.Random(prompt.seed).shuffle(columns)  # noqa: S311  no secret
     for form, (table, column) in product(_FORMS, columns):
         name = quote(column.name)
-        value = literal((*column.examples, 1)[0])
+        examples = (*column.examples, 1)
+        value = literal(examples[0])
         test = f"{name} = {value}"
         example = form.format(table=quote(table.name), column=name, test=test)
         question, _, sql = example.partition(" | ")
