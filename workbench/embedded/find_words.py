@@ -326,8 +326,8 @@ def mentions(words: tuple[str, ...], question: str) -> list[Mention]:
     for start in sorted(alike):
         end = start + len(words) + 1
         places = frozenset(alike.keys() & range(start, end))
-        said = sum(alike[place] for place in sorted(places))
-        share = min(1.0, said / len(words))
+        total = sum(alike[place] for place in sorted(places))
+        share = min(1.0, total / len(words))
         read.append(Mention(places, round(share, 3)))
     read.sort(key=lambda mention: -mention.share)
     return read[:3]
