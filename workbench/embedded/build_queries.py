@@ -146,7 +146,9 @@ class Reading:
 
     def gain(self, part: Part) -> float:
         """Return a part's score and what its words would cost if nothing explained them."""
-        spared = {loss: len(ps & part.places) for loss, ps in self.losses.items()}
+        spared = {}
+        for loss, places in self.losses.items():
+            spared[loss] = len(places & part.places)
         return round(part.score - self.score(spared), 6)
 
     def cues_of(self, *kinds: str) -> list[Cue]:
@@ -335,19 +337,24 @@ class Query:
     @cached_property
     def sql(self) -> str:
         """Its SQL."""
-        outputs = ", ".join(self._texts("output") + self._texts("total"))
+        shown = self._texts("output") + self._texts("total")
+        outputs = ", ".join(shown)
         first, *others = self.tree
-        sql = f"SELECT {outputs} FROM {quote(first.sheet.name)}"
+        source = quote(first.sheet.name)
+        sql = f"SELECT {outputs} FROM {source}"
         for sheet, on in others:
             sql += f" INNER JOIN {quote(sheet.name)} ON {on}"
         if self._texts("test"):
             sql += f" WHERE {' AND '.join(self._conditions())}"
         if self.group:
             sql += f" GROUP BY {self._text(self.group)}"
-        if self._texts("having"):
-            sql += f" HAVING {' AND '.join(self._texts('having'))}"
+        having = self._texts("having")
+        if having:
+            sql += f" HAVING {' AND '.join(having)}"
         order = self._texts("order")
-        return f"{sql} ORDER BY {', '.join(order)}" if order else sql
+        if order:
+            sql += f" ORDER BY {', '.join(order)}"
+        return sql
 
     def _conditions(self) -> list[str]:
         """Return the tests; equalities on a column are alternatives."""
@@ -355,7 +362,12 @@ class Query:
         for part in _of(self.parts, "test"):
             column = part.template.partition(" = ")[0]
             tests[column].append(self._text(part.pieces))
-        return [f"({' OR '.join(t)})" if len(t) > 1 else t[0] for t in tests.values()]
+        conditions = []
+        for alternatives in tests.values():
+            condition = " OR ".join(alternatives)
+            is_plain = len(alternatives) == 1
+            conditions.append(condition if is_plain else f"({condition})")
+        return conditions
 
     def _texts(self, role: str) -> list[str]:
         return [self._text(part.pieces) for part in _of(self.parts, role)]
@@ -390,20 +402,27 @@ def _query(reading: Reading, parts: Sequence[Part]) -> list[Query]:
         each = reading.places_of("each")
         explained |= each
         features["group.unasked"] = bool(_of(parts, "total")) and not each
-    used = {part.clause for part in parts}
-    for clause, _, fit, formula in reading.definitions:
-        if clause not in used:
-            used.add(clause)  # once for each clause
-            features[f"unused.{formula.kind}"] += 0.3 + 0.7 * fit
+    for kind, fit in _unused(reading, parts):
+        features[f"unused.{kind}"] += 0.3 + 0.7 * fit
     outputs = {part.pieces[0] for part in _of(parts, "output")}
     tested = {part.pieces[0] for part in _of(parts, "test")}
     features["output.tested"] = len(outputs & tested)
     left = Places()
     for loss, places in reading.losses.items():
-        features[loss] = len(places - explained)
-        left |= places - explained
+        unexplained = places - explained
+        features[loss] = len(unexplained)
+        left |= unexplained
     score = sum(part.score for part in parts) + reading.score(features)
     return [Query(reading, tuple(parts), tree, group, features, round(score, 6), left)]
+
+
+def _unused(reading: Reading, parts: Iterable[Part]) -> Iterator[tuple[str, float]]:
+    """Return of each clause of the hint that no part uses the kind of its formula, and its fit."""
+    used = {part.clause for part in parts}
+    for clause, _, fit, formula in reading.definitions:
+        if clause not in used:
+            used.add(clause)
+            yield formula.kind, fit
 
 
 def _group_of(parts: Iterable[Part]) -> Pieces:
@@ -417,8 +436,10 @@ def _group_of(parts: Iterable[Part]) -> Pieces:
     first = fields_of(outputs[0].pieces)[0]
     if first in first.sheet.label and len(first.sheet.key) == 1:
         return first.sheet.key
-    pieces = [(", ", *output.pieces) for output in outputs]
-    return tuple(chain(*pieces))[1:]
+    pieces: list[str | Field] = []
+    for output in outputs:
+        pieces += [", ", *output.pieces]
+    return tuple(pieces[1:])
 
 
 def propose(reading: Reading, kept: int = _BEAM) -> list[Query]:
@@ -492,6 +513,9 @@ def draw(scores: Sequence[float], temperature: float, seed: str) -> int:
     best = max(scores)  # subtracted, since exp() of a large score would overflow
     if temperature == 0:
         return scores.index(best)
-    weights = [round(math.exp((score - best) / temperature), 9) for score in scores]
+    weights = []
+    for score in scores:
+        weight = math.exp((score - best) / temperature)
+        weights.append(round(weight, 9))
     chance = random.Random(seed)  # noqa: S311  no secret
     return chance.choices(range(len(scores)), weights)[0]

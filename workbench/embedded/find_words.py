@@ -78,8 +78,9 @@ def tokens(text: str) -> tuple[Token, ...]:
     for match in _TOKEN.finditer(text):
         word = _POSSESSIVE.sub("", match[0])
         low = word.lower()
-        digits = low.replace(",", "")
-        number = digits if _NUMBER.fullmatch(digits) else _NUMBERS.get(low, "")
+        number = low.replace(",", "")
+        if not _NUMBER.fullmatch(number):
+            number = _NUMBERS.get(low, "")
         name = word[0].isupper() and not starts
         content = word[0].isalnum() and not number and (name or low not in STOPWORDS)
         read.append(Token(word, low, stem(low), number, content, name))
@@ -323,9 +324,11 @@ def mentions(words: tuple[str, ...], question: str) -> list[Mention]:
                 alike.setdefault(place, _ALIKE)
     read = []
     for start in sorted(alike):
-        places = frozenset(alike.keys() & range(start, start + len(words) + 1))
-        share = sum(alike[place] for place in sorted(places)) / len(words)
-        read.append(Mention(places, round(min(1.0, share), 3)))
+        end = start + len(words) + 1
+        places = frozenset(alike.keys() & range(start, end))
+        total = sum(alike[place] for place in sorted(places))
+        share = min(1.0, total / len(words))
+        read.append(Mention(places, round(share, 3)))
     read.sort(key=lambda mention: -mention.share)
     return read[:3]
 

@@ -173,8 +173,10 @@ def _table(name: str, lines: Sequence[str]) -> Table:
         key = _KEY.match(line)
         defined = _COLUMN.match(line)
         if key and key["target"]:
-            names, refs = _names(key["columns"]), _names(key["refs"] or "")
-            foreign.append(ForeignKey(names, _plain(key["target"]), refs))
+            names = _names(key["columns"])
+            refs = _names(key["refs"] or "")
+            target = _plain(key["target"])
+            foreign.append(ForeignKey(names, target, refs))
         elif key:
             primary = _names(key["columns"])
         elif defined:

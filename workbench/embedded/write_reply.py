@@ -86,7 +86,8 @@ def _query(prompt: Prompt) -> str:
     if not queries:
         return "No word of the question names a table or a column of the schema."
     scores = [query.score + _CLOSE * _alike(query.sql, attempt) for query in queries]
-    query = queries[draw(scores, prompt.temperature, prompt.seed)]
+    drawn = draw(scores, prompt.temperature, prompt.seed)
+    query = queries[drawn]
     reason = f"The query has {'; '.join(sorted(elements(query.sql)))}."
     if query.missed:
         missed = ", ".join(dict.fromkeys(query.missed))
@@ -122,7 +123,8 @@ def elements(sql: str) -> frozenset[str]:
 def _alike(sql: str, other: str) -> float:
     """Return the share of the elements of two queries that both have."""
     both = elements(sql) & elements(other)
-    return len(both) / max(1, len(elements(sql) | elements(other)))
+    either = elements(sql) | elements(other)
+    return len(both) / max(1, len(either))
 
 
 def _expected(context: Context) -> str:
@@ -144,7 +146,8 @@ def _letter(prompt: Prompt) -> str:
     """Return the letter of one of two candidates; a tie is drawn at any temperature."""
     scores = _plausible(prompt)
     is_tie = len(set(scores)) == 1
-    return "AB"[draw(scores, prompt.temperature or float(is_tie), prompt.seed)]
+    temperature = prompt.temperature or float(is_tie)
+    return "AB"[draw(scores, temperature, prompt.seed)]
 
 
 def _ranking(prompt: Prompt) -> str:
@@ -161,7 +164,8 @@ def _unit_tests(prompt: Prompt) -> str:
     """
     expected = elements(_expected(prompt.context))
     queries = [elements(sql) for sql, _ in prompt.candidates]
-    differing = sorted(frozenset.union(*queries) - frozenset.intersection(*queries))
+    common = frozenset.intersection(*queries)
+    differing = sorted(frozenset.union(*queries) - common)
     random.Random(prompt.seed).shuffle(differing)  # noqa: S311  no secret
     tests = []
     for element in differing[: _count(prompt)]:
@@ -191,7 +195,9 @@ def _passes(test: str, sql: str) -> bool:
 def _count(prompt: Prompt) -> int:
     """Return the number of items that the form asks for."""
     number = re.search(r"\b\d+\b", prompt.form)
-    return int(number[0]) if number else 10
+    if number:
+        return int(number[0])
+    return 10
 
 
 def _filter_column(prompt: Prompt) -> str:
@@ -261,11 +267,13 @@ def _decisions(prompt: Prompt) -> str:
     Three tables stay.
     """
     needed = _needed(prompt)
-    tables = sorted(prompt.context.schema.tables, key=lambda t: t.name not in needed)
+    tables = [*prompt.context.schema.tables]
+    tables.sort(key=lambda table: table.name not in needed)
     reply: dict[str, str | list[str]] = {}
     for place, table in enumerate(tables):
-        names = needed.get(table.name, []) + [column.name for column in table.columns]
-        reply[table.name] = [*dict.fromkeys(names)][:6]
+        columns = [column.name for column in table.columns]
+        names = dict.fromkeys(needed.get(table.name, []) + columns)
+        reply[table.name] = [*names][:6]
         if len(table.columns) <= 10:
             reply[table.name] = "keep_all"
         if place >= max(3, len(needed)):
@@ -299,11 +307,13 @@ def _synthetic(prompt: Prompt) -> str:
     random.Random(prompt.seed).shuffle(columns)  # noqa: S311  no secret
     for form, (table, column) in product(_FORMS, columns):
         name = quote(column.name)
-        value = literal((*column.examples, 1)[0])
+        examples = (*column.examples, 1)
+        value = literal(examples[0])
         test = f"{name} = {value}"
         example = form.format(table=quote(table.name), column=name, test=test)
         question, _, sql = example.partition(" | ")
-        lines[_json({"input": question, "output": sql})] = None
+        line = _json({"input": question, "output": sql})
+        lines[line] = None
     return "\n".join([*lines][: _count(prompt)])
 
 
