@@ -19,7 +19,7 @@ clock at the first row, and its R-VES includes the opening.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Literal
 
@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 from workbench.benchmarks.benchmark import Benchmark, Sense
 from workbench.errors import BadInputError, at_least
 from workbench.evaluate.stored import meets
-from workbench.sql.executor import DEFAULT, Executor
+from workbench.sql.executor import DEFAULT, Executor, Job
 from workbench.sql.reading import normalise_text
 from workbench.types import Execution, Gold, Limits, Row
 
@@ -152,7 +152,8 @@ def executed(
 ) -> Iterator[tuple[Pair, Ran]]:
     """Yield each pair with the executions of its query and of the gold queries in each form.
 
-    Memory holds the rows of one database at a time.
+    With a cache, all queries of all databases run first, so that one slow database holds no other
+    up; then the rows of one database at a time are read from it.
     """
 
     def texts(pair: Pair, form: Form) -> list[str]:
@@ -160,12 +161,17 @@ def executed(
         queries = sql, *benchmark.golds[question_id].queries
         return [normalise_text(form(query)) for query in queries]
 
+    jobs: dict[Path, list[Job]] = {}
     for path, part in parts.items():
-        jobs: dict[tuple[Path, str], None] = {}
+        distinct: dict[str, None] = {}
         for pair, form in product(part, forms):
-            jobs |= dict.fromkeys((path, text) for text in texts(pair, form))
-        executions = executor.execute_many(list(jobs), limits)
-        by_job = dict(zip(jobs, executions, strict=True))
+            distinct |= dict.fromkeys(texts(pair, form))
+        jobs[path] = [(path, text) for text in distinct]
+    if executor.store and not executor.store.read_only:
+        executor.result_fingerprints(list(chain.from_iterable(jobs.values())), limits)
+    for path, part in parts.items():
+        executions = executor.execute_many(jobs[path], limits)
+        by_job = dict(zip(jobs[path], executions, strict=True))
         for pair in part:
             ran = []
             for form in forms:
