@@ -107,17 +107,17 @@ def large() -> list[Part]:
 
 
 def test_the_package_holds_at_most_so_much() -> None:
-    assert WHOLE.nodes <= 109_300
-    assert len(FILES) <= 116
+    assert WHOLE.nodes <= 107_450
+    assert len(FILES) <= 117
 
 
 def test_a_line_holds_one_thought() -> None:
-    assert WHOLE.density <= 5.5
+    assert WHOLE.density <= 5.56
     assert [room for room in rooms() if room.density > 6.15] == []
 
 
 def test_a_function_is_read_once() -> None:
-    assert len(dense()) <= 18
+    assert len(dense()) <= 2
     assert large() == []
 
 
@@ -126,12 +126,12 @@ def test_comprehensions_stand_alone() -> None:
     for outer in syntax(COMPREHENSIONS):
         inside = [node for node in ast.walk(outer) if node is not outer]
         nested += any(isinstance(node, COMPREHENSIONS) for node in inside)
-    assert nested <= 10
-    assert len(syntax(ast.NamedExpr)) <= 45
+    assert nested <= 3
+    assert len(syntax(ast.NamedExpr)) <= 31
 
 
 def test_layout_and_names_are_plain() -> None:
     sources = "".join(file.read_text() for file in FILES)
     assert sources.count("# fmt: skip") + sources.count("# fmt: off") <= 5
     stored = [node.id for node in syntax(ast.Name) if isinstance(node.ctx, ast.Store)]
-    assert sum(name in VAGUE for name in stored) <= 35
+    assert sum(name in VAGUE for name in stored) <= 6

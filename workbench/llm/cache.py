@@ -254,17 +254,24 @@ def _row(call: Mapping[str, Any]) -> list[Any]:
     for name in _TEXTS:
         _check(call, name, isinstance(call[name], str), "a text")
     for name in _COUNTS:
-        counts = type(call[name]) is int and 0 <= call[name] < 2**63
-        _check(call, name, counts, "a whole number, 0 or more")
+        count = call[name]
+        is_count = type(count) is int and 0 <= count < 2**63
+        _check(call, name, is_count, "a whole number, 0 or more")
     for name in _TIMES:
         _check(call, name, isinstance(call[name], int | float), "a number")
-    has_cost = call["cost"] is None or valid_cost(call["cost"]) is not None
-    _check(call, "cost", has_cost, "a number, 0 or more, or null")
-    parts = (call["model"], call["messages"], call["parameters"], call["sample"])
-    if request_key(Request("", *parts), call["endpoint"]) != call["key"]:
+    cost = call["cost"]
+    is_cost = cost is None or valid_cost(cost) is not None
+    _check(call, "cost", is_cost, "a number, 0 or more, or null")
+    request = Request(
+        "", call["model"], call["messages"], call["parameters"], call["sample"]
+    )
+    if request_key(request, call["endpoint"]) != call["key"]:
         raise ValueError("its request was changed, so its key is wrong")
-    texts = {name: canonical(call[name]).decode() for name in _JSON}
-    return [texts[name] if name in texts else call[name] for name in _COLUMNS]
+    row = []
+    for name in _COLUMNS:
+        value = call[name]
+        row.append(canonical(value).decode() if name in _JSON else value)
+    return row
 
 
 def _check(call: Mapping[str, Any], name: str, is_valid: object, wanted: str) -> None:

@@ -211,8 +211,12 @@ def longest(request: Request) -> int:
     if not str(entry.get("litellm_provider", "")).startswith(provider):
         entry = {}
     limits = [request.parameters.get(name) for name in LIMITS]
-    limits += [entry.get("max_output_tokens"), entry.get("max_tokens"), _LONGEST]
-    return next(int(limit) for limit in limits if limit)
+    limits.append(entry.get("max_output_tokens"))
+    limits.append(entry.get("max_tokens"))
+    for limit in limits:
+        if limit:
+            return int(limit)
+    return _LONGEST
 
 
 def given_for(

@@ -30,6 +30,7 @@ from papermill.exceptions import PapermillExecutionError, strip_color
 from traitlets.config import Config
 
 from workbench.benchmarks.benchmark import BENCHMARKS, open_benchmark
+from workbench.benchmarks.files import one_line
 from workbench.canonical import content_hash
 from workbench.errors import BadInputError, naming, one_of, redact
 from workbench.llm.calls import address, endpoint
@@ -230,13 +231,13 @@ def _execute(job: Job) -> None:
 def _told(error: Exception) -> str:
     """The cell that failed, by JupyterLab's number, its line, and the message."""
     if not isinstance(error, PapermillExecutionError):
-        return f"{type(error).__name__}: {' '.join(str(error).split()):.600}"
-    arrows = re.findall(
-        r"^-+> *\d+ (.*)$", strip_color("\n".join(error.traceback)), re.MULTILINE
-    )
-    line: str = (arrows or error.source.splitlines() or [""])[0]
+        return f"{type(error).__name__}: {one_line(str(error)):.600}"
+    traceback = strip_color("\n".join(error.traceback))
+    lines = re.findall(r"^-+> *\d+ (.*)$", traceback, re.MULTILINE)
+    lines += error.source.splitlines()
+    line = lines[0].strip() if lines else ""
     cell = (error.exec_count or 1) - 1  # Papermill has added a cell with the parameters
-    return f"cell {cell} ({line.strip():.160}): {error.ename}: {error.evalue:.600}"
+    return f"cell {cell} ({line:.160}): {error.ename}: {error.evalue:.600}"
 
 
 def _shared_hash(experiment: Experiment) -> str:
@@ -244,18 +245,18 @@ def _shared_hash(experiment: Experiment) -> str:
     names = [field.name for field in fields(experiment) if field.name not in _ASIDE]
     data: list[Any] = [[name, repr(getattr(experiment, name))] for name in names]
 
-    for name in filter(None, (experiment.benchmark, experiment.train)):
-        has_folder = name not in BENCHMARKS or BENCHMARKS[name].url
-        benchmark = open_benchmark(name, experiment.root if has_folder else None)
-        databases = {
-            benchmark.database(question.db_id) for question in benchmark.questions
-        }
-        data.append([benchmark.fingerprint(), *map(file_state, sorted(databases))])
+    for name in (experiment.benchmark, experiment.train):
+        if name:
+            has_folder = name not in BENCHMARKS or BENCHMARKS[name].url
+            benchmark = open_benchmark(name, experiment.root if has_folder else None)
+            db_ids = {question.db_id for question in benchmark.questions}
+            databases = [benchmark.database(db_id) for db_id in sorted(db_ids)]
+            data.append([benchmark.fingerprint(), *map(file_state, databases)])
 
     places = [experiment.prompts, experiment.codes, *experiment.predictions]
     places += sorted((home() / "labels").glob("*.sqlite"))
     for place in filter(None, places):
-        files = [file for file in (place, *sorted(place.rglob("*"))) if file.is_file()]
+        files = filter(Path.is_file, [place, *sorted(place.rglob("*"))])
         data += [[file.name, _hash(file.read_bytes())] for file in files]
 
     servers = {model: endpoint(model, address(model)) for model in experiment.asked}
@@ -302,19 +303,24 @@ class _Progress:
         self._ended: set[str] = set()
         self._needed = 0
         self._start = self._shown_at = time.monotonic()
-        last_call = "SELECT coalesce(max(rowid), 0) FROM calls"
-        last_run = "SELECT coalesce(max(rowid), 0) FROM runs"
-        self._calls, self._runs = (
-            store.read(last_call)[0][0],
-            store.read(last_run)[0][0],
-        )
+        last_call = store.read("SELECT coalesce(max(rowid), 0) FROM calls")
+        last_run = store.read("SELECT coalesce(max(rowid), 0) FROM runs")
+        self._calls = last_call[0][0]
+        self._runs = last_run[0][0]
 
     def spent(self) -> str:
         """Return the calls asked since the start, those that were cached, and the dollars."""
-        select = "SELECT count(*), total(cost), count(*) - count(cost) FROM calls WHERE rowid > ?"
-        asked, paid, unpriced = self._store.read(select, [self._calls])[0]
-        select = "SELECT rowid, selections FROM runs WHERE rowid > ? ORDER BY rowid"
-        for rowid, selections in self._store.read(select, [self._runs]):
+        calls = self._store.read(
+            "SELECT count(*), total(cost), count(*) - count(cost) FROM calls"
+            " WHERE rowid > ?",
+            [self._calls],
+        )
+        asked, paid, unpriced = calls[0]
+        runs = self._store.read(
+            "SELECT rowid, selections FROM runs WHERE rowid > ? ORDER BY rowid",
+            [self._runs],
+        )
+        for rowid, selections in runs:
             self._runs = rowid
             for _, attempt, choice in answered(self._store, selections):
                 self._needed += attempt["cost"]["calls"] + choice["cost"]["calls"]
@@ -322,7 +328,7 @@ class _Progress:
         return f"{asked:,} calls asked, {cached:,} cached, {dollars(paid, unpriced)}"
 
     def show(self, jobs: Sequence[Job]) -> None:
-        live, now = sys.stderr.isatty(), time.monotonic()
+        live = sys.stderr.isatty()
         for job in jobs:
             if job.state not in {"waiting", "running"} and job.name not in self._ended:
                 self._ended.add(job.name)
@@ -330,9 +336,12 @@ class _Progress:
                     print("\x1b[2K", end="", file=bar_stream())
                 line = f"{job.name}: {job.state}"
                 print(f"{line}: {job.error}" if job.error else line, file=sys.stderr)
-        if now - self._shown_at > (1 if live else 30):
-            self._shown_at = now
-            minutes = (now - self._start) / 60
-            done = f"{len(self._ended)} of {len(jobs)} notebooks after {minutes:.0f} minutes"
-            line = f"{done}, {self.spent()}"
-            print(line, end="\r" if live else "\n", file=bar_stream(), flush=True)
+
+        now = time.monotonic()
+        if now - self._shown_at <= (1 if live else 30):
+            return
+        self._shown_at = now
+        minutes = (now - self._start) / 60
+        done = f"{len(self._ended)} of {len(jobs)} notebooks"
+        line = f"{done} after {minutes:.0f} minutes, {self.spent()}"
+        print(line, end="\r" if live else "\n", file=bar_stream(), flush=True)
