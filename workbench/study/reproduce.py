@@ -235,15 +235,20 @@ def _told(error: Exception) -> str:
     traceback = strip_color("\n".join(error.traceback))
     lines = re.findall(r"^-+> *\d+ (.*)$", traceback, re.MULTILINE)
     lines += error.source.splitlines()
-    line = lines[0].strip() if lines else ""
+    line = ""
+    if lines:
+        line = lines[0].strip()
     cell = (error.exec_count or 1) - 1  # Papermill has added a cell with the parameters
     return f"cell {cell} ({line:.160}): {error.ename}: {error.evalue:.600}"
 
 
 def _shared_hash(experiment: Experiment) -> str:
     """Return a hash of what all notebooks depend on: code, data, labels, settings, libraries."""
-    names = [field.name for field in fields(experiment) if field.name not in _ASIDE]
-    data: list[Any] = [[name, repr(getattr(experiment, name))] for name in names]
+    settings = {}
+    for field in fields(experiment):
+        if field.name not in _ASIDE:
+            settings[field.name] = repr(getattr(experiment, field.name))
+    data: list[Any] = [settings]
 
     for name in (experiment.benchmark, experiment.train):
         if name:
