@@ -109,11 +109,8 @@ def test_the_schema_of_a_json_form_is_sent_where_it_is_asked_for(answered, promp
         .parameters.get("response_format")
         for how in ("on", "auto", "off")
     ]
-    assert sent == [
-        response_format(prompt),
-        None,
-        None,
-    ]  # nothing is known of this model
+    # Nothing is known of this model.
+    assert sent == [response_format(prompt), None, None]
     assert (
         "chain_of_thought_reasoning" in sent[0]["json_schema"]["schema"]["properties"]
     )
@@ -316,9 +313,8 @@ def test_after_an_error_what_has_begun_asks_nothing_more_where_threads_are_given
 def test_a_forked_process_has_threads_of_its_own(answered):
     lab, _ = answered()
     assert lab.each(abs, [-1, -2], threads=2) == [1, 2]
-    with (
-        warnings.catch_warnings()
-    ):  # a fork beside threads, which Python 3.12 and later warn of
+    # A fork beside threads, which Python 3.12 and later warn of.
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if not child:

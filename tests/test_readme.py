@@ -53,9 +53,8 @@ def test_a_program_runs_and_prints_what_the_page_says(
 ) -> None:
     with closing(sqlite3.connect(tmp_path / "my.sqlite")) as database:
         database.execute("CREATE TABLE customer(id INTEGER)")
-    if (
-        not printed
-    ):  # what it prints does not matter: fewer questions, and no model that takes a key
+    # What it prints does not matter: fewer questions, and no model that takes a key.
+    if not printed:
         program = re.sub("limit=[0-9]+", "limit=2", program)
         program = re.sub('"(openai|hosted_vllm)/[^"]+"', '"embedded/parser"', program)
     lines = run(tmp_path, "-c", program)

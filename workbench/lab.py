@@ -158,9 +158,8 @@ class Lab:
         completions = self.client.complete_many(list(longer.values()))
         for n, completion in zip(longer, completions, strict=True):
             if completion.fault:
-                replies[n].insert(
-                    0, completion
-                )  # the one that was cut off still counts
+                # The one that was cut off still counts.
+                replies[n].insert(0, completion)
             else:
                 replies[n].append(completion)
         return replies

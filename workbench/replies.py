@@ -192,10 +192,8 @@ _DECISION = {"anyOf": [{"enum": ["keep_all", "drop_all"]}, _LIST]}
 _YES_OR_NO = {"type": "string", "enum": ["Yes", "No"]}
 # By prompt: the members of the JSON object, and the form of further ones, which stand for tables.
 _FORMS: dict[str, tuple[Row, Any]] = {
-    "prune/select_tables": (
-        {**_REASONING, "table_names": _LIST},
-        False,
-    ),  # CHESS, figures 8 to 12
+    # CHESS, figures 8 to 12.
+    "prune/select_tables": ({**_REASONING, "table_names": _LIST}, False),
     "prune/select_columns": (_REASONING, _LIST),
     "prune/filter_column": (
         {**_REASONING, "is_column_information_relevant": _YES_OR_NO},

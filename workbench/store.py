@@ -156,9 +156,8 @@ class Store:
             factory=_Connection,
         )
         connection.execute("PRAGMA cache_size=-64000")  # KB of pages kept in memory
-        connection.execute(
-            "PRAGMA fullfsync=1"
-        )  # fsync on macOS leaves data in the disk's buffer
+        # Fsync on macOS leaves data in the disk's buffer.
+        connection.execute("PRAGMA fullfsync=1")
         return connection
 
     def _has_log(self) -> bool:
@@ -205,9 +204,8 @@ class Store:
             return
         if _outdated(theirs):
             self._make_tables()
-        self._reader.execute(
-            "PRAGMA journal_mode=WAL"
-        )  # last, so that no file is without tables
+        # Last, so that no file is without tables.
+        self._reader.execute("PRAGMA journal_mode=WAL")
 
     def _make_tables(self) -> None:
         connection = self._reader

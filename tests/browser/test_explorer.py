@@ -363,10 +363,8 @@ def test_hostile_text_stays_text(page, tmp_path, monkeypatch):
             other.locator("details pre").first.wait_for()
             seen.append(other.evaluate(shapes))
         tags[text] = set(re.findall(r'"([A-Z0-9]+)"', "".join(seen)))
-    allowed = tags["plain"] | {
-        "SPAN",
-        "MARK",
-    }  # a text of several words has tokens of its own
+    # A text of several words has tokens of its own.
+    allowed = tags["plain"] | {"SPAN", "MARK"}
     assert [text for text, own in tags.items() if own - allowed] == []
 
 

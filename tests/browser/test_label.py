@@ -88,9 +88,8 @@ def test_the_labeller_and_its_summary_fit_a_screen(page, tmp_path, expect):
     mount(page, labeller(tmp_path, shown, "MAC-SQL"))
     expect(part(page, "grid")).to_be_visible()
     bottom = "e => e.getBoundingClientRect().bottom"
-    assert (
-        page.locator(".wb-fit").evaluate(bottom) <= 690
-    )  # the rest are JupyterLab's bars
+    # The rest are JupyterLab's bars.
+    assert page.locator(".wb-fit").evaluate(bottom) <= 690
     assert part(page, "grid").evaluate(bottom) <= 690
     case_part = page.locator(".case")
     assert case_part.evaluate("e => e.scrollHeight > e.clientHeight + 400")

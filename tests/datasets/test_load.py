@@ -171,9 +171,8 @@ def test_spiders_test_split_has_databases_of_its_own(tmp_path, tiny, tables):
     for source in (root / "test.json", root / "test_database"):
         source.rename(tmp_path / source.name)
     (root / "tables.json").rename(tmp_path / tables)
-    if (
-        tables != "tables.json"
-    ):  # that of train and dev does not describe the test databases
+    # That of train and dev does not describe the test databases.
+    if tables != "tables.json":
         (tmp_path / "tables.json").write_text("[]")
     benchmark = open_benchmark("spider-test", tmp_path)
     assert benchmark.database("pond") == tmp_path / "test_database/pond/pond.sqlite"

@@ -157,9 +157,8 @@ def test_a_dropped_line_is_refused_where_it_first_shows(spider, read, db_ids):
     lines = spider_form(spider, db_ids=db_ids)
     for position in range(12):
         given = lines[:position] + lines[position + 1 :]
-        first = (
-            position // 4 * 4 + 4
-        )  # from here on a line answers the next database's question
+        # From here on a line answers the next database's question.
+        first = position // 4 * 4 + 4
         said = f"entry {first}: " if first < 12 else "11 entries for the 12 questions"
         with pytest.raises(BadInputError, match=said):
             read(spider, "\n".join(given), "theirs.sql")

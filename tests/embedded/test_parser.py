@@ -190,9 +190,8 @@ FORMS = {
 def test_every_prompt_of_the_package_is_answered_in_its_form():
     folder = Path(replies.__file__).with_name("prompts")
     packaged = {f"{p.parent.name}/{p.stem}" for p in folder.glob("*/*.md")}
-    assert (
-        packaged - {"generate/agent_turn"} == FORMS.keys()
-    )  # the parser answers in the first turn
+    # The parser answers in the first turn.
+    assert packaged - {"generate/agent_turn"} == FORMS.keys()
     read = {
         name: reader(ask("When was the ship Alma built?", name, **d))
         for name, (reader, d) in FORMS.items()

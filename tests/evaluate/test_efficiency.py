@@ -45,9 +45,8 @@ def answers(*rows):
 def test_the_time_ratio_is_the_mean_of_the_ratios_without_outliers():
     assert time_ratio([2.0, 4.0], [1.0, 1.0]) == 3
     assert time_ratio([1.0] * 99 + [1000.0], [1.0] * 100) == 1
-    assert time_ratio([0.3] * 10, [0.1] * 10) == pytest.approx(
-        3
-    )  # no spread is no reason to drop
+    # No spread is no reason to drop.
+    assert time_ratio([0.3] * 10, [0.1] * 10) == pytest.approx(3)
     assert time_ratio([1.0], [2.0]) == 0.5
 
 

@@ -115,38 +115,18 @@ def test_spider_executes_a_query_without_distinct_and_with_whole_operators(
 @pytest.mark.parametrize(
     ("key", "sql", "in_bird", "in_spider"),
     [
-        (
-            "6",
-            "SELECT price FROM item GROUP BY 1",
-            1,
-            0,
-        ),  # a duplicate counts for Spider
-        (
-            "7",
-            "SELECT price, label FROM item",
-            0,
-            1,
-        ),  # the order of columns counts for BIRD
-        (
-            "1",
-            "SELECT name FROM animal ORDER BY name DESC",
-            1,
-            0,
-        ),  # that of rows, under ORDER BY
-        (
-            "2",
-            "SELECT name FROM animal WHERE legs > = 4 AND legs < 6",
-            0,
-            1,
-        ),  # a split operator
+        # A duplicate counts for Spider.
+        ("6", "SELECT price FROM item GROUP BY 1", 1, 0),
+        # The order of columns counts for BIRD.
+        ("7", "SELECT price, label FROM item", 0, 1),
+        # That of rows, under ORDER BY.
+        ("1", "SELECT name FROM animal ORDER BY name DESC", 1, 0),
+        # A split operator.
+        ("2", "SELECT name FROM animal WHERE legs > = 4 AND legs < 6", 0, 1),
         ("11", "SELECT id, kind FROM fish WHERE 0", 1, 1),  # no rows equal no rows
         ("0", "SELECT count(*) FROM animal WHERE 1", 1, 1),
-        (
-            "0",
-            "SELECT count(*) FROM animal; an explanation",
-            0,
-            1,
-        ),  # the first statement counts
+        # The first statement counts.
+        ("0", "SELECT count(*) FROM animal; an explanation", 0, 1),
         ("0", "SELECT 5", 0, 0),
     ],
 )
@@ -258,11 +238,8 @@ def rows_apart(gold, predicted):
 def test_a_metric_of_ones_own_is_a_column_with_an_interval_in_the_table(bird, executor):
     answers = predictions({"2": "SELECT name FROM animal", "5": "SELECT broken"}, "g")
     frame = judge(only(bird, "2", "5", "6"), answers, executor, [rows_apart])
-    assert frame["rows_apart"].tolist() == [
-        2,
-        3,
-        3,
-    ]  # a failed and a missing answer have no rows
+    # A failed and a missing answer have no rows.
+    assert frame["rows_apart"].tolist() == [2, 3, 3]
     row = summarise(frame, metrics=["rows_apart"]).iloc[0]
     assert row["rows_apart"] == pytest.approx(8 / 3)
     assert row["rows_apart_low"] < row["rows_apart"] < row["rows_apart_high"]

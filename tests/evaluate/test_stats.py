@@ -116,10 +116,8 @@ def test_a_comparison_by_hand():
 @pytest.mark.parametrize(("won", "lost", "n"), [(12, 2, 50), (9, 1, 32), (74, 4, 278)])
 def test_the_interval_is_tangos(won, lost, n):
     result = compare(*paired(won, lost, n - won - lost))
-    for end in (
-        result.low,
-        result.high,
-    ):  # where the score statistic is the normal quantile
+    # Where the score statistic is the normal quantile.
+    for end in (result.low, result.high):
         b = (2 * n - won + lost) * end - won - lost
         share = (math.sqrt(b * b + 8 * n * lost * end * (1 - end)) - b) / (4 * n)
         score = (won - lost - n * end) / math.sqrt(n * (2 * share + end * (1 - end)))

@@ -26,11 +26,8 @@ def ran(rows, *columns):
         ((("a", 1.009), *ROWS[1:]), ("name", "price"), True),
         ((("a", 1.02), *ROWS[1:]), ("name", "price"), False),
         ((("A", 1.0), *ROWS[1:]), ("name", "price"), False),
-        (
-            (("a", "1"), ("b", "2.0"), ("c", None)),
-            ("name", "price"),
-            True,
-        ),  # types of a CSV
+        # Types of a CSV.
+        ((("a", "1"), ("b", "2.0"), ("c", None)), ("name", "price"), True),
     ],
 )
 def test_a_result_meets_a_stored_one_by_its_columns(rows, columns, right):

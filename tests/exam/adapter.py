@@ -16,9 +16,8 @@ def make_executor(db_path: str) -> Callable[[str], dict[str, Any]]:
     def run(sql: str) -> dict[str, Any]:
         try:
             execution = executor.execute(Path(db_path), sql, limits)
-        except (
-            UnreadableDatabaseError
-        ) as error:  # the caller's mistake, which the suite wants as a value
+        # The caller's mistake, which the suite wants as a value.
+        except UnreadableDatabaseError as error:
             execution = Execution("error", error=str(error))
         return {
             "ok": execution.status in {"ok", "empty"},

@@ -10,9 +10,8 @@ from workbench import replies
 def read(kind: str, reply: str, allowed: Any) -> Any:
     """What the reply says; "UNREAD" where it is refused, so that the model is asked once more."""
     match kind:
-        case "sql" if (
-            "sub question" in reply.casefold()
-        ):  # the form that MAC-SQL's prompt asks for
+        # The form that MAC-SQL's prompt asks for.
+        case "sql" if "sub question" in reply.casefold():
             reader: Any = replies.last_sql
         case "sql":
             reader = (

@@ -101,9 +101,8 @@ def test_a_variant_is_saved_alone_with_its_model_and_temperature(zoo, explorer):
         "warm: v1"
     )
     folder = home() / "variants" / "warm"
-    assert [path.name for path in folder.iterdir()] == [
-        "v1.yaml"
-    ]  # no prompt is edited
+    # No prompt is edited.
+    assert [path.name for path in folder.iterdir()] == ["v1.yaml"]
     with wb.open_study(str(folder / "v1.yaml"), limit=1) as study:
         study.run(study.direct())
     (request,) = zoo.asked

@@ -78,10 +78,8 @@ def test_the_last_label_counts_and_undo_brings_back_the_one_before(store):
     store.undo("ann", "mine")
     assert (store.undo("ann", "mine"), len(store.labels())) == (None, 1)
     counts = "SELECT (SELECT count(*) FROM labels), count(*) FROM retractions"
-    with (
-        closing(sqlite3.connect(store.path)) as database,
-        database,
-    ):  # rows are only ever added
+    # Rows are only ever added.
+    with closing(sqlite3.connect(store.path)) as database, database:
         assert [*database.execute(counts)] == [(4, 3)]
 
 
@@ -116,12 +114,8 @@ def test_a_name_of_labels_stays_in_its_folder(name):
 def test_the_papers_taxonomies_are_there_and_each_cause_leads_to_one_label():
     known = [open_taxonomy(name) for name in sorted(PUBLISHED)]
     sizes = [[len(category.parts) for category in one.categories] for one in known]
-    assert sizes == [
-        [0] * 6,
-        [0] * 4,
-        [9, 1, 6],
-        [0] * 8,
-    ]  # CHASE-SQL twice, CHESS, MAC-SQL
+    # CHASE-SQL twice, CHESS, MAC-SQL.
+    assert sizes == [[0] * 6, [0] * 4, [9, 1, 6], [0] * 8]
     chase = open_taxonomy("CHASE-SQL")
     assert (chase.cases, chase.share) == ("no correct candidate", Fraction(1, 3))
     assert [one.name for one in chase.categories if one.apart] == ["Wrong Golden Query"]
@@ -177,10 +171,8 @@ def test_an_error_names_the_field(tmp_path, text, field):
 @pytest.mark.parametrize(
     ("labels", "value"),
     [
-        (
-            counted([[88, 10, 2], [14, 40, 6], [18, 10, 12]]),
-            0.492,
-        ),  # Cohen (1960), table 1
+        # Cohen (1960), table 1.
+        (counted([[88, 10, 2], [14, 40, 6], [18, 10, 12]]), 0.492),
         (counted([[20, 5], [10, 15]]), 0.4),
         # "Computing Krippendorff's alpha-reliability" (2011), section C
         (all_of("123321412---", "1233224125-3", "-3332342251-", "12332441251-"), 0.743),

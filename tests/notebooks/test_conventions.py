@@ -30,13 +30,8 @@ NETWORK = {
     "urllib",
     "urllib3",
 }
-SAVES = (
-    "chase_",
-    "chess_",
-    "mac_",
-    "pool_",
-    "beyond_",
-)  # what the gallery sorts figures by
+# What the gallery sorts figures by.
+SAVES = ("chase_", "chess_", "mac_", "pool_", "beyond_")
 
 
 @pytest.fixture(params=PATHS, ids=NAMES)

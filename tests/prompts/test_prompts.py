@@ -61,9 +61,8 @@ class TestRendering:
         assert prompt.output_limit
         *system, user = rendered(name)
         assert user["role"] == "user"
-        assert bool(system) == (
-            name != "generate/agent_turn"
-        )  # which goes on with a conversation
+        # Which goes on with a conversation.
+        assert bool(system) == (name != "generate/agent_turn")
         titles = [title for title, _ in sections(user["content"])]
         assert (titles[0], titles[-1]) == ("Task" if system else "Result", "Answer")
         assert "{{" not in user["content"]

@@ -132,10 +132,8 @@ def test_the_processor_time_of_a_reply_grows_with_its_length_and_not_with_its_sq
     for lead, unit in product(LEADS, UNITS):
         short = processor_time(name, lead, unit, 10_000)
         long = processor_time(name, lead, unit, 100_000)
-        assert long < 30 * short + 0.2, (
-            lead,
-            unit,
-        )  # by the square, it would be 100 times
+        # By the square, it would be 100 times.
+        assert long < 30 * short + 0.2, (lead, unit)
 
 
 def test_examples_are_records():

@@ -94,9 +94,8 @@ def faults_of(figure):
         for other, there in level[index + 1 :]:
             wide = min(box.x1, there.x1) - max(box.x0, there.x0)
             high = min(box.y1, there.y1) - max(box.y0, there.y0)
-            if (
-                wide > 1 and high > 3
-            ):  # pixels; a box is a little higher than its letters
+            # Pixels; a box is a little higher than its letters.
+            if wide > 1 and high > 3:
                 faults.append(f"{one.get_text()!r} lies on {other.get_text()!r}")
     return faults
 

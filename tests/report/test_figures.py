@@ -238,16 +238,8 @@ def test_a_choice_among_the_first_candidates_lies_within_their_bounds(trials):
 
 def test_the_papers_own_venn_diagram_is_counted_as_it_prints_it(shown_text):
     a, b, c = "query_plan", "synthetic_examples", "divide_and_conquer"
-    regions = (
-        (a,),
-        (b,),
-        (a, b),
-        (c,),
-        (a, c),
-        (b, c),
-        (a, b, c),
-        (),
-    )  # as figure 3a has them
+    # As figure 3a has them.
+    regions = ((a,), (b,), (a, b), (c,), (a, c), (b, c), (a, b, c), ())
     printed = published("CHASE-SQL", "figure 3a").frame()["questions"]
     rows = [
         (f"{solvers}{n}", name, name in solvers, "simple", 0)

@@ -10,9 +10,8 @@ from workbench.label.cases import open_taxonomy
 from workbench.report.published import all_published, published, read_paper
 
 ALL = all_published()
-SNAPSHOT = Path(__file__).with_name(
-    "published_numbers.jsonl"
-)  # as checked against the PDFs
+# As checked against the PDFs.
+SNAPSHOT = Path(__file__).with_name("published_numbers.jsonl")
 
 
 def test_the_numbers_are_those_that_were_checked_against_the_papers():
@@ -41,9 +40,8 @@ def test_the_numbers_are_those_that_were_checked_against_the_papers():
 def test_printed_changes_are_differences_to_the_first_row(paper, source, change):
     frame = published(paper, source).frame()
     differences = (frame["EX"] - frame["EX"][0])[1:]
-    assert (
-        differences - frame[change][1:]
-    ).abs().max() < 0.011  # table 1 of CHASE-SQL is one off
+    # Table 1 of CHASE-SQL is one off.
+    assert (differences - frame[change][1:]).abs().max() < 0.011
 
 
 @pytest.mark.parametrize(

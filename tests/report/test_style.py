@@ -59,10 +59,8 @@ def test_files_have_the_same_bytes_each_time_and_vectors_go_into_a_folder_of_the
 ):
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
     before, found = dict(mpl.rcParams), []
-    for theme in (
-        {},
-        {"font.size": 20, "svg.fonttype": "path"},
-    ):  # whatever a notebook has set
+    # Whatever a notebook has set.
+    for theme in ({}, {"font.size": 20, "svg.fonttype": "path"}):
         with mpl.rc_context(theme):
             style.save(drawn("same"), tmp_path / "figure")
         files = sorted(path for path in tmp_path.rglob("*") if path.is_file())

@@ -140,11 +140,8 @@ def test_the_papers_columns_stand_right_beside_ours():
     engine = "CHASE-SQL, Gemini 1.5 Pro"
     heads = ["generator", "EX", f"{engine}: EX", f"{engine}: fixed", "calls", "mended"]
     assert cells(table.to_html(), "thead") == [heads]
-    assert [line[-2] for line in cells(table.to_html())] == [
-        "2",
-        "",
-        "",
-    ]  # a count stays whole
+    # A count stays whole.
+    assert [line[-2] for line in cells(table.to_html())] == ["2", "", ""]
 
 
 CAPTIONS = (

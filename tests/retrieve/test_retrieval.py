@@ -89,9 +89,8 @@ def test_chess_shows_one_value_of_each_keyword_and_column(opened, database):
     lines = shown(opened, database, replace(CHASE, matching=chess))
     assert "schools.AdmFName1: 'Kate'" in lines
     found = values_of(opened, database, chess, "Alameda County", script=PLACES)
-    assert found == [
-        "t.p: 'Alameda'"
-    ]  # the end of the keyword is no keyword of its own
+    # The end of the keyword is no keyword of its own.
+    assert found == ["t.p: 'Alameda'"]
 
 
 def test_a_keyword_keeps_its_only_value_whatever_another_finds(opened, database):

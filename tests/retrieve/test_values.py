@@ -47,9 +47,8 @@ def test_a_file_answers_as_the_values_that_were_read(
     path, executor = database(SCRIPT), opened().executor
     new = open_values(path, by, executor)
     (file,) = (tmp_path / "lab" / "values").iterdir()
-    monkeypatch.setattr(
-        "workbench.retrieve.values.texts_of", None
-    )  # nothing is read again
+    # Nothing is read again.
+    monkeypatch.setattr("workbench.retrieve.values.texts_of", None)
     kept = open_values(path, by, opened().executor)
     assert new.search("Bad Enns", 3) == kept.search("Bad Enns", 3) != []
     assert file.suffix == ".npz"

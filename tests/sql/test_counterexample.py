@@ -85,10 +85,8 @@ def test_both_queries_run_on_its_rows_give_its_results(school, first, second):
             "SELECT name FROM pupil WHERE grade > 5",
             "SELECT p.name FROM pupil p WHERE 5 < p.grade",
         ),
-        (
-            "SELECT name FROM pupil",
-            "SELECT name, id FROM pupil",
-        ),  # seen without an example
+        # Seen without an example.
+        ("SELECT name FROM pupil", "SELECT name, id FROM pupil"),
         ("SELECT name FROM pupil", "SELECT nam FROM pupil"),
         ("SELECT town FROM towns", "SELECT town FROM pupil"),
         ("SELECT name FROM pupil", "SELECT town FROM main.pupil"),

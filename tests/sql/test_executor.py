@@ -400,9 +400,8 @@ def test_a_second_run_asks_no_worker_and_equal_jobs_run_once(
         first = executor.execute_many(jobs, BRIEF)
         asked = [request["sql"] for request in requests if request["do"] == "run"]
         assert len(asked) == len(set(asked)) == 22
-        shutil.copy(
-            database, database.with_name("copy.sqlite")
-        )  # the same content at another path
+        # The same content at another path.
+        shutil.copy(database, database.with_name("copy.sqlite"))
         copies = [(database.with_name("copy.sqlite"), sql) for _, sql in jobs]
         requests.clear()
         assert executor.execute_many(jobs, BRIEF) == first
@@ -636,10 +635,8 @@ def test_after_a_fork_parent_and_child_have_workers_of_their_own(database):
         "assert found == [((me, i),) for i in range(100)], found\n"
         "if me == 'parent': sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))\n"
     )
-    quiet = [
-        "-W",
-        "ignore::DeprecationWarning",
-    ]  # Python 3.12 and later warn of a fork beside threads
+    # Python 3.12 and later warn of a fork beside threads.
+    quiet = ["-W", "ignore::DeprecationWarning"]
     command = [sys.executable, *quiet, "-c", program, str(database)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

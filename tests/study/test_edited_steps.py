@@ -51,9 +51,8 @@ def kernel(tmp_path):
             output_hook=lambda m: printed.append(m["content"].get("text", "")),
         )
         assert reply["content"]["status"] == "ok", reply["content"]
-        return re.sub(
-            r"[^\n]*\r", "", "".join(printed)
-        )  # without the bar of a slow run
+        # Without the bar of a slow run.
+        return re.sub(r"[^\n]*\r", "", "".join(printed))
 
     yield run
     client.stop_channels()

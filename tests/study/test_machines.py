@@ -17,9 +17,8 @@ pytestmark = [
     pytest.mark.skipif(not PROC.exists(), reason="needs /proc"),
 ]
 NOTEBOOKS = ("chess/schema_linking", "mac_sql/end_to_end")
-WIDE = (
-    PROC.exists() and "avx512f" in PROC.read_text()
-)  # else SkylakeX's code ends the process
+# Else SkylakeX's code ends the process.
+WIDE = PROC.exists() and "avx512f" in PROC.read_text()
 MACHINES = {
     "wide": {"OPENBLAS_CORETYPE": "SkylakeX" if WIDE else "Sandybridge"},
     "elsewhere": {

@@ -241,10 +241,8 @@ def test_the_executed_notebook_lies_beside_its_figures_without_times_and_paths(
     ("parameters", "named"),
     [
         ("sample: 3", "sample"),
-        (
-            "OPENAI_API_KEY: x",
-            "OPENAI_API_KEY",
-        ),  # a key would be written into the notebook
+        # A key would be written into the notebook.
+        ("OPENAI_API_KEY: x", "OPENAI_API_KEY"),
     ],
 )
 def test_a_parameter_that_the_notebook_does_not_have_is_an_error(

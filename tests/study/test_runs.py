@@ -306,9 +306,8 @@ def test_the_queries_that_an_agent_ran_stand_beside_its_calls(study, monkeypatch
     table = study.costs({"plain": plain, "looking": looking})
     assert list(table)[list(table).index("calls") + 1] == "queries"
     assert table[["calls", "queries"]].to_numpy().tolist() == [[1.0, 0.0], [3.0, 2.0]]
-    assert "queries" not in study.costs(
-        {"plain": plain}
-    )  # a system that looks at nothing
+    # A system that looks at nothing.
+    assert "queries" not in study.costs({"plain": plain})
     again = study.run(looking.system, "looking")
     assert (again.id, set(again.questions["queries"])) == (looking.id, {2})
 

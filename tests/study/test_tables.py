@@ -38,10 +38,8 @@ def test_an_accuracy_stands_beside_its_change_and_the_papers_rows(runs):
     assert len(frame) == 9  # the paper's eight, and a system of ours
     change = frame["EX"]["w/o fixer"] - frame["EX"]["CHASE-SQL"]
     assert frame.loc["w/o fixer", "change"] == pytest.approx(change)
-    assert table["change"].index.tolist() == [
-        "w/o fixer",
-        "direct",
-    ]  # those of ours that have one
+    # Those of ours that have one.
+    assert table["change"].index.tolist() == ["w/o fixer", "direct"]
     found = runs.differences("CHASE-SQL").data.set_index("system")["difference"]
     assert found["direct"] == pytest.approx(table["change"]["direct"])
 

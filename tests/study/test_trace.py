@@ -213,10 +213,8 @@ def test_a_question_without_an_answer_is_among_those_counted(study):
     [
         ("system,n,EX,CHESS: EX,run\nDIN-SQL,,,55.9,\n", "names no run"),
         ("question_id,found\n3,True\n", "names no run"),
-        (
-            "a,run\n1,123e45678901\n",
-            "run 123e45678901 is not in",
-        ),  # no number, though it looks so
+        # No number, though it looks so.
+        ("a,run\n1,123e45678901\n", "run 123e45678901 is not in"),
         ("a,run\n1,012345678901\n", "run 012345678901 is not in"),
     ],
 )

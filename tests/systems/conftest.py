@@ -147,9 +147,8 @@ def zoo(tmp_path, executor):
     )
     model = Model()
     model.cache = executor.store
-    lab = wb.Lab(
-        model, executor, lambda _: path, at_once=False
-    )  # the calls in one order
+    # The calls in one order.
+    lab = wb.Lab(model, executor, lambda _: path, at_once=False)
     return SimpleNamespace(
         model=model,
         lab=lab,

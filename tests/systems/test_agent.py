@@ -38,9 +38,8 @@ def test_each_query_is_run_and_its_result_is_shown_until_the_answer(zoo):
     assert seen.startswith("## Result\n3 rows:\nhome\n'Gobi desert'")
     assert "no such column: nme" in error
     assert len(set(selection.trial.candidate.call_keys)) == 3
-    assert (
-        selection.trial.candidate.queries == 2
-    )  # the answer itself is not one of them
+    # The answer itself is not one of them.
+    assert selection.trial.candidate.queries == 2
 
 
 @pytest.mark.parametrize("turns", [1, 2, 3])
@@ -141,9 +140,8 @@ class TestCached:
     def goes_on(talk):
         lab, run = talk([final(RIGHT)])
         assert run().sql == RIGHT
-        assert (
-            len(lab.client.send.history) == 1
-        )  # the two turns before were in the cache
+        # The two turns before were in the cache.
+        assert len(lab.client.send.history) == 1
         offline, again = talk([], offline=True)
         assert again().sql == RIGHT
         assert offline.client.ledger.total().calls == 0

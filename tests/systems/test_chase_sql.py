@@ -67,9 +67,8 @@ def test_pairwise_gives_the_scores_of_algorithm_3_in_one_call_a_pair_of_queries(
     scores = algorithm_3(found)
     assert list(selection.scores) == scores
     assert scores[selection.chosen] == max(scores)
-    assert len(zoo.model.asked) == zoo.model.counts().get(
-        "select/pairwise", 0
-    )  # none is asked twice
+    # None is asked twice.
+    assert len(zoo.model.asked) == zoo.model.counts().get("select/pairwise", 0)
 
 
 @same_database
@@ -132,11 +131,8 @@ def test_candidates_that_no_fixer_could_mend_leave_the_pool(zoo, context):
         ([RIGHT], 1, RIGHT),
         ([EMPTY, RIGHT], 2, RIGHT),
         ([EMPTY, "SELECT nme, id FROM animal", EMPTY], 3, EMPTY),  # beta is 3
-        (
-            [BROKEN],
-            1,
-            BROKEN,
-        ),  # unchanged: the same prompt again would get the same reply
+        # Unchanged: the same prompt again would get the same reply.
+        ([BROKEN], 1, BROKEN),
     ],
 )
 def test_the_fixer_repairs_until_a_result_has_rows_or_three_times(
@@ -244,9 +240,8 @@ def test_the_ranker_chooses_the_candidate_that_is_first(zoo, context):
     selection = wb.Ranker("m/x")(zoo.lab, context, found)
     assert (selection.sql, sorted(selection.scores)) == (RIGHT, [0.5, 0.5, 1.0])
     zoo.model.replies["select/ranker"] = "The first."
-    assert (
-        wb.Ranker("m/x")(zoo.lab, context, found).sql == ALL
-    )  # unread: the result that most share
+    # Unread: the result that most share.
+    assert wb.Ranker("m/x")(zoo.lab, context, found).sql == ALL
 
 
 def test_a_result_of_an_unfinished_query_equals_no_other(zoo, context):

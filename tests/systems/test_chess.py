@@ -64,9 +64,8 @@ def test_tables_and_columns_that_are_named_stay_and_their_keys(zoo, context):
         "prune/select_columns": '{"tiger": ["name"]}',
     }
     for prune in (SelectTables("m/x"), SelectColumns("m/x")):
-        assert (
-            prune(zoo.lab, context).schema == context.schema
-        )  # unread: nothing is guessed
+        # Unread: nothing is guessed.
+        assert prune(zoo.lab, context).schema == context.schema
 
 
 def test_the_generator_sees_the_pruned_schema_with_retrieved_values(zoo):
@@ -110,9 +109,8 @@ def test_the_low_budget_reviews_every_query_until_it_comes_back_unchanged(zoo):
     selection = zoo.run(wb.chess_ir_ss_cg("m/x"))
     assert (len(zoo.model.of("fix/reviser")), selection.sql) == (2, RIGHT)
     assert [trial.candidate.sql for trial in selection.trial.history] == [ALL, RIGHT]
-    assert (
-        len(selection.trial.candidate.call_keys) == 3
-    )  # the second review is counted, too
+    # The second review is counted, too.
+    assert len(selection.trial.candidate.call_keys) == 3
 
 
 def test_entities_that_the_query_misses_are_told(zoo, context):
@@ -145,9 +143,8 @@ def test_the_query_that_passes_most_tests_is_selected(zoo, context):
     selection = UnitTester("m/x", tests=2)(zoo.lab, context, found)
     assert (selection.sql, selection.scores) == (RIGHT, (0, 0, 2))
     first, second = zoo.model.of("select/evaluate_one_test")
-    assert (
-        first.messages[-1]["content"].count("## Candidate Response #") == 2
-    )  # equal queries once
+    # Equal queries once.
+    assert first.messages[-1]["content"].count("## Candidate Response #") == 2
     shared = first.messages[-1]["content"].partition("## Unit Test\n")[0]
     assert second.messages[-1]["content"].startswith(shared)  # which providers cache
     assert [r.parameters["temperature"] for r in zoo.model.asked] == [0.8, 0.0, 0.0]

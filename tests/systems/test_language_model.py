@@ -36,9 +36,8 @@ def systems(model):
     low, mac = wb.chess_ir_ss_cg(model), wb.mac_sql(model, shots=0, tries=1)
     grouped = wb.cheaper(low, group=4)
     spider = decomposer(model, shots=0, benchmark="spider")
-    selector = Selector(
-        model, mean_columns=0, most_columns=0
-    )  # asks however small the schema is
+    # Asks however small the schema is.
+    selector = Selector(model, mean_columns=0, most_columns=0)
     repairs = [
         replace(one, tries=1) for system in (chase, low, mac) for one in system.fix
     ]

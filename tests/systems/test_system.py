@@ -98,12 +98,8 @@ def test_users_steps_are_steps(zoo):
     )
     selection = zoo.run(system)
     assert (selection.sql, selection.selector) == (ALL, "shortest")
-    assert [t.candidate.sample for t in selection.trials] == [
-        0,
-        1,
-        2,
-        3,
-    ]  # numbered by position
+    # Numbered by position.
+    assert [t.candidate.sample for t in selection.trials] == [0, 1, 2, 3]
 
 
 def test_a_prompt_in_a_cell_is_a_generator(zoo):

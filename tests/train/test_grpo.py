@@ -62,9 +62,8 @@ def test_a_step_of_grpo_has_finite_gradients_and_changes_the_weights(
     trainer.train()
     step = next(entry for entry in trainer.state.log_history if "grad_norm" in entry)
     assert -0.5 < step["rewards/execution_accuracy/mean"] < 1
-    assert (
-        step["rewards/execution_accuracy/std"] > 0
-    )  # else no completion is better than another
+    # Else no completion is better than another.
+    assert step["rewards/execution_accuracy/std"] > 0
     assert 0 < step["grad_norm"] < math.inf
     after = trained.state_dict()
     assert all(weights.isfinite().all() for weights in after.values())

@@ -31,11 +31,8 @@ SCHEMA = Schema(
             1,
             {("ship", "ship_name"), ("berth", "berth_name")},
         ),
-        (
-            "SELECT built FROM ship",
-            1,
-            {("ship", "built"), ("ferry", "year")},
-        ),  # by its description
+        # By its description.
+        ("SELECT built FROM ship", 1, {("ship", "built"), ("ferry", "year")}),
         ("SELECT ship_name FROM ship", 0, {("ship", "ship_name")}),
         ("SELECT ship_name FROM ship", 50, {*SCHEMA.columns()}),
         ("SELECT FROM WHERE", 1, {*SCHEMA.columns()}),  # it cannot be read

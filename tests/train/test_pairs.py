@@ -17,9 +17,8 @@ from workbench.systems.baselines import direct
 from workbench.train.data import Pairs, write
 from workbench.types import Candidate
 
-SIMPLE = direct(
-    "any/model"
-)  # its context is the whole schema, and no model is asked for it
+# Its context is the whole schema, and no model is asked for it.
+SIMPLE = direct("any/model")
 
 
 @pytest.fixture(scope="module")

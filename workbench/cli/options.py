@@ -20,9 +20,8 @@ def settings(kind: type) -> Callable[[Any], Any]:
     """Return a decorator: an option for each field of a dataclass with a number or a bool."""
 
     def add(command: Any) -> Any:
-        for field in reversed(
-            fields(kind)
-        ):  # click shows the last one that is added first
+        # Click shows the last one that is added first.
+        for field in reversed(fields(kind)):
             if isinstance(field.default, int | float):
                 name = field.name.replace("_", "-")
                 is_flag = isinstance(field.default, bool)

@@ -29,10 +29,8 @@ _TOKEN = re.compile(
 _POSSESSIVE = re.compile(r"['\u2019]s?$")
 _STEMMING = (  # of a word of four letters or more; the rest need not be a word
     (re.compile(r"(?<=..)ies$"), "y"),  # cities
-    (
-        re.compile(r"(?<=ss|sh|ch)es$|(?<=[xz])es$|(?<=[^su])(?<!i)s$"),
-        "",
-    ),  # boxes, ships
+    # Boxes, ships.
+    (re.compile(r"(?<=ss|sh|ch)es$|(?<=[xz])es$|(?<=[^su])(?<!i)s$"), ""),
     (
         re.compile(  # payments, registered, nationality
             r"(?<=.{4})(?:ments?|ations?|ings?|ions?|ers?|ors?|ed|ly|al|ity|est)$"

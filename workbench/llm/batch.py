@@ -49,13 +49,11 @@ class Batches:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._searches: dict[_Group, asyncio.Task[None]] = {}
-        self._open: dict[
-            _Group, tuple[_Calls, asyncio.Task[None]]
-        ] = {}  # these gather calls
+        # These gather calls.
+        self._open: dict[_Group, tuple[_Calls, asyncio.Task[None]]] = {}
         self._changed = 0.0
-        self._sent: dict[
-            str, asyncio.Task[None]
-        ] = {}  # by key: the task that follows its batch
+        # By key: the task that follows its batch.
+        self._sent: dict[str, asyncio.Task[None]] = {}
         self._answers: dict[str, Reply | Refusal] = {}  # by key
 
     async def ask(self, key: str, request: Request, url: str) -> Reply:
@@ -170,9 +168,8 @@ class Batches:
         await asyncio.to_thread(self._note, group, file)
         try:
             batch = await _call("acreate_batch", group, **settings)
-        except (
-            Refusal
-        ) as refused:  # perhaps only its reply is lost: the next try searches for it
+        # Perhaps only its reply is lost: the next try searches for it.
+        except Refusal as refused:
             self._searches.pop(group, None)
             refused.wait = max(pause(0, 0.0), refused.wait)
             raise
@@ -249,9 +246,8 @@ async def _call(function: str, group: _Group, **arguments: Any) -> Any:
             refused = refusal(error, posted=False, response=None)
             attempt += 1
             if makes_a_batch or attempt == 9 or not refused.again:
-                if (
-                    not makes_a_batch
-                ):  # else the next `ask` first searches for what was made
+                # Else the next `ask` first searches for what was made.
+                if not makes_a_batch:
                     refused.again = False
                 raise refused from None  # LiteLLM's text may repeat a key
             await asyncio.sleep(pause(attempt, refused.wait))

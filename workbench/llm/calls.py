@@ -27,10 +27,8 @@ Version = str | Callable[[str], str]
 _registered: dict[str, tuple[Answer, Version]] = {}
 
 FREE = "WORKBENCH_FREE"  # models that a person calls free, as `hosted_vllm/*, ollama/llama3`
-LIMITS = (
-    "max_completion_tokens",
-    "max_tokens",
-)  # two names of the limit on a reply's tokens
+# Two names of the limit on a reply's tokens.
+LIMITS = ("max_completion_tokens", "max_tokens")
 _THOUGHT = 8_192  # tokens of thinking where no parameter limits them
 _KNOWN = {
     "dimensions", "embedding", "encoding_format", "extra_body", "frequency_penalty", "keep_alive",

@@ -36,9 +36,8 @@ from workbench.llm.send import EMBEDDING, Call, Send, send
 from workbench.llm.turns import Limiter, Locks
 from workbench.types import Completion, Request
 
-_loops: dict[
-    int, asyncio.AbstractEventLoop
-] = {}  # by process: a forked one has no threads
+# By process: a forked one has no threads.
+_loops: dict[int, asyncio.AbstractEventLoop] = {}
 _starting = threading.Lock()
 _LONGEST_TIMEOUT = 7 * 86_400  # seconds
 
@@ -110,9 +109,8 @@ class Client:
         self._refreshed: set[str] = set()
         self._checked: set[str] = set()  # models whose key and address are there
         self._checking = asyncio.Lock()
-        self._unreached: set[str] = (
-            set()
-        )  # hosts that could not be reached, which is said once
+        # Hosts that could not be reached, which is said once.
+        self._unreached: set[str] = set()
         self._calls: set[Call] = set()  # under way; only the loop's thread uses it
         self._halted: WeakSet[threading.Thread] = WeakSet()
 
@@ -179,12 +177,10 @@ class Client:
             answer = answers[key]
             ordered.append(answer)
             if answer.cached:
-                self.ledger.add(
-                    request, answer
-                )  # any other was counted when it was paid
-            answers[key] = replace(
-                answer, cached=True
-            )  # the same request once more costs nothing
+                # Any other was counted when it was paid.
+                self.ledger.add(request, answer)
+            # The same request once more costs nothing.
+            answers[key] = replace(answer, cached=True)
         return ordered
 
     def _find(self, missing: dict[str, Request], total: int) -> dict[str, Completion]:
@@ -331,9 +327,8 @@ class Client:
                             return await self._answer(call, key, request, batch=batch)
                         finally:
                             self._locks.release(key)
-                wait = min(
-                    0.5, 0.01 + 2 * wait
-                )  # another run or process makes this call
+                # Another run or process makes this call.
+                wait = min(0.5, 0.01 + 2 * wait)
             except Refusal as refused:
                 if refused.fatal:
                     raise ProviderError(f"{request.model} refused: {refused}") from None

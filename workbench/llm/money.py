@@ -128,9 +128,8 @@ def estimate(
     limit = longest(request)
     low = price(request, 0.7 * tokens, min(shortest, limit))
     high = price(request, 1.3 * tokens, min(longer, limit))
-    megabytes = (
-        calls * (1.3 * LETTERS * tokens + 2_000) / 1e6
-    )  # of messages, and the rest of a row
+    # Of messages, and the rest of a row.
+    megabytes = calls * (1.3 * LETTERS * tokens + 2_000) / 1e6
     if low is None or high is None:
         return Preview(calls, cached, calls, 0.0, 0.0, megabytes)
     return Preview(calls, cached, 0, calls * low, calls * high, megabytes)
@@ -176,9 +175,8 @@ class Ledger:
         self.rows: list[tuple[Any, ...]] = []
         self.failed: Counter[str] = Counter()
         self.failed_by_question: Counter[str] = Counter()
-        self._questions: dict[str | None, Tally] = defaultdict(
-            Tally
-        )  # None: all together
+        # None: all together.
+        self._questions: dict[str | None, Tally] = defaultdict(Tally)
         self._lock = threading.Lock()
 
     def add(self, request: Request, answer: Completion) -> None:
@@ -267,9 +265,8 @@ class Budget:
         self._store: Store | None = None
         self._under_way = 0  # calls of this process
         self._guesses: Counter[str] = Counter()  # those with a guessed cost, by model
-        self._costs: dict[tuple[str, str], list[float]] = defaultdict(
-            list
-        )  # by model and prompt
+        # By model and prompt.
+        self._costs: dict[tuple[str, str], list[float]] = defaultdict(list)
         self._dearest: dict[str, float] = defaultdict(float)  # reply, by model
         self._lock = threading.Lock()
         self._freed = asyncio.Event()  # set when a call of this process ends
@@ -374,9 +371,8 @@ class Budget:
 
     def _reached(self, needed: float) -> BudgetError:
         spent, _, reserved = self._row
-        if (
-            spent + reserved + needed <= self._most_dollars
-        ):  # other processes' calls count too
+        # Other processes' calls count too.
+        if spent + reserved + needed <= self._most_dollars:
             return BudgetError(
                 f"the budget of {self.calls:,} calls is used up: allow more (--calls)"
             )

@@ -161,9 +161,8 @@ async def send(request: Request, url: str, seconds: float) -> Reply:
             reply = await module.acompletion(
                 messages=messages, drop_params=leaves_out, **arguments
             )
-    except (
-        module.UnsupportedParamsError
-    ) as error:  # LiteLLM's own refusal: nothing was sent
+    # LiteLLM's own refusal: nothing was sent.
+    except module.UnsupportedParamsError as error:
         if is_embedding or leaves_out:
             raise
         _leave_out(request, str(error).removeprefix("litellm."))

@@ -52,15 +52,13 @@ class Limiter:
             self.running, before = self.running - 1, int(self.limit)
             if throttled:
                 now = time.monotonic()
-                if (
-                    entered > self._cut_at
-                ):  # one cut for all 429s of calls that were sent before it
+                # One cut for all 429s of calls that were sent before it.
+                if entered > self._cut_at:
                     self._cut_at = now
                     self.limit = max(1.0, 0.95 * self.running)
                     self._pause = min(faults.LONGEST, asked or 2 * self._pause)
-                    if (
-                        asked or not self.running
-                    ):  # nothing was accepted: a limit on time
+                    # Nothing was accepted: a limit on time.
+                    if asked or not self.running:
                         self._opens_at = now + self._pause
                 else:  # sent before the cut: as many as are still under way were accepted
                     self.limit = min(self.limit, max(1.0, self.running))

@@ -95,7 +95,8 @@ class Prompt:
 def load(name: str | Prompt, folder: Path | None = None) -> Prompt:
     """Return the prompt of that name, from `folder` if it has one, else from this package.
 
-    A `Prompt` is returned as it is.
+    A `Prompt` is returned as it is. A file of `folder` is read at each call, one of this package
+    once in a process.
     """
     if isinstance(name, Prompt):
         return name
@@ -233,7 +234,7 @@ def _safe(text: str) -> _Safe:
 def _fence(value: object, language: str = "sql") -> _Safe:
     """Return a code fence that is longer than any run of backticks in the value."""
     text = _block(value)
-    longest_run = max(re.findall("`{3,}", text), default="``")
+    longest_run = max(re.findall("`{3,}", text), key=len, default="``")
     ticks = f"{longest_run}`"
     return _Safe(f"{ticks}{language}\n{text}\n{ticks}")
 

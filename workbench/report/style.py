@@ -260,9 +260,8 @@ def bars(
             if pd.isna(value):
                 continue
             axes.plot(value, bar.get_y() + bar.get_height() / 2, **printed_look(paper))
-            if (
-                -0.02 < (value - bar.get_width()) / limit < 0.1
-            ):  # the mark would touch the number
+            # The mark would touch the number.
+            if -0.02 < (value - bar.get_width()) / limit < 0.1:
                 label.xy = (value + 0.01 * limit, label.xy[1])
     return figure, axes
 
@@ -276,9 +275,8 @@ def stack(values: DataFrame, looks: Mapping[str, Look], pale: object = None) -> 
     axes.set_xlim(0, 100)
     for look, container in zip(looks.values(), _containers(axes), strict=True):
         shares = container.datavalues
-        texts = [
-            f"{share:.1f}" if share >= 4 else "" for share in shares
-        ]  # else there is no room
+        # Else there is no room.
+        texts = [f"{share:.1f}" if share >= 4 else "" for share in shares]
         numbers = axes.bar_label(container, texts, fontsize=SMALL, label_type="center")
         for row, piece, label in zip(values.index, container, numbers, strict=True):
             ground = to_rgba(look.colour, 0.45 if row == pale else 1)

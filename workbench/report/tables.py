@@ -78,9 +78,8 @@ class ResultTable:
             sides[place] = "left"
         cells = texts.map(markdown).rename(columns=markdown)
         rows = cells.to_markdown(index=False, colalign=sides, disable_numparse=True)
-        below = "\n".join(
-            f"{markdown(said)}  " for said in self.caption
-        )  # two blanks break a line
+        # Two blanks break a line.
+        below = "\n".join(f"{markdown(said)}  " for said in self.caption)
         return f"**{markdown(self.title)}**\n\n{rows}\n\n{below}"
 
     _repr_html_ = to_html

@@ -78,9 +78,8 @@ class LSH:
         by_hash = np.ascontiguousarray(by_gram.reshape(-1, self.permutations).T)
         signatures = []
         for hashes in by_hash:
-            least = np.minimum.reduceat(
-                hashes[occurrences], begins
-            )  # of a text's n-grams
+            # Of a text's n-grams.
+            least = np.minimum.reduceat(hashes[occurrences], begins)
             signatures.append(least)
         return {"signatures": np.array(signatures, np.uint32)}
 

@@ -33,9 +33,8 @@ T = TypeVar("T")
 # The last three have rows of their own in tables.
 MODEL_ROLES = (*ROLES, "small", "open", "tuned")
 _PACKAGE = Path(__file__).parents[1]
-_SECRET = re.compile(
-    r"(?i)(?:key|token|secret|password|credentials?)$"
-)  # a variable's name
+# A variable's name.
+_SECRET = re.compile(r"(?i)(?:key|token|secret|password|credentials?)$")
 
 
 def _placed(path: Any, told: pydantic.ValidationInfo) -> Any:

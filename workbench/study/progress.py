@@ -20,9 +20,8 @@ class Progress(tqdm):  # type: ignore[misc]
             "delay": 1,
             "leave": False,
         }
-        if type(sys.stderr).__module__.startswith(
-            "ipykernel"
-        ):  # which shows stderr on red
+        # Which shows stderr on red.
+        if type(sys.stderr).__module__.startswith("ipykernel"):
             line = "{desc}: {n:,} of {total:,} questions{postfix}"
             how = {"file": sys.stdout, "bar_format": line}
         super().__init__(total=total, desc=name, unit=" questions", **how)

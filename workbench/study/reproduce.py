@@ -44,11 +44,8 @@ from workbench.study.trace import answered
 from workbench.terminal import bar_stream
 
 _PACKAGE = Path(__file__).parents[1]
-_DESK = (
-    "cli",
-    "explorer",
-    "widgets",
-)  # no number comes from these, or from the labeller
+# No number comes from these, or from the labeller.
+_DESK = ("cli", "explorer", "widgets")
 _LIBRARIES = (
     "ipykernel",
     "litellm",
@@ -59,13 +56,8 @@ _LIBRARIES = (
     "seaborn",
     "sqlglot",
 )
-_ASIDE = (
-    "notebooks",
-    "about",
-    "batch",
-    "path",
-    "folder",
-)  # settings on which no number depends
+# Settings on which no number depends.
+_ASIDE = ("notebooks", "about", "batch", "path", "folder")
 
 
 @dataclass(slots=True)
@@ -144,9 +136,8 @@ def plan(
         notebook = _notebook(name, settings.folder)
         with naming(notebook):
             known = papermill.inspect_notebook(str(notebook))
-        for parameter in (
-            parameters | common
-        ):  # Papermill only warns of one that it does not have
+        # Papermill only warns of one that it does not have.
+        for parameter in parameters | common:
             one_of(known, **{f"a parameter of {notebook.name}": parameter})
         content = _hash(notebook.read_bytes())
         key = content_hash("notebook", [shared, content, dict(parameters), limit])

@@ -193,9 +193,8 @@ class Table(pd.DataFrame):
         """Return the rows as a saved table shows them: rounded, without ids of runs."""
         if "run" in self and self.columns[0] == "system":
             return str(self.alone("")._repr_html_())
-        with pd.option_context(
-            "display.html.use_mathjax", False
-        ):  # a `$` opens no formula
+        # A `$` opens no formula.
+        with pd.option_context("display.html.use_mathjax", False):
             return str(super()._repr_html_())  # type: ignore[misc]
 
 
