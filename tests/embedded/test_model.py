@@ -102,9 +102,9 @@ def points(results):
 
 
 @pytest.mark.slow
-def test_it_answers_three_questions_in_ten_and_fewer_without_values_or_hints(right):
+def test_it_answers_a_quarter_of_the_questions_and_fewer_without_values_or_hints(right):
     full = points(right(SYSTEM))
-    assert 30 < full < 67
+    assert 25 < full < 67
     assert (
         points(right(replace(SYSTEM, retrieve=replace(RETRIEVAL, index=None))))
         <= full - 5

@@ -8,9 +8,10 @@ import pytest
 
 import workbench as wb
 from workbench import replies
+from workbench.embedded.build_queries import WEIGHTS, hypotheses
 from workbench.embedded.find_words import index
 from workbench.embedded.read_hint import definitions
-from workbench.embedded.read_prompt import read_schema
+from workbench.embedded.read_prompt import Prompt, read_schema
 from workbench.embedded.write_reply import answer
 from workbench.prompts import load
 from workbench.sql.schema import read_schema as schema_of
@@ -90,7 +91,7 @@ def query_of(question, **data):
         (
             "What percentage of visits was cancelled?",
             "percentage = DIVIDE(SUM(st = 'K'), COUNT(visit_id)) * 100",
-            "SELECT CAST(SUM(st = 'K') AS REAL) * 100 / COUNT(visit_id) FROM visit",
+            "SELECT CAST(SUM(st = 'K') AS REAL) / COUNT(visit_id) * 100 FROM visit",
         ),
     ],
 )
@@ -226,6 +227,17 @@ def test_samples_differ_at_a_temperature_and_a_seed_repeats_them():
     ]
 
 
+def test_a_score_is_the_sum_of_its_features_times_the_weights():
+    question = "How many visits of each ship in 2021?"
+    text = f"## Question\n{question}\n## Database schema\n{HARBOUR}"
+    prompt = Prompt([{"role": "user", "content": text}])
+    queries = hypotheses(prompt.context)
+    assert len(queries) > 5
+    for query in queries:
+        terms = [WEIGHTS[name] * value for name, value in query.features.items()]
+        assert query.score == pytest.approx(sum(terms), abs=1e-5)
+
+
 def test_what_the_prompt_does_not_show_is_not_known():
     late = "How many visits came late?"
     assert "dues" in query_of(late, hint="came late refers to dues > 100")
@@ -263,11 +275,11 @@ def test_a_prompt_without_sections_is_answered_and_a_second_question_is_the_firs
         ("called off refers to st = 'K'", ["{st} = 'K'"]),
         (
             "`called off` means st is 'K' or dues is null",
-            ["({st} = 'K' OR {dues} IS NULL)"],
+            ["({st} IS 'K' OR {dues} IS NULL)"],
         ),
         ("longest refers to MAX(len_m)", ["{len_m}"]),
-        ("mean = AVERAGE(dues)", ["AVG({dues})"]),
-        ("rest = SUBTRACT(ship.len_m, 1,200)", ["{len_m} - 1200"]),
+        ("mean = AVG(dues)", ["AVG({dues})"]),
+        ("rest = SUBTRACT(ship.len_m, 1200)", ["{len_m} - 1200"]),
         ("ids refers to ship_id", ["{ship_id}", "{ship_id}"]),  # of ship, and of visit
         ("country; nothing = of note", []),
     ],

@@ -9,11 +9,11 @@ before they are compared; between equal ones the order of names decides.
 import json
 import math
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,6 +25,7 @@ from workbench.embedded.find_words import (
     Mention,
     Pieces,
     Sheet,
+    best_mention,
     cues,
     fields_of,
     index,
@@ -58,22 +59,19 @@ _SIGNS = {
     "before": "<",
 }
 _FIRST = {  # how an order ends that takes the first row
-    "max": (" DESC LIMIT 1",),
-    "most": (" DESC LIMIT 1",),
-    "min": (" LIMIT 1",),
-    "fewest": (" LIMIT 1",),
-}
-_SAYING = {  # what else may say in the question what a kind of formula in the hint says
-    "max": ("max", "most", "fewest"),
-    "min": ("min", "most", "fewest"),
-    "total": ("sum", "avg", "count", "percent", "differ"),
+    "max": " DESC LIMIT 1",
+    "most": " DESC LIMIT 1",
+    "min": " LIMIT 1",
+    "fewest": " LIMIT 1",
 }
 _ASKING = {*_FUNCTIONS, "most", "fewest", "percent", "differ", "each", "sort", "not"}
-_ROLES = ("output", "total", "order", "having", "test")
-_TRIED = 10  # parts of each role
-_BEAM = 20  # queries that are kept at each step
+_TRIED = 8  # parts of each role
+_BEAM = 15  # queries that are kept at each step
 _SHORTEST = 0.4  # the share of a value that must be said
 _NEAR = 8  # tokens
+_SPREAD = (
+    2.0  # at a temperature of 1 scores are drawn from as if they were half as far apart
+)
 T = TypeVar("T")
 
 
@@ -81,7 +79,7 @@ T = TypeVar("T")
 class Part:
     """A piece of a query, and the tokens and the clause of the hint that ask for it."""
 
-    role: str  # of _ROLES
+    role: str  # output, total, order, having or test
     pieces: Pieces
     places: Places
     features: Features
@@ -91,15 +89,17 @@ class Part:
     score: float = 0.0
 
     @cached_property
-    def sheets(self) -> set[Sheet]:
-        """The tables that it needs."""
-        sheets = {field.sheet for field in fields_of(self.pieces)}
-        return sheets | {self.counted} if self.counted else sheets
+    def fields(self) -> frozenset[Field]:
+        """The columns that it uses."""
+        return frozenset(fields_of(self.pieces))
 
     @cached_property
-    def template(self) -> str:
-        """Its SQL without the names of tables."""
-        return "".join(p if isinstance(p, str) else p.name for p in self.pieces)
+    def sheets(self) -> frozenset[Sheet]:
+        """The tables that it needs."""
+        sheets = {field.sheet for field in self.fields}
+        if self.counted:
+            sheets.add(self.counted)
+        return frozenset(sheets)
 
 
 class Reading:
@@ -107,49 +107,58 @@ class Reading:
 
     def __init__(self, context: Context, weights: Features) -> None:
         """Find what the question speaks of."""
-        question = context.question.text
         self.context = context
+        self.question = context.question.text
         self.weights = weights
         self.schema = index(context.schema)
-        self.tokens = tokens(question)
-        self.cues = cues(question)
-        self.definitions = definitions(context.question.evidence, question, self.schema)
-        self.tables = {s: mentions(s.words, question) for s in self.schema.sheets}
+        self.connect = cache(self.schema.connect)
+        self.tokens = tokens(self.question)
+        self.cues = cues(self.question)
+        self.each = self.places_of("each")
+        self.tables: dict[Sheet, list[Mention]] = {}
+        self.naming: dict[Sheet, Places] = {}  # the tokens that speak of each table
         self.columns: dict[Field, list[Mention]] = {}
-        for field in chain(*self.schema.named.values()):
-            by_heading = mentions(field.heading, question)
-            self.columns[field] = mentions(field.words, question) + by_heading
+        for sheet in self.schema.sheets:
+            by_name = mentions(sheet.words, self.question)
+            self.tables[sheet] = by_name
+            self.naming[sheet] = Places().union(*[said.places for said in by_name])
+            for field in sheet.fields:
+                by_name = mentions(field.words, self.question)
+                by_heading = mentions(field.heading, self.question)
+                self.columns[field] = by_name + by_heading
+        self.definitions = definitions(
+            context.question.evidence, self.question, self.schema
+        )
         for clause, places, fit, formula in self.definitions:
             if formula.kind == "row":
+                said = Mention(places=places, share=fit, clause=clause)
                 for field in fields_of(formula.pieces):
-                    self.columns[field].insert(0, Mention(places, fit, clause))
+                    self.columns[field].insert(0, said)
         self.losses = self._losses()
-        self.connect = cache(self.schema.connect)
+        self.costs = {place: weights[loss] for place, loss in self.losses.items()}
 
-    def _losses(self) -> dict[str, set[int]]:
-        """Return the tokens that must be explained, by the feature of those that are not."""
-        losses = defaultdict(set)
+    def _losses(self) -> dict[int, str]:
+        """Return the tokens that must be explained, with the feature of one that is not."""
+        losses = {}
         for place, token in enumerate(self.tokens):
-            if token.number and token.low != "one":
-                losses["left.number"].add(place)
+            if token.number:
+                losses[place] = "left.number"
             elif token.content:
-                losses["left.name" if token.name else "left.word"].add(place)
+                losses[place] = "left.word"
         for cue in self.cues:
             if cue.kind in _ASKING:
-                losses[f"left.{cue.kind}"].add(cue.first)
+                losses[cue.first] = "left.cue"
         return losses
 
     def score(self, features: Features) -> float:
         """Return the features' values times their weights, added up."""
-        terms = (self.weights[name] * value for name, value in features.items())
+        terms = [self.weights[name] * value for name, value in features.items()]
         return round(math.fsum(terms), 6)
 
     def gain(self, part: Part) -> float:
         """Return a part's score and what its words would cost if nothing explained them."""
-        spared = {}
-        for loss, places in self.losses.items():
-            spared[loss] = len(places & part.places)
-        return round(part.score - self.score(spared), 6)
+        spared = [self.costs[place] for place in part.places if place in self.costs]
+        return round(part.score - math.fsum(spared), 6)
 
     def cues_of(self, *kinds: str) -> list[Cue]:
         """Return the cues of these kinds."""
@@ -157,7 +166,7 @@ class Reading:
 
     def places_of(self, *kinds: str) -> Places:
         """Return the tokens of the cues of these kinds."""
-        return Places().union(*(cue.places for cue in self.cues_of(*kinds)))
+        return Places().union(*[cue.places for cue in self.cues_of(*kinds)])
 
 
 def _near(
@@ -182,15 +191,25 @@ def _outputs(reading: Reading) -> Iterator[Part]:
         things.append(("label", sheet.label, said))
     for kind, pieces, said in things:
         for mention in said:
-            features = {
-                f"output.{kind}": 1.0,
-                "output.name": mention.share,
-                "output.far": _far(reading, mention.first),
-            }
-            yield Part("output", pieces, mention.places, features, mention.clause)
+            yield Part(
+                role="output",
+                pieces=pieces,
+                places=mention.places,
+                features={
+                    f"output.{kind}": 1.0,
+                    "output.name": mention.share,
+                    "output.far": _far(reading, mention.first),
+                },
+                clause=mention.clause,
+            )
     for sheet, cue in product(reading.tables, reading.cues_of("who")):
         who = "who.person" if len(sheet.label) > 1 else "who"
-        yield Part("output", sheet.label, cue.places, {who: 1.0})
+        yield Part(
+            role="output",
+            pieces=sheet.label,
+            places=cue.places,
+            features={who: 1.0},
+        )
 
 
 def _far(reading: Reading, place: int) -> float:
@@ -204,87 +223,149 @@ def _counts(reading: Reading) -> Iterator[Part]:
     """Return counts of rows, and orders by them, that the question asks for."""
     for cue in reading.cues_of("count", "most", "fewest"):
         role = "total" if cue.kind == "count" else "order"
-        pieces = ("COUNT(*)", *_FIRST.get(cue.kind, ()))
-        asked = {cue.kind: 1.0}
-        yield Part(role, pieces, cue.places, asked, is_total=True)
+        pieces = ("COUNT(*)", _FIRST.get(cue.kind, ""))
+        yield Part(
+            role=role,
+            pieces=pieces,
+            places=cue.places,
+            features={cue.kind: 1.0},
+            is_total=True,
+        )
         for sheet, places, near in _near(reading.tables, cue.end):
-            said = places | cue.places
-            features = {**near, **asked}
-            yield Part(role, pieces, said, features, is_total=True, counted=sheet)
+            yield Part(
+                role=role,
+                pieces=pieces,
+                places=places | cue.places,
+                features={**near, cue.kind: 1.0},
+                is_total=True,
+                counted=sheet,
+            )
 
 
 def _functions(reading: Reading) -> Iterator[Part]:
     """Return functions of columns, and orders by columns, that the question asks for."""
-    descending = " DESC" if reading.cues_of("descending") else ""
-    for cue in reading.cues_of(*_FUNCTIONS, "sort"):
+    for cue in reading.cues_of(*_FUNCTIONS):
         for field, places, near in _near(reading.columns, cue.end):
             kind = "key" if field.key else field.kind
             said = places | cue.places
-            if cue.kind == "sort":
-                yield Part("order", (field, descending), said, near)
-                continue
-            features = {**near, f"total.{kind}": 1.0, f"total.{cue.kind}": 1.0}
-            pieces = (_FUNCTIONS[cue.kind], field, ")")
-            yield Part("total", pieces, said, features, is_total=True)
+            yield Part(
+                role="total",
+                pieces=(_FUNCTIONS[cue.kind], field, ")"),
+                places=said,
+                features={**near, f"total.{kind}": 1.0, f"total.{cue.kind}": 1.0},
+                is_total=True,
+            )
             if cue.kind in _FIRST:
-                features = {**near, f"order.{kind}": 1.0}
-                yield Part("order", (field, *_FIRST[cue.kind]), said, features)
+                yield Part(
+                    role="order",
+                    pieces=(field, _FIRST[cue.kind]),
+                    places=said,
+                    features={**near, f"order.{kind}": 1.0},
+                )
+
+
+def _sorts(reading: Reading) -> Iterator[Part]:
+    """Return the orders of all rows that the question asks for."""
+    direction = " DESC" if reading.cues_of("descending") else ""
+    for cue in reading.cues_of("sort"):
+        for field, places, near in _near(reading.columns, cue.end):
+            yield Part(
+                role="order",
+                pieces=(field, direction),
+                places=places | cue.places,
+                features=near,
+            )
 
 
 def _told(reading: Reading) -> Iterator[Part]:
     """Return the formulas that the hint gives."""
     for clause, places, fit, (kind, is_total, pieces) in reading.definitions:
-        if kind == "row":
+        if kind != "row":  # a row's is a name of a column
+            yield Part(
+                role="order" if kind in _FIRST else kind,
+                pieces=(*pieces, _FIRST.get(kind, "")),
+                places=places,
+                features={f"told.{kind}": 1.0, "told.fit": fit},
+                clause=clause,
+                is_total=is_total,
+            )
+
+
+def _values(reading: Reading) -> Iterator[Part]:
+    """Return tests for values that the question says."""
+    for field, value in _shown(reading):
+        said = best_mention(words_of(value), reading.question)
+        if said.share < _SHORTEST:
             continue
-        role = "order" if kind in _FIRST else kind  # "longest refers to MAX(len_m)"
-        also_said = reading.places_of(*_SAYING.get(kind, ()))
-        features = {f"told.{kind}": 1.0, "told.fit": fit}
-        whole = (*pieces, *_FIRST.get(kind, ()))
-        yield Part(role, whole, places | also_said, features, clause, is_total)
+        words = [reading.tokens[place] for place in said.places]
+        has_content = any(word.content for word in words)
+        yield Part(
+            role="test",
+            pieces=(field, f" = {literal(value)}"),
+            places=said.places,
+            features={
+                "value": 1.0,
+                "value.part": said.share,
+                "value.whole": said.share == 1.0,
+                "value.stop": not has_content,
+            },
+        )
 
 
-def _tests(reading: Reading) -> Iterator[Part]:
-    """Return tests for values and for numbers."""
-    shown: dict[tuple[Field, str], None] = {}
+def _shown(reading: Reading) -> Iterator[tuple[Field, str]]:
+    """Return the values that the prompt shows, with their columns."""
     for match in reading.context.values:
         for field in reading.schema.find(match.column):
             if match.table in ("", field.sheet.name):
-                shown[field, match.value] = None
+                yield field, match.value
     for field in reading.columns:
         if field.kind == "text":
-            shown |= dict.fromkeys((field, value) for value in field.examples)
-    for field, value in shown:
-        for mention in mentions(words_of(value), reading.context.question.text)[:1]:
-            if mention.share >= _SHORTEST:
-                words = [reading.tokens[place] for place in mention.places]
-                features = {
-                    "value": 1.0,
-                    "value.part": mention.share,
-                    "value.whole": mention.share == 1.0,
-                    "value.stop": not any(word.content for word in words),
-                }
-                pieces = (field, f" = {literal(value)}")
-                yield Part("test", pieces, mention.places, features)
+            for value in field.examples:
+                yield field, value
+
+
+def _numbers(reading: Reading) -> Iterator[Part]:
+    """Return comparisons of columns, and of the rows in a group, with numbers."""
     for place, token in enumerate(reading.tokens):
-        if token.number and token.low != "one":
-            yield from _number_tests(reading, place, token.number)
+        if token.number:
+            sign, asked = _sign(reading, place)
+            test = f" {sign} {token.number}"
+            yield from _compared(reading, place, test, asked)
+            if len(token.number) == 4:
+                yield from _years(reading, test, asked)
 
 
-def _number_tests(reading: Reading, place: int, number: str) -> Iterator[Part]:
-    """Return comparisons of columns, and of the rows in a group, with a number of the question."""
-    sign, asked = _sign(reading, place)
-    test = f" {sign} {number}"
+def _compared(reading: Reading, place: int, test: str, asked: Places) -> Iterator[Part]:
+    """Return comparisons of what is spoken of near a number."""
     for field, places, near in _near(reading.columns, place):
         if field.kind == "number" and not field.key:
-            yield Part("test", (field, test), places | asked, {**near, "number": 1.0})
-    for field in reading.columns:
-        if field.says("year") and len(number) == 4:
-            yield Part("test", (field, test), asked, {"year": 1.0})
+            yield Part(
+                role="test",
+                pieces=(field, test),
+                places=places | asked,
+                features={**near, "number": 1.0},
+            )
     for sheet, places, near in _near(reading.tables, place):
-        features = {**near, "having": 1.0}
-        pieces = (f"COUNT(*){test}",)
-        said = places | asked
-        yield Part("having", pieces, said, features, is_total=True, counted=sheet)
+        yield Part(
+            role="having",
+            pieces=(f"COUNT(*){test}",),
+            places=places | asked,
+            features={**near, "having": 1.0},
+            is_total=True,
+            counted=sheet,
+        )
+
+
+def _years(reading: Reading, test: str, asked: Places) -> Iterator[Part]:
+    """Return comparisons of the columns that hold years."""
+    for field in reading.columns:
+        if field.says("year"):
+            yield Part(
+                role="test",
+                pieces=(field, test),
+                places=asked,
+                features={"year": 1.0},
+            )
 
 
 def _sign(reading: Reading, place: int) -> tuple[str, Places]:
@@ -297,26 +378,22 @@ def _sign(reading: Reading, place: int) -> tuple[str, Places]:
     return "=", Places({place})
 
 
-def _of(parts: Iterable[Part], role: str) -> list[Part]:
-    return [part for part in parts if part.role == role]
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Query:
     """A query that a question may ask for."""
 
     reading: Reading
     parts: tuple[Part, ...]
     tree: list[Joined]
-    group: Pieces
-    whole: Features  # that are of no part
     score: float  # the log of its probability up to a constant
-    left: Places  # the tokens that nothing explains
+    said: Places  # the tokens that its parts explain
+    left: set[int]  # the tokens that nothing explains
 
     @property
     def features(self) -> Features:
-        """All features that its score is the sum of."""
-        features = Counter(self.whole)
+        """The features whose values times weights are its score."""
+        features = Counter({"tables": len(self.tree)})
+        features.update(self.reading.losses[place] for place in self.left)
         for part in self.parts:
             features.update(part.features)
         return features
@@ -324,53 +401,40 @@ class Query:
     @property
     def fields(self) -> list[Field]:
         """The columns that it uses."""
-        pieces = [*self.group]
+        fields: list[Field] = []
         for part in self.parts:
-            pieces += part.pieces
-        return [*dict.fromkeys(fields_of(pieces))]
+            fields += fields_of(part.pieces)
+        return fields
 
     @property
     def missed(self) -> list[str]:
         """The words of the question that nothing of it explains."""
-        return [self.reading.tokens[place].text for place in sorted(self.left)]
+        words = [self.reading.tokens[place].text for place in sorted(self.left)]
+        return [*dict.fromkeys(words)]
 
     @cached_property
     def sql(self) -> str:
         """Its SQL."""
-        shown = self._texts("output") + self._texts("total")
-        outputs = ", ".join(shown)
         first, *others = self.tree
         source = quote(first.sheet.name)
-        sql = f"SELECT {outputs} FROM {source}"
         for sheet, on in others:
-            sql += f" INNER JOIN {quote(sheet.name)} ON {on}"
-        if self._texts("test"):
-            sql += f" WHERE {' AND '.join(self._conditions())}"
-        if self.group:
-            sql += f" GROUP BY {self._text(self.group)}"
-        having = self._texts("having")
-        if having:
-            sql += f" HAVING {' AND '.join(having)}"
-        order = self._texts("order")
-        if order:
-            sql += f" ORDER BY {', '.join(order)}"
+            source += f" INNER JOIN {quote(sheet.name)} ON {on}"
+        named = self._texts("output")
+        shown = named + self._texts("total")
+        sql = f"SELECT {', '.join(shown)} FROM {source}"
+        tests = self._texts("test")
+        if tests:
+            sql += f" WHERE {' AND '.join(tests)}"
+        if _is_grouped(self.parts):
+            sql += f" GROUP BY {', '.join(named)}"
+        for having in self._texts("having"):  # there is one at most
+            sql += f" HAVING {having}"
+        for order in self._texts("order"):
+            sql += f" ORDER BY {order}"
         return sql
 
-    def _conditions(self) -> list[str]:
-        """Return the tests; equalities on a column are alternatives."""
-        tests = defaultdict(list)
-        for part in _of(self.parts, "test"):
-            column = part.template.partition(" = ")[0]
-            tests[column].append(self._text(part.pieces))
-        conditions = []
-        for alternatives in tests.values():
-            condition = " OR ".join(alternatives)
-            is_plain = len(alternatives) == 1
-            conditions.append(condition if is_plain else f"({condition})")
-        return conditions
-
     def _texts(self, role: str) -> list[str]:
-        return [self._text(part.pieces) for part in _of(self.parts, role)]
+        return [self._text(part.pieces) for part in self.parts if part.role == role]
 
     def _text(self, pieces: Pieces) -> str:
         """Return SQL, with tables before the columns if there are several."""
@@ -385,61 +449,36 @@ class Query:
         return text
 
 
-def _query(reading: Reading, parts: Sequence[Part]) -> list[Query]:
+def _is_grouped(parts: Sequence[Part]) -> bool:
+    return parts[0].role == "output" and any(part.is_total for part in parts)
+
+
+def _query(reading: Reading, parts: tuple[Part, ...]) -> list[Query]:
     """Return the query of these parts, with its score; none if its tables cannot be joined."""
-    sheets = frozenset[Sheet]().union(*(part.sheets for part in parts))
+    sheets = frozenset[Sheet]().union(*[part.sheets for part in parts])
     tree = reading.connect(sheets)
     if tree is None:
         return []
-    said = [part.places for part in parts]
-    explained = set[int]().union(*said)
-    features: dict[str, float] = defaultdict(float, tables=len(tree))
-    features["overlap"] = sum(map(len, said)) - len(explained)
+    said = Places().union(*[part.places for part in parts])
+    explained = set(said)
     for sheet, _ in tree:
-        explained.update(*(mention.places for mention in reading.tables[sheet]))
-    group = _group_of(parts)
-    if group:
-        each = reading.places_of("each")
-        explained |= each
-        features["group.unasked"] = bool(_of(parts, "total")) and not each
-    for kind, fit in _unused(reading, parts):
-        features[f"unused.{kind}"] += 0.3 + 0.7 * fit
-    outputs = {part.pieces[0] for part in _of(parts, "output")}
-    tested = {part.pieces[0] for part in _of(parts, "test")}
-    features["output.tested"] = len(outputs & tested)
-    left = Places()
-    for loss, places in reading.losses.items():
-        unexplained = places - explained
-        features[loss] = len(unexplained)
-        left |= unexplained
-    score = sum(part.score for part in parts) + reading.score(features)
-    return [Query(reading, tuple(parts), tree, group, features, round(score, 6), left)]
-
-
-def _unused(reading: Reading, parts: Iterable[Part]) -> Iterator[tuple[str, float]]:
-    """Return of each clause of the hint that no part uses the kind of its formula, and its fit."""
-    used = {part.clause for part in parts}
-    for clause, _, fit, formula in reading.definitions:
-        if clause not in used:
-            used.add(clause)
-            yield formula.kind, fit
-
-
-def _group_of(parts: Iterable[Part]) -> Pieces:
-    """Return what to group by: the key of the table whose rows are named, or the columns.
-
-    Two persons may have one name, so that grouping by the name would add up their rows.
-    """
-    outputs = _of(parts, "output")
-    if not outputs or not any(part.is_total for part in parts):
-        return ()
-    first = fields_of(outputs[0].pieces)[0]
-    if first in first.sheet.label and len(first.sheet.key) == 1:
-        return first.sheet.key
-    pieces: list[str | Field] = []
-    for output in outputs:
-        pieces += [", ", *output.pieces]
-    return tuple(pieces[1:])
+        explained |= reading.naming[sheet]
+    if _is_grouped(parts):
+        explained |= reading.each
+    left = reading.costs.keys() - explained
+    terms = [part.score for part in parts]
+    terms += [reading.costs[place] for place in left]
+    terms.append(reading.weights["tables"] * len(tree))
+    score = round(math.fsum(terms), 6)
+    query = Query(
+        reading=reading,
+        parts=parts,
+        tree=tree,
+        score=score,
+        said=said,
+        left=left,
+    )
+    return [query]
 
 
 def propose(reading: Reading, kept: int = _BEAM) -> list[Query]:
@@ -448,61 +487,68 @@ def propose(reading: Reading, kept: int = _BEAM) -> list[Query]:
     A beam search: outputs or a total come first, then, with and without each, the other parts.
     """
     parts: list[Part] = []
-    for find in (_outputs, _counts, _functions, _told, _tests):
+    for find in (_outputs, _counts, _functions, _sorts, _told, _values, _numbers):
         parts += find(reading)
-    best = {role: _best_parts(reading, parts, role) for role in _ROLES}
-    outputs, totals, orders, having, tests = best.values()
+    outputs = _best_parts(reading, parts, "output")
+    totals = _best_parts(reading, parts, "total")
+    orders = _best_parts(reading, parts, "order")
+    having = _best_parts(reading, parts, "having")
+    tests = _best_parts(reading, parts, "test")
     beam = []
     for part in outputs + totals:
-        beam += _query(reading, [part])
-    stages = [outputs, outputs, totals[:3], orders, having, *([test] for test in tests)]
+        beam += _query(reading, (part,))
+    stages = [outputs, outputs, totals[:3], orders, having]
+    stages += [[test] for test in tests]
     for choices in stages:
+        longer = []
         for query, part in product(beam, choices):
             if _fits(query, part):
-                beam += _query(reading, (*query.parts, part))
-        beam = sorted(beam, key=lambda query: -query.score)[:kept]
+                longer += _query(reading, (*query.parts, part))
+        beam = sorted(beam + longer, key=lambda query: -query.score)[:kept]
     unique: dict[str, Query] = {}
     for query in beam:
-        if query.tree:
+        if query.tree:  # a count alone has no table
             unique.setdefault(query.sql, query)
     return [*unique.values()]
 
 
 def _best_parts(reading: Reading, parts: Iterable[Part], role: str) -> list[Part]:
     """Return the best parts of a role, the best first, of each piece of SQL the best."""
-    playing = _of(parts, role)
+    playing = [part for part in parts if part.role == role]
     for part in playing:
         part.score = reading.score(part.features)
+    playing.sort(key=reading.gain, reverse=True)
     unique: dict[Pieces, Part] = {}
-    for part in sorted(playing, key=reading.gain, reverse=True):
+    for part in playing:
         unique.setdefault(part.pieces, part)
     return [*unique.values()][:_TRIED]
 
 
 def _fits(query: Query, part: Part) -> bool:
     """Return whether a query may have one part more."""
-    roles = [other.role for other in query.parts]
-    if part.role == "output":  # "the name and age"
-        end = max(query.parts[-1].places, default=-1) + 1
-        between = query.reading.tokens[end : min(part.places, default=0)]
-        lows = {token.low for token in between}
-        return roles[-1] == "output" and bool(lows) and lows <= WORDS["joining"]
+    last = query.parts[-1]
+    if part.role == "order":  # perhaps by the column that is shown
+        return last.role == "output"
+    if not query.said.isdisjoint(part.places):
+        return False  # no words ask for two parts
+    if part.role == "test":
+        return not any(part.fields & other.fields for other in query.parts)
+    if part.role == "having":
+        return query.parts[0].role == "output"
+    if last.role != "output":
+        return False
     if part.role == "total":
-        return "total" not in roles
-    if part.role != "test":
-        return "output" in roles
-    for other in query.parts:
-        if other.role == "test" and other.places & part.places:
-            return False  # no words of the question ask for two tests
-        if part.template in other.template or 0 < part.clause == other.clause:
-            return False
-    return True
+        return bool(query.reading.each)
+    end = max(last.places, default=-1) + 1
+    start = min(part.places, default=0)
+    between = {token.low for token in query.reading.tokens[end:start]}
+    return bool(between) and between <= WORDS["joining"]  # "the name and age"
 
 
 @lru_cache(maxsize=64)
-def hypotheses(context: Context) -> list[Query]:
+def hypotheses(context: Context, kept: int = _BEAM) -> list[Query]:
     """Return the queries that the question may ask for, the most probable first."""
-    return propose(Reading(context, WEIGHTS))
+    return propose(Reading(context, WEIGHTS), kept)
 
 
 def draw(scores: Sequence[float], temperature: float, seed: str) -> int:
@@ -515,7 +561,7 @@ def draw(scores: Sequence[float], temperature: float, seed: str) -> int:
         return scores.index(best)
     weights = []
     for score in scores:
-        weight = math.exp((score - best) / temperature)
+        weight = math.exp((score - best) / temperature / _SPREAD)
         weights.append(round(weight, 9))
     chance = random.Random(seed)  # noqa: S311  no secret
     return chance.choices(range(len(scores)), weights)[0]

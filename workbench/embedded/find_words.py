@@ -5,12 +5,10 @@ english.json has the stopwords, the irregular forms, and the phrases that ask fo
 
 import json
 import re
-import unicodedata
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import filterfalse
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +19,6 @@ _ENGLISH = json.loads(
     Path(__file__).with_name("english.json").read_text(encoding="utf-8")
 )
 WORDS = {kind: frozenset(words) for kind, words in _ENGLISH["words"].items()}
-STOPWORDS = WORDS["stop"]
 _TOKEN = re.compile(
     r"\d{4}-\d\d(?:-\d\d)?(?![\d-])|\d+(?:,\d{3})*(?:\.\d+)?(?![^\W_])"
     r"|[^\W_]+(?:['\u2019][^\W\d_]+)?|[%<>=≥≤]+|[,;.?!:()]"
@@ -42,13 +39,13 @@ _STEMMING = (  # of a word of four letters or more; the rest need not be a word
     (re.compile(r"(?<=...)y$"), "i"),  # country
 )
 _NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+|\d+")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_HEADING = re.compile(r"[;:(,]| in ")  # what ends it in a description
 _NUMERIC = re.compile("INT|REAL|NUM|DEC|FLO|DOU")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _ALIKE = 0.8  # what a word counts as that begins like another
 
 
-_NUMBERS: dict[str, str] = _ENGLISH["numbers"]
+_NUMBERS = _ENGLISH["numbers"]
 _CUES: dict[str, list[str]] = defaultdict(list)  # what each phrase asks for
 for _kind_of_cue, _phrases in _ENGLISH["cues"].items():
     for _phrase in _phrases:
@@ -65,33 +62,34 @@ class Token(NamedTuple):
     stem: str
     number: str  # its digits
     content: bool  # no stopword, number or mark
-    name: bool  # written with a capital though no sentence starts here
 
 
 @lru_cache(maxsize=8192)
 def tokens(text: str) -> tuple[Token, ...]:
     """Return the tokens of a text, without possessive endings."""
     read = []
-    starts = True  # a sentence
-    for match in _TOKEN.finditer(text):
-        word = _POSSESSIVE.sub("", match[0])
+    for written in _TOKEN.findall(text):
+        word = _POSSESSIVE.sub("", written)
         low = word.lower()
         number = low.replace(",", "")
         if not _NUMBER.fullmatch(number):
             number = _NUMBERS.get(low, "")
-        name = word[0].isupper() and not starts
-        content = word[0].isalnum() and not number and (name or low not in STOPWORDS)
-        read.append(Token(word, low, stem(low), number, content, name))
-        starts = low in WORDS["ends"]
+        is_word = word[0].isalnum() and not number
+        content = is_word and low not in WORDS["stop"]
+        token = Token(
+            text=word,
+            low=low,
+            stem=stem(low),
+            number=number,
+            content=content,
+        )
+        read.append(token)
     return tuple(read)
 
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """Return a word without accents and without the endings that grammar gives it."""
-    if not word.isascii():
-        letters = unicodedata.normalize("NFKD", word)
-        word = "".join(filterfalse(unicodedata.combining, letters))
+    """Return a word without the endings that grammar gives it."""
     if len(word) < 4 or not word.isalpha():
         return word
     for pattern, ending in _STEMMING:
@@ -125,12 +123,13 @@ class Cue(NamedTuple):
 @lru_cache(maxsize=256)
 def cues(question: str) -> list[Cue]:
     """Return the cues in a question: at each word the longest phrase, perhaps of several kinds."""
-    text = " ".join(token.low for token in tokens(question))
+    text = " ".join([token.low for token in tokens(question)])
     read = []
     for match in _CUE.finditer(text):
+        phrase = match[0]
         first = text.count(" ", 0, match.start())
-        end = first + len(match[0].split())
-        read += [Cue(kind, first, end) for kind in _CUES[match[0]]]
+        end = first + phrase.count(" ") + 1
+        read += [Cue(kind, first, end) for kind in _CUES[phrase]]
     return read
 
 
@@ -150,11 +149,11 @@ class Sheet:
     @cached_property
     def label(self) -> "Pieces":
         """What names a row: first name and surname, else a name, else the key."""
-        names = [field for field in self.fields if field.names("row")]
-        parts = [field for field in self.fields if field.names("person")][:2]
-        if len(parts) == 2:
+        parts = [field for field in self.fields if field.names("person")]
+        if len(parts) > 1:
             return (parts[0], ", ", parts[1])
-        return tuple([*names, *self.key, *self.fields][:1])
+        names = [field for field in self.fields if field.names("row")]
+        return (*names, *self.key, *self.fields)[:1]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -165,7 +164,7 @@ class Field:
     name: str
     words: tuple[str, ...]
     heading: tuple[str, ...]  # its name, written out, if a description begins so
-    kind: str  # number, text or date
+    kind: str  # number or text
     key: str  # primary, foreign or ""
     examples: tuple[str, ...]
 
@@ -205,14 +204,19 @@ class Index:
             for field in sheet.fields:
                 self.named[lower_name(field.name)].append(field)
         self.joins: dict[Sheet, list[Joined]] = defaultdict(list)  # from each table
-        by_name = {lower_name(sheet.name): sheet for sheet in self.sheets}
+        self.paths: dict[Sheet, dict[Sheet, list[Joined]]] = {}
         for child, table in zip(self.sheets, schema.tables, strict=True):
             for key in table.foreign_keys:
-                parent = by_name.get(lower_name(key.ref_table))
-                if parent and parent is not child:
-                    on = _condition(key, child, parent)
-                    self.joins[child].append(Joined(parent, on))
-                    self.joins[parent].append(Joined(child, on))
+                self._join(child, key)
+
+    def _join(self, child: Sheet, key: ForeignKey) -> None:
+        """Add the joins of a foreign key, in both directions."""
+        for parent in self.sheets:
+            is_meant = lower_name(parent.name) == lower_name(key.ref_table)
+            if is_meant and parent is not child:
+                on = _condition(key, child, parent)
+                self.joins[child].append(Joined(parent, on))
+                self.joins[parent].append(Joined(child, on))
 
     def find(self, column: str) -> list[Field]:
         """Return the columns of a name, of all tables."""
@@ -221,30 +225,33 @@ class Index:
     def connect(self, wanted: Collection[Sheet]) -> list[Joined] | None:
         """Return joins that connect these tables; None if there are none.
 
-        The fewest of all are slow to find; growing to the nearest table nearly always finds them.
+        The fewest of all are slow to find; the shortest from the first table to each are nearly so.
         """
-        missing = [sheet for sheet in self.sheets if sheet in wanted]
-        tree = [Joined(sheet, "") for sheet in missing[:1]]
-        while missing:
-            paths: dict[Sheet, list[Joined]] = {joined.sheet: [] for joined in tree}
-            queue = [*paths]
+        sheets = [sheet for sheet in self.sheets if sheet in wanted]
+        tree: dict[Sheet, Joined] = {}
+        for sheet in sheets:
+            path = self._paths(sheets[0]).get(sheet)
+            if path is None:
+                return None
+            for joined in path:
+                tree.setdefault(joined.sheet, joined)
+        return [*tree.values()]
+
+    def _paths(self, start: Sheet) -> dict[Sheet, list[Joined]]:
+        """Return the shortest way from a table to each that can be reached from it."""
+        if start not in self.paths:
+            paths = {start: [Joined(start, "")]}
+            queue = [start]
             for sheet in queue:  # breadth first; the queue grows as it is read
                 for joined in self.joins[sheet]:
                     if joined.sheet not in paths:
                         paths[joined.sheet] = [*paths[sheet], joined]
                         queue.append(joined.sheet)
-            nearest = next((sheet for sheet in queue if sheet in missing), None)
-            if nearest is None:
-                return None
-            tree += paths[nearest]
-            missing.remove(nearest)
-        return tree
+            self.paths[start] = paths
+        return self.paths[start]
 
 
-@lru_cache(maxsize=256)  # questions in a row are about one schema or its columns
-def index(schema: Schema) -> Index:
-    """Return what is known of a schema."""
-    return Index(schema)
+index = lru_cache(maxsize=256)(Index)  # many questions in a row are about one schema
 
 
 def _condition(key: ForeignKey, child: Sheet, parent: Sheet) -> str:
@@ -269,25 +276,21 @@ def _sheet(table: Table) -> Sheet:
 
 def _field(sheet: Sheet, column: Column, key: str) -> Field:
     """Return what is known of a column from its name, type, description and examples."""
-    opening = re.split(r"[;:(,]| in ", column.description, maxsplit=1)[0]
+    opening = _HEADING.split(column.description, maxsplit=1)[0]
     heading = name_words(opening.lower())
-    examples = tuple(str(value) for value in column.examples if value is not None)
+    examples = [str(value) for value in column.examples if value is not None]
+    is_number = bool(examples) and all(map(_NUMBER.fullmatch, examples))
+    if _NUMERIC.search(column.type.upper()):
+        is_number = True
     return Field(
         sheet=sheet,
         name=column.name,
         words=name_words(column.name),
         heading=heading if len(heading) <= 4 else (),
-        kind=_kind(column.type.upper(), examples),
+        kind="number" if is_number else "text",
         key=key,
-        examples=examples,
+        examples=tuple(examples),
     )
-
-
-def _kind(declared: str, examples: Sequence[str]) -> str:
-    if "DATE" in declared or (examples and all(map(_DATE.match, examples))):
-        return "date"
-    is_number = examples and all(map(_NUMBER.fullmatch, examples))
-    return "number" if is_number or _NUMERIC.search(declared) else "text"
 
 
 class Mention(NamedTuple):
@@ -306,29 +309,48 @@ class Mention(NamedTuple):
 NOTHING = Mention(frozenset(), 0.0)
 
 
-@lru_cache(maxsize=65536)  # prompts about a question show the same names and values
 def mentions(words: tuple[str, ...], question: str) -> list[Mention]:
     """Return where a question says words next to each other, the most of them first.
 
     One other word may stand between.
     """
-    alike: dict[int, float] = {}
     beginnings = _by_beginning(question)
+    if beginnings.keys().isdisjoint([word[:4] for word in words]):
+        return []  # as of most names and values
+    alike = _alike(words, beginnings)
+    read = []
+    for start in sorted(alike):
+        end = start + len(words) + 1
+        places = [place for place in range(start, end) if place in alike]
+        total = sum([alike[place] for place in places])
+        share = min(1.0, total / len(words))
+        mention = Mention(
+            places=frozenset(places),
+            share=round(share, 3),
+        )
+        read.append(mention)
+    read.sort(key=lambda mention: -mention.share)
+    return read[:3]
+
+
+def best_mention(words: tuple[str, ...], question: str) -> Mention:
+    """Return where a question says the most of these words."""
+    read = mentions(words, question)
+    return read[0] if read else NOTHING
+
+
+def _alike(
+    words: Iterable[str], beginnings: dict[str, list[tuple[int, str]]]
+) -> dict[int, float]:
+    """Return the places of a question's words that are like these, and how like."""
+    alike: dict[int, float] = {}
     for word in words:
         for place, said in beginnings.get(word[:4], ()):
             if said == word:
                 alike[place] = 1.0
             elif said.startswith(word) or word.startswith(said):
                 alike.setdefault(place, _ALIKE)
-    read = []
-    for start in sorted(alike):
-        end = start + len(words) + 1
-        places = frozenset(alike.keys() & range(start, end))
-        total = sum(alike[place] for place in sorted(places))
-        share = min(1.0, total / len(words))
-        read.append(Mention(places, round(share, 3)))
-    read.sort(key=lambda mention: -mention.share)
-    return read[:3]
+    return alike
 
 
 @lru_cache(maxsize=256)

@@ -20,7 +20,6 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
 import workbench as wb
-from workbench.benchmarks.benchmark import known_flaws
 from workbench.embedded.build_queries import WEIGHTS_FILE, Reading, propose
 from workbench.embedded.provider import MODEL
 from workbench.embedded.read_prompt import read_schema
@@ -29,6 +28,7 @@ from workbench.embedded.read_prompt import read_schema
 # weight, and whether each is right.
 Proposed = tuple[NDArray[np.float64], NDArray[np.bool_]]
 PRIOR = json.loads(Path(__file__).with_name("prior.json").read_text(encoding="utf-8"))
+NAMES = sorted(PRIOR)
 PENALTY = 400.0  # high, since the train questions are few and of one kind
 PROPOSED = 40  # queries for a question
 DIGITS = 2  # of a weight
@@ -36,56 +36,69 @@ PRECISION = 1e-6  # of the optimum's gradient
 
 
 def learn() -> dict[str, float]:
-    """Return weights under which right queries are likely, without questions flawed on purpose."""
+    """Return weights under which right queries are likely."""
     benchmark = wb.open_benchmark("bundled-train")
-    flawed = {flaw.question_id for flaw in known_flaws(benchmark)}
-    retrieval = wb.Retrieval(wb.Keywords(MODEL))
     learned_from = []
     with (
         TemporaryDirectory() as folder,
-        wb.Cache(Path(folder) / "cache.sqlite") as cache,
+        wb.Cache(Path(folder, "cache.sqlite")) as cache,
         wb.Executor(cache) as executor,
     ):
         lab = wb.Lab(wb.Client(cache), executor, benchmark.database)
         for question in benchmark.questions:
-            if question.id in flawed:
-                continue
-            schema = read_schema(wb.create_table_text(lab.schema(question.db_id)))
-            reading = Reading(retrieval(lab, question, schema), PRIOR)
-            queries = propose(reading, PROPOSED)
-            path = benchmark.database(question.db_id)
-            texts = [
-                benchmark.golds[question.id].sql,
-                *(query.sql for query in queries),
-            ]
-            gold, *results = executor.result_fingerprints([(path, t) for t in texts])
-            right = np.array([result == gold for result in results], dtype=bool)
-            if gold and right.any():
-                rows = [query.features for query in queries]
-                features = pd.DataFrame(rows, columns=sorted(PRIOR), dtype=float)
-                learned_from.append((features.fillna(0.0).to_numpy(), right))
+            gold = benchmark.golds[question.id].sql
+            learned_from += _proposed(lab, question, gold)
     return fit(learned_from)
+
+
+def _proposed(lab: wb.Lab, question: wb.Question, gold: str) -> list[Proposed]:
+    """Return what is learned from a question: nothing if no query proposed for it is right."""
+    schema = read_schema(wb.create_table_text(lab.schema(question.db_id)))
+    retrieve = wb.Retrieval(wb.Keywords(MODEL))
+    context = retrieve(lab, question, schema)
+    queries = propose(Reading(context, PRIOR), PROPOSED)
+    path = lab.database(question.db_id)
+    texts = [gold, *[query.sql for query in queries]]
+    runs = [(path, text) for text in texts]
+    wanted, *results = lab.executor.result_fingerprints(runs)
+    right = np.array([result == wanted for result in results])
+    if not wanted or not right.any():
+        return []
+    rows = [query.features for query in queries]
+    features = pd.DataFrame(rows, columns=NAMES, dtype=float)
+    return [(features.fillna(0.0).to_numpy(), right)]
 
 
 def fit(learned_from: Collection[Proposed]) -> dict[str, float]:
     """Return the weights that make the right queries likely."""
-    names = sorted(PRIOR)
-    prior = np.array([PRIOR[name] for name in names])
+    prior = np.array([PRIOR[name] for name in NAMES])
+    optimum = minimize(
+        _loss,
+        prior,
+        args=(prior, learned_from),
+        jac=True,
+        method="BFGS",
+        options={"gtol": PRECISION},
+    )
+    weights = optimum.x.round(DIGITS)
+    return dict(zip(NAMES, weights.tolist(), strict=True))
 
-    def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """Return the loss, of likelihood and by leaving the prior, and its gradient."""
-        away = weights - prior
-        value = PENALTY / 2 * float(away @ away)
-        slope = PENALTY * away
-        for features, right in learned_from:
-            scores = features @ weights
-            meant = np.where(right, scores, -np.inf)
-            value += float(logsumexp(scores) - logsumexp(meant))
-            slope += features.T @ (softmax(scores) - softmax(meant))
-        return value, slope
 
-    best = minimize(loss, prior, jac=True, method="BFGS", options={"gtol": PRECISION}).x
-    return dict(zip(names, best.round(DIGITS).tolist(), strict=True))
+def _loss(
+    weights: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    learned_from: Collection[Proposed],
+) -> tuple[float, NDArray[np.float64]]:
+    """Return the loss, of likelihood and by leaving the prior, and its gradient."""
+    away = weights - prior
+    loss = PENALTY / 2 * float(away @ away)
+    gradient = PENALTY * away
+    for features, right in learned_from:
+        scores = features @ weights
+        right_scores = np.where(right, scores, -np.inf)
+        loss += float(logsumexp(scores) - logsumexp(right_scores))
+        gradient += features.T @ (softmax(scores) - softmax(right_scores))
+    return loss, gradient
 
 
 if __name__ == "__main__":

@@ -59,33 +59,43 @@ class Prompt:
         self, messages: Sequence[Message], temperature: float = 0.0, seed: str = ""
     ) -> None:
         """Read the user's first message; one after a reply only asks for the same again."""
-        self.temperature, self.seed = temperature, seed
-        asked = [message for message in messages if message.get("role") == "user"]
-        text = str(asked[0]["content"]) if asked else ""
+        self.temperature = temperature
+        self.seed = seed
+        text = ""
+        for message in reversed(messages):
+            if message["role"] == "user":
+                text = str(message["content"])
         self.sections = _sections(text)
         self.form = self.sections.get("Answer", text)  # of the answer
 
     @cached_property
     def question(self) -> Question:
         """The question with its hint."""
-        hint = _line(self.sections.get("Hint", ""))
-        evidence = "" if hint == "None." else hint
-        return Question("", "", _line(self.sections["Question"]), evidence)
+        hint = self.line("Hint")
+        return Question(
+            id="",
+            db_id="",
+            text=self.line("Question"),
+            evidence="" if hint == "None." else hint,
+        )
 
     @cached_property
     def context(self) -> Context:
         """What the question is about."""
-        schema = read_schema(self.sections.get("Database schema", ""))
+        shown = self.text("Values found") + "\n" + self.text("Missing entities")
         values = []
-        for title in ("Values found", "Missing entities"):
-            for table, column, texts in _VALUES.findall(self.sections.get(title, "")):
-                values += [
-                    _match(table, column, text) for text in re.findall(_TEXT, texts)
-                ]
+        for table, column, texts in _VALUES.findall(shown):
+            listed = re.findall(_TEXT, texts)
+            values += [_match(table, column, text) for text in listed]
         # A judge's prompt shows no other values.
         compared = _COMPARED.findall("\n".join(self.titled("Candidate")))
-        values += [_match("", column, text) for column, text in sorted(set(compared))]
-        return Context(self.question, schema, values=tuple(values))
+        for column, text in sorted(set(compared)):
+            values.append(_match("", column, text))
+        return Context(
+            question=self.question,
+            schema=read_schema(self.text("Database schema")),
+            values=tuple(values),
+        )
 
     @cached_property
     def candidates(self) -> list[tuple[str, str]]:
@@ -99,33 +109,39 @@ class Prompt:
     @property
     def attempt(self) -> str:
         """A query to mend."""
-        return "".join(_queries(self.sections.get("Query", "")))
+        return "".join(_queries(self.text("Query")))
 
     @property
     def result(self) -> str:
         """What the database said of the query to mend."""
-        return self.sections.get("Result") or self.sections.get("SQLite error", "")
+        return self.text("Result") or self.text("SQLite error")
+
+    def text(self, title: str) -> str:
+        """Return a section; "" if there is none."""
+        return self.sections.get(title, "")
+
+    def line(self, title: str) -> str:
+        """Return a section on one line."""
+        return " ".join(self.text(title).split())
 
     def titled(self, beginning: str) -> list[str]:
         """Return the sections whose titles begin so."""
-        return [self.sections[t] for t in self.sections if t.startswith(beginning)]
+        titles = [title for title in self.sections if title.startswith(beginning)]
+        return [self.sections[title] for title in titles]
 
 
 def _sections(text: str) -> dict[str, str]:
     """Return the sections by their titles; of a text without any, its last line is the question."""
     sections = {}
-    for part in f"\n{text}".split("\n## ")[1:]:
+    _, *parts = f"\n{text}".split("\n## ")
+    for part in parts:
         title, _, body = part.partition("\n")
         sections[title.strip()] = body.strip("\n")
     if "Question" not in sections:
-        outside = _FENCE.sub("", text).strip().splitlines()
-        sections["Question"] = outside[-1] if outside else ""
+        outside = _FENCE.sub("", text).strip()
+        sections["Question"] = outside.rpartition("\n")[2]
         sections.setdefault("Database schema", text)
     return sections
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _queries(body: str) -> list[str]:
@@ -133,7 +149,14 @@ def _queries(body: str) -> list[str]:
 
 
 def _match(table: str, column: str, text: str) -> ValueMatch:
-    return ValueMatch(_plain(table), _plain(column), _unquoted(text), "", 0.0, 0.0)
+    return ValueMatch(
+        table=_plain(table),
+        column=_plain(column),
+        value=_unquoted(text),
+        keyword="",
+        edit=0.0,
+        semantic=0.0,
+    )
 
 
 def read_schema(text: str) -> Schema:
@@ -141,21 +164,17 @@ def read_schema(text: str) -> Schema:
     is_listed = "# Table: " in text
     if is_listed:
         text = _LISTED_COLUMN.sub(r"`\1` -- \2", text)
-    lines = defaultdict(list)
+    text = text.replace(", -- ", " -- ").replace(",\n", "\n")
+    lines: dict[str, list[str]] = defaultdict(list)  # of each table
     for table in _TABLE.finditer(text):
         name = _plain(table["name"] or table["listed"])
-        for line in table["lines"].splitlines():  # without the commas between them
-            lines[name].append(line.replace(", -- ", " -- ", 1).rstrip(","))
-    for child, column, parent, ref in _LISTED_KEY.findall(text) if is_listed else ():
-        key = f"FOREIGN KEY ({column}) REFERENCES {parent} ({ref})"
-        lines[_plain(child)].append(key)
-    # Foreign keys stay in order: of two to a table the first is the likelier.
-    ordered = [(n, *sorted(lines[n], key=_column_defined)) for n in sorted(lines)]
-    return _schema(tuple(ordered))
-
-
-def _column_defined(line: str) -> str:
-    return "" if line.lstrip().startswith("FOREIGN KEY (") else line
+        lines[name] += table["lines"].splitlines()
+    if is_listed:
+        for child, column, parent, ref in _LISTED_KEY.findall(text):
+            key = f"FOREIGN KEY ({column}) REFERENCES {parent} ({ref})"
+            lines[_plain(child)].append(key)
+    definitions = [(name, *sorted(lines[name])) for name in sorted(lines)]
+    return _schema(tuple(definitions))
 
 
 @lru_cache(maxsize=64)  # prompts about a question show the same lines in many orders
@@ -173,32 +192,42 @@ def _table(name: str, lines: Sequence[str]) -> Table:
         key = _KEY.match(line)
         defined = _COLUMN.match(line)
         if key and key["target"]:
-            names = _names(key["columns"])
-            refs = _names(key["refs"] or "")
-            target = _plain(key["target"])
-            foreign.append(ForeignKey(names, target, refs))
+            foreign_key = ForeignKey(
+                columns=_names(key["columns"]),
+                ref_table=_plain(key["target"]),
+                ref_columns=_names(key["refs"] or ""),
+            )
+            foreign.append(foreign_key)
         elif key:
             primary = _names(key["columns"])
         elif defined:
-            columns.append(_column(defined))
+            column = _column(defined)
+            columns.append(column)
             if defined["key"]:
-                primary = (columns[-1].name,)
+                primary = (column.name,)
     columns.sort(key=lambda column: column.name)
-    return Table(name, tuple(columns), primary, tuple(foreign))
+    return Table(
+        name=name,
+        columns=tuple(columns),
+        primary_key=primary,
+        foreign_keys=tuple(foreign),
+    )
 
 
 def _column(defined: re.Match[str]) -> Column:
     """Return a column, with the example values that its comment ends in."""
-    name = _plain(defined["name"])
-    declared = _plain(defined["type"].strip())
     description = (defined["note"] or "").strip()
-    examples: tuple[str | int | float | None, ...] = ()
+    literals: list[str] = []
     listed = _EXAMPLES.search(description)
     if listed:
         literals = re.findall(_LITERAL, listed["values"])
-        examples = tuple(map(_value, literals))
         description = description[: listed.start()]
-    return Column(name, declared, description, examples=examples)
+    return Column(
+        name=_plain(defined["name"]),
+        type=_plain(defined["type"].strip()),
+        description=description,
+        examples=tuple(map(_value, literals)),
+    )
 
 
 def _value(literal: str) -> str | int | float | None:
@@ -206,7 +235,8 @@ def _value(literal: str) -> str | int | float | None:
         return _unquoted(literal)
     if literal[0] in "xXnN":  # a blob or NULL
         return None
-    return int(literal) if literal.lstrip("+-").isdigit() else float(literal)
+    is_whole = literal.lstrip("+-").isdigit()
+    return int(literal) if is_whole else float(literal)
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from workbench.embedded.build_queries import draw, hypotheses
 from workbench.embedded.find_words import (
-    mentions,
+    best_mention,
     name_words,
     tokens,
     words_of,
@@ -32,6 +32,7 @@ _CHANGE = re.compile(
     r"(?:an?|the|all|every|each|new|this)\b)"
 )
 _CLOSE = 2.0  # the bonus for having all that the failed query has: most may be right
+_EXPECTED = 5  # queries that are kept at each step where only the likeliest counts
 _RELEVANT = 0.6  # the share of a name that is said, from which a column is relevant
 # How far below the best score the tables and columns of a query are needed.
 _LIKELY = 2.0
@@ -77,40 +78,45 @@ def _query(prompt: Prompt) -> str:
         return "There is no schema in this prompt that a query could be written for."
     if result and not _FAILED.match(result):
         return _formed(prompt, attempt, "The query ran and gave rows.")
-    queries = hypotheses(prompt.context)
-    queries = [query for query in queries if elements(query.sql) != elements(attempt)]
-    if attempt and not queries:
+    queries = []
+    scores = []
+    for query in hypotheses(prompt.context):
+        if not attempt or elements(query.sql) != elements(attempt):
+            queries.append(query)
+            bonus = _CLOSE * _alike(query.sql, attempt) if attempt else 0.0
+            scores.append(query.score + bonus)
+    if queries:
+        drawn = queries[draw(scores, prompt.temperature, prompt.seed)]
+        reason = f"The query has {'; '.join(sorted(elements(drawn.sql)))}."
+        return _formed(prompt, drawn.sql, reason, drawn.missed)
+    if attempt:
         return _formed(
             prompt, attempt, "Nothing else fits the question and the schema."
         )
-    if not queries:
-        return "No word of the question names a table or a column of the schema."
-    scores = [query.score + _CLOSE * _alike(query.sql, attempt) for query in queries]
-    drawn = draw(scores, prompt.temperature, prompt.seed)
-    query = queries[drawn]
-    reason = f"The query has {'; '.join(sorted(elements(query.sql)))}."
-    if query.missed:
-        missed = ", ".join(dict.fromkeys(query.missed))
-        reason = f"not understood: {missed}\n{reason}"
-    return _formed(prompt, query.sql, reason)
+    return "No word of the question names a table or a column of the schema."
 
 
-def _formed(prompt: Prompt, sql: str, reason: str) -> str:
+def _formed(prompt: Prompt, sql: str, reason: str, missed: Sequence[str] = ()) -> str:
     """Return a query and the words before it, in the form that the prompt asks for."""
     form = prompt.form
+    if missed:
+        reason = f"not understood: {', '.join(missed)}\n{reason}"
     key = re.search('"((?:revised_)?SQL)"', form)
     if key:
         return _json({"chain_of_thought_reasoning": reason, key[1]: sql})
     if "Final Answer" in form:
-        return f"{reason}\n\nFinal Answer: {' '.join(sql.split())}"
-    titles = re.findall(r"(?m)^\*\*[^*\n]+:?\*\*(?=:?$)", form)
-    if len(titles) > 1:  # the parts of a plan, the query the last
-        return "\n\n".join([*titles[:-1], reason, titles[-1], sql])
+        return f"{reason}\n\nFinal Answer: {sql}"
+    plan = re.findall(r"(?m)^\*\*[^*\n]+:?\*\*(?=:?$)", form)
+    if len(plan) > 1:  # the query is its last part
+        return "\n\n".join([*plan[:-1], reason, plan[-1], sql])
+    text = f"```sql\n{sql}\n```"
+    if plan:
+        text = f"{plan[0]}\n{text}"
     if "Sub question" in form:
-        titles = [f"Sub question 1: {prompt.question.text}", "SQL"]
-    if "not understood" in reason or "Give only" not in form:
-        titles.insert(0, f"{reason}\n")
-    return "\n".join([*titles, f"```sql\n{sql}\n```"])
+        text = f"Sub question 1: {prompt.question.text}\nSQL\n{text}"
+    if missed or "Give only" not in form:
+        text = f"{reason}\n\n{text}"
+    return text
 
 
 @lru_cache(maxsize=4096)
@@ -129,7 +135,7 @@ def _alike(sql: str, other: str) -> float:
 
 def _expected(context: Context) -> str:
     """Return the likeliest query; "" if there is none."""
-    return "".join(query.sql for query in hypotheses(context)[:1])
+    return "".join(query.sql for query in hypotheses(context, _EXPECTED)[:1])
 
 
 def _plausible(prompt: Prompt) -> list[float]:
@@ -166,7 +172,6 @@ def _unit_tests(prompt: Prompt) -> str:
     queries = [elements(sql) for sql, _ in prompt.candidates]
     common = frozenset.intersection(*queries)
     differing = sorted(frozenset.union(*queries) - common)
-    random.Random(prompt.seed).shuffle(differing)  # noqa: S311  no secret
     tests = []
     for element in differing[: _count(prompt)]:
         should = "should" if element in expected else "should not"
@@ -177,63 +182,64 @@ def _unit_tests(prompt: Prompt) -> str:
 def _verdicts(prompt: Prompt) -> str:
     """Return the verdicts of one test on all candidates, or of all tests on one candidate."""
     label = "Candidate Response" if "Response #1:" in prompt.form else "Unit Test"
+    tests = prompt.titled("Unit Test")
     lines: list[str] = []
-    for test in prompt.titled("Unit Test"):
-        for sql, _ in prompt.candidates:
-            verdict = "Passed" if _passes(test, sql) else "Failed"
-            lines.append(f"{label} #{len(lines) + 1}: {verdict}")
+    for test, (sql, _) in product(tests, prompt.candidates):
+        verdict = "Passed" if _passes(test, sql) else "Failed"
+        number = len(lines) + 1
+        lines.append(f"{label} #{number}: {verdict}")
     return _ANSWER.format("\n".join(lines))
 
 
 def _passes(test: str, sql: str) -> bool:
     """Return whether a query has what a test quotes, or lacks it where it should not have it."""
     text = " ".join(sql.lower().replace("`", "").split())
-    has_all = all(quoted.lower() in text for quoted in re.findall("`(.+?)`", test))
-    return has_all != bool(re.search(r"(?i)\b(?:should|must|does|may) not\b", test))
+    quoted = re.findall("`(.+?)`", test.lower())
+    has_all = all(part in text for part in quoted)
+    is_ban = re.search(r"(?i)\b(?:should|must|does|may) not\b", test) is not None
+    return has_all != is_ban
 
 
 def _count(prompt: Prompt) -> int:
     """Return the number of items that the form asks for."""
     number = re.search(r"\b\d+\b", prompt.form)
-    if number:
-        return int(number[0])
-    return 10
+    return int(number[0]) if number else 10
 
 
 def _filter_column(prompt: Prompt) -> str:
     """Say whether question or hint speak of a column; of several, a line for each."""
-    sections = prompt.sections
+    several = prompt.sections.get("Columns")
+    if not several:
+        return _json(_verdict(prompt.question, prompt.sections["Column"]))
     lines = []
-    for column in re.split(r"\n\s*\n", sections.get("Columns") or sections["Column"]):
-        is_relevant = _relevant(prompt.question, column)
-        verdict = {
-            "chain_of_thought_reasoning": "Spoken of." if is_relevant else "Not said.",
-            "is_column_information_relevant": "Yes" if is_relevant else "No",
-        }
-        if "Columns" in sections:
-            verdict["column"] = column.partition("\n")[0].removeprefix("Column: ")
+    for column in re.split(r"\n\s*\n", several):
+        verdict = _verdict(prompt.question, column)
+        verdict["column"] = column.partition("\n")[0].removeprefix("Column: ")
         lines.append(_json(verdict))
     return "\n".join(lines)
 
 
-def _relevant(question: Question, section: str) -> bool:
+def _verdict(question: Question, column: str) -> dict[str, str]:
+    """Return what is said of one column."""
+    is_relevant = _is_relevant(question, column)
+    return {
+        "chain_of_thought_reasoning": "Spoken of." if is_relevant else "Not said.",
+        "is_column_information_relevant": "Yes" if is_relevant else "No",
+    }
+
+
+def _is_relevant(question: Question, column: str) -> bool:
     """Return whether question or hint name a column, or the question says a value of it."""
-    lines = dict(line.partition(": ")[::2] for line in section.splitlines())
+    lines = dict(line.partition(": ")[::2] for line in column.splitlines())
     name = lines["Column"].rpartition(".")[2].strip("`")
-    if name.lower() in _words(question.evidence):
+    if best_mention(name_words(name), question.evidence).share == 1.0:
         return True
     heading = lines.get("Description", "").partition(";")[0]
     values = re.findall(r"'(.*?)'", lines.get("Examples", ""))
-    for words in (name_words(name), words_of(heading), *map(words_of, values)):
-        said = mentions(words, question.text)
-        if said and said[0].share >= _RELEVANT:
-            return True
-    return False
-
-
-@lru_cache(maxsize=256)
-def _words(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"\w+", text.lower()))
+    phrases = [name_words(name), words_of(heading)]
+    phrases += map(words_of, values)
+    said = [best_mention(words, question.text) for words in phrases]
+    return any(mention.share >= _RELEVANT for mention in said)
 
 
 def _needed(prompt: Prompt) -> dict[str, list[str]]:
@@ -262,36 +268,27 @@ def _columns(prompt: Prompt) -> str:
 
 
 def _decisions(prompt: Prompt) -> str:
-    """Return MAC-SQL's decision on each table: keep_all, drop_all, or six columns of a large one.
-
-    Three tables stay.
-    """
+    """Return MAC-SQL's decision on each table, keep_all or drop_all; three tables stay."""
     needed = _needed(prompt)
-    tables = [*prompt.context.schema.tables]
-    tables.sort(key=lambda table: table.name not in needed)
-    reply: dict[str, str | list[str]] = {}
-    for place, table in enumerate(tables):
-        columns = [column.name for column in table.columns]
-        names = dict.fromkeys(needed.get(table.name, []) + columns)
-        reply[table.name] = [*names][:6]
-        if len(table.columns) <= 10:
-            reply[table.name] = "keep_all"
-        if place >= max(3, len(needed)):
-            reply[table.name] = "drop_all"
-    return f"```json\n{_json(reply)}\n```"
+    names = [table.name for table in prompt.context.schema.tables]
+    names.sort(key=lambda name: name not in needed)
+    decisions = dict.fromkeys(names, "drop_all")
+    for name in names[: max(3, len(needed))]:
+        decisions[name] = "keep_all"
+    return f"```json\n{_json(decisions)}\n```"
 
 
 def _keywords(prompt: Prompt) -> str:
     """Return words of question and hint that may be in a database, and phrases of them."""
     keywords = []
-    for text in (prompt.question.text, prompt.question.evidence):
-        phrase: list[str] = []
-        for token in tokens(f"{text} ."):
-            if token.content or token.number:
-                phrase.append(token.text)
-            elif phrase:
-                keywords += [" ".join(phrase[:4]), *phrase]
-                phrase = []
+    phrase: list[str] = []
+    text = f"{prompt.question.text} ; {prompt.question.evidence} ;"
+    for token in tokens(text):
+        if token.content or token.number:
+            phrase.append(token.text)
+        elif phrase:
+            keywords += [" ".join(phrase[:4]), *phrase]
+            phrase = []
     return _json([*dict.fromkeys(keywords)])
 
 
@@ -300,21 +297,20 @@ def _synthetic(prompt: Prompt) -> str:
 
     As many as are asked for, if the schema has room for them.
     """
-    lines: dict[str, None] = {}
-    columns = [
-        (t, column) for t in prompt.context.schema.tables for column in t.columns
-    ]
+    columns = []
+    for owner in prompt.context.schema.tables:
+        for column in owner.columns:
+            example = column.examples[0] if column.examples else 1
+            test = f"{quote(column.name)} = {literal(example)}"
+            columns.append((quote(owner.name), quote(column.name), test))
     random.Random(prompt.seed).shuffle(columns)  # noqa: S311  no secret
-    for form, (table, column) in product(_FORMS, columns):
-        name = quote(column.name)
-        examples = (*column.examples, 1)
-        value = literal(examples[0])
-        test = f"{name} = {value}"
-        example = form.format(table=quote(table.name), column=name, test=test)
+    lines = []
+    for form, (table, name, test) in product(_FORMS, columns):
+        example = form.format(table=table, column=name, test=test)
         question, _, sql = example.partition(" | ")
-        line = _json({"input": question, "output": sql})
-        lines[line] = None
-    return "\n".join([*lines][: _count(prompt)])
+        lines.append(_json({"input": question, "output": sql}))
+    different = dict.fromkeys(lines)
+    return "\n".join([*different][: _count(prompt)])
 
 
 # Who writes the reply, by what the section "Answer" says; the first that fits counts.
