@@ -50,7 +50,7 @@ def mount(page, widget, theme="light"):
     ]
 
     def state():
-        return {name: getattr(widget, name) for name in traits}
+        return widget.get_state(traits)  # as it is sent
 
     def hear(text):
         return json.dumps({"said": widget.answer(json.loads(text)), "changed": state()})

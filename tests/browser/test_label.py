@@ -30,7 +30,7 @@ def labeller(folder, shown, taxonomy="CHASE-SQL", annotator="ann"):
     return Labeller(study, shown, open_taxonomy(taxonomy), store, annotator)
 
 
-def test_a_key_is_answered_in_thirty_milliseconds(page, tmp_path):
+def test_a_key_is_answered_in_thirty_milliseconds(page, tmp_path, expect):
     widget = labeller(tmp_path, cases(60))
     mount(page, widget)
     page.locator(".case").focus()
@@ -46,6 +46,7 @@ def test_a_key_is_answered_in_thirty_milliseconds(page, tmp_path):
     assert sorted(took)[len(took) // 2] < 30
     page.wait_for_function("!document.querySelector('.toast').hidden")
     assert len(widget.mine) == 25
+    expect(part(page, "counts")).to_contain_text("Labels of ann, 25")
 
 
 def test_a_write_that_fails_brings_the_case_back(page, tmp_path, expect):

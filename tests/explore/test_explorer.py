@@ -2,14 +2,18 @@
 
 import json
 import math
-import sqlite3
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
 import workbench as wb
 from tests.explore.conftest import RIGHT, WRONG
 from workbench.errors import BadInputError
+from workbench.explorer.compare import prompt_changes, summary
+from workbench.explorer.recording import asked_prompts
+from workbench.explorer.variants import Variant
+from workbench.prompts import load
 from workbench.store import home
 from workbench.types import Execution
 from workbench.widgets import ROWS, differing, result
@@ -43,7 +47,13 @@ def test_a_missing_call_and_an_edited_prompt_are_priced_and_run_when_asked(
     )
     edit = {"key": "0", "n": 0, "edit": BRIEF}
     found = ask(explorer, "render", **edit)["answer"]
-    assert found["parts"] == [["User", "", "Be brief. zoo, question 0?", 2]]
+    part = {
+        "role": "User",
+        "title": "",
+        "text": "Be brief. zoo, question 0?",
+        "tokens": 2,
+    }
+    assert found["parts"] == [part]
     assert (found["price"][:4], found["count"], found["many"][:3]) == (
         "$0.0",
         12,
@@ -86,34 +96,19 @@ def test_a_variant_is_compared_and_saved_outside_the_notebooks(zoo, explorer):
     assert (folder / "v1/generate/direct.md").read_text() == BRIEF["source"]
     assert "taken" in ask(explorer, "save", name="mine")["error"]
     calls = len(zoo.asked)
-    with wb.open_study(str(folder / "v1.yaml"), limit=4) as study:
-        assert (
-            study.run(study.with_settings(zoo.system)).questions["correct"].sum() == 0
-        )
+    again = wb.compare(zoo.system, folder / "v1", study=zoo.study.sample(4))
+    assert again.table.frame["EX"].tolist() == [25.0, 0.0]
     assert len(zoo.asked) == calls
 
 
-def test_a_variant_is_saved_alone_with_its_model_and_temperature(zoo, explorer):
-    edit = {"model": "openai/gpt-4o", "temperature": 0.5}
-    ask(explorer, "keep", edits={"generate/direct": edit})
-    ask(explorer, "keep", edits={"generate/direct": BRIEF})
-    assert ask(explorer, "save", name="warm", variant="v1")["answer"].endswith(
-        "warm: v1"
-    )
-    folder = home() / "variants" / "warm"
-    # No prompt is edited.
-    assert [path.name for path in folder.iterdir()] == ["v1.yaml"]
-    with wb.open_study(str(folder / "v1.yaml"), limit=1) as study:
-        study.run(study.direct())
-    (request,) = zoo.asked
-    assert (request.model, request.parameters["temperature"]) == ("openai/gpt-4o", 0.5)
-
-
-def test_what_no_experiment_can_say_is_not_saved(zoo):
-    explorer = wb.explore(zoo.study, wb.mac_sql(zoo.study.model))
-    ask(explorer, "keep", edits={"fix/refiner": {"temperature": 0.5}})
-    assert "no experiment can say" in ask(explorer, "save", name="mine")["error"]
-    assert not (home() / "variants" / "mine").exists()
+def test_a_variant_is_saved_alone_and_one_without_a_prompt_is_not(zoo, explorer):
+    ask(explorer, "keep", edits={"generate/direct": {"temperature": 0.5}})
+    assert "no prompt" in ask(explorer, "save", name="warm")["error"]
+    for _ in range(2):
+        ask(explorer, "keep", edits={"generate/direct": BRIEF})
+    assert ask(explorer, "save", name="all")["answer"].endswith("all: v2, v3")
+    assert ask(explorer, "save", name="one", variant="v3")["answer"].endswith("one: v3")
+    assert [path.name for path in (home() / "variants/one").iterdir()] == ["v3"]
 
 
 def test_the_first_comparison_has_a_price(zoo, explorer):
@@ -140,7 +135,7 @@ def test_an_agents_turns_are_a_conversation_and_each_query_is_its_own(zoo):
     assert (first["sql"], last["sql"], last["status"]) == ("", end, "right")
     assert dict(row[:2] for row in last["data"])["question"] == "zoo, question 0?"
     found = ask(explorer, "render", key="0", n=1, edit=BRIEF)["answer"]
-    assert [role for role, *_ in found["parts"]][:2] == ["User", "Assistant"]
+    assert [part["role"] for part in found["parts"]][:2] == ["User", "Assistant"]
     assert wb.explore(zoo.study, zoo.system).detail["call"]["turns"] == []
 
 
@@ -204,9 +199,8 @@ def test_a_variant_is_renamed_reopened_and_removed(zoo, explorer):
         assert ask(explorer, "rename", name="v1", to=taken)["error"]
         ask(explorer, "remove", name="v1")
     ask(explorer, "draft", edits={})
-    assert ask(explorer, "reopen", name="short words")["answer"] == {
-        "generate/direct": BRIEF
-    }
+    reopened = ask(explorer, "reopen", name="short words")["answer"]
+    assert reopened == {"draft": {"generate/direct": BRIEF}}
     again = wb.explore(zoo.study, zoo.system)
     assert again.setup["draft"] == {"generate/direct": BRIEF}
     ask(again, "compare", count=2)
@@ -282,6 +276,64 @@ def test_kept_work_of_several_programs_stays(zoo, explorer):
     other = wb.explore(zoo.study, zoo.system)
     ask(explorer, "keep", edits={"generate/direct": BRIEF})
     ask(other, "keep", edits={"generate/direct": {"temperature": 0.5}})
-    with closing(sqlite3.connect(explorer.store.path)) as database, database:
-        kept = [*database.execute("SELECT name FROM variants")]
-    assert kept == [("v1",), ("v2",)]
+    names = [variant.name for variant in explorer.store.variants()]
+    assert names == ["v1", "v2"]
+    # Nobody here was told the price of the other program's variant.
+    assert [name for name, *_ in other.grid["kept"]] == ["v2"]
+    with pytest.raises(BadInputError, match="already"):
+        other.store.rename("v1", "v2")
+    with pytest.raises(BadInputError, match="already"):
+        other.store.keep(Variant("v1", zoo.system.name, {}))
+    assert explorer.store.variant("v1").edits == {"generate/direct": BRIEF}
+    assert [variant.name for variant in other.store.variants()] == names
+    ask(other, "remove", name="v1")
+    assert "removed or renamed" in ask(explorer, "reopen", name="v1")["error"]
+
+
+def test_one_of_many_programs_that_keep_a_name_gets_it(zoo, explorer):
+    def keep(number):
+        edits = {"generate/direct": {"temperature": number}}
+        with suppress(BadInputError):
+            explorer.store.keep(Variant("hot", zoo.system.name, edits))
+            return number
+
+    with ThreadPoolExecutor(8) as pool:
+        (kept,) = filter(None, pool.map(keep, range(1, 30)))
+    assert explorer.store.variant("hot").edits["generate/direct"]["temperature"] == kept
+    assert [path.name for path in explorer.store.folder.iterdir()] == ["hot.json"]
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "/x", "a\n", "x" * 61])
+def test_a_name_of_a_variant_stays_in_its_folder(explorer, name):
+    ask(explorer, "keep", edits={"generate/direct": BRIEF})
+    before = sorted(home().rglob("*"))
+    for message in ({"do": "rename", "name": "v1", "to": name}, {"do": "rename", "name": name, "to": "v2"},
+                    {"do": "remove", "name": name}, {"do": "reopen", "name": name}, {"do": "save", "name": name}):  # fmt: skip
+        assert explorer.answer(message)["error"]
+    assert sorted(home().rglob("*")) == before
+
+
+def test_a_new_prompt_is_told_with_its_model(zoo):
+    """And one of a folder, which a step may name in its code, with its lines."""
+    asked = asked_prompts(wb.direct("m/x"), None)
+    added = asked_prompts(wb.zero_shot("m/y"), None)
+    added["generate/idle"] = {"source": "nothing"}
+    packaged = load("prune/filter_column").source
+    added["prune/filter_column"] = {"source": f"{packaged}More."}
+    new, idle, edited = prompt_changes(asked, added)
+    assert new["prompt"] == "generate/zero_shot"
+    assert new["fields"].startswith("m/y")
+    assert (idle["before"], idle["after"], idle["fields"]) == ("", "nothing", "")
+    assert summary([edited]) == "filter_column +1 −0 lines"  # noqa: RUF001
+
+
+def test_all_that_is_sent_is_safe_but_what_is_edited(zoo, explorer):
+    hidden = "a\u202eb"
+    edits = {"generate/direct": {"source": hidden, "data": {"question": hidden}}}
+    ask(explorer, "draft", edits=edits)
+    assert explorer.get_state(["setup"])["setup"]["draft"] == edits
+    explorer.detail = {"id": hidden, "texts": [hidden, {hidden: hidden}]}
+    safe = "a\\u202eb"
+    sent = explorer.get_state(["detail"])["detail"]
+    assert sent == {"id": hidden, "texts": [safe, {safe: safe}]}
+    assert explorer.answer({"do": hidden})["error"] == f"no action '{safe}'"

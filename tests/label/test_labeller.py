@@ -25,16 +25,13 @@ def save(widget, at, *names, **more):
 
 
 def test_all_that_is_sent_is_json_and_the_next_five_cases_go_ahead(widget):
-    state = {
-        name: getattr(widget, name)
-        for name in ("rows", "detail", "taxonomy", "summary")
-    }
+    state = widget.get_state(["rows", "detail", "taxonomy", "mine", "summary"])
     assert json.loads(json.dumps(state)) == state
     assert [row["key"] for row in widget.rows] == [*widget.detail]
     first = widget.detail[widget.rows[0]["key"]]
     assert first["result"]["columns"] == ["legs"]
     assert first["why"].startswith(
-        "0 of 4 rows are shared: gold returns animal.name, the"
+        "0 of 4 rows are shared; SELECT: gold has animal.name, the"
     )
     assert [row["same"] for row in first["sql"]] == [False, True, False]
 

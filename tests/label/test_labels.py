@@ -5,6 +5,7 @@ import sqlite3
 from contextlib import closing
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -15,16 +16,19 @@ from workbench.label.cases import PUBLISHED, cases, open_taxonomy
 from workbench.label.labels import by_rule, errors, write_golds
 from workbench.label.store import (
     ADJUDICATOR,
+    BOTH_RIGHT,
     CORRECTED,
     GOLD,
     Label,
     LabelStore,
     agreement,
     final,
-    sentence,
 )
 
 HOSTILE = "=1+1\t'\"\r\n<b>\x00\u202e, \ud800"
+
+
+ANNOTATORS = ("annotator 0", "annotator 1")  # those of `all_of`
 
 
 def said(annotator, *names, key="q", note=""):
@@ -105,10 +109,17 @@ def test_a_csv_of_another_form_is_refused(store, tmp_path, text):
     assert store.labels() == ()
 
 
-@pytest.mark.parametrize("name", ["", "..", "a/b", "a b", "x" * 101])
+@pytest.mark.parametrize("name", ["", "..", "a/b", "a\nb", "x" * 101])
 def test_a_name_of_labels_stays_in_its_folder(name):
     with pytest.raises(BadInputError):
         LabelStore.named(name)
+
+
+def test_a_revised_benchmark_has_labels_of_its_own(store):
+    """`with_golds` gives a benchmark such a name."""
+    path = LabelStore.named("bird-dev (mine)").path
+    assert path.parent == store.path.parent
+    assert path != store.path
 
 
 def test_the_papers_taxonomies_are_there_and_each_cause_leads_to_one_label():
@@ -174,8 +185,6 @@ def test_an_error_names_the_field(tmp_path, text, field):
         # Cohen (1960), table 1.
         (counted([[88, 10, 2], [14, 40, 6], [18, 10, 12]]), 0.492),
         (counted([[20, 5], [10, 15]]), 0.4),
-        # "Computing Krippendorff's alpha-reliability" (2011), section C
-        (all_of("123321412---", "1233224125-3", "-3332342251-", "12332441251-"), 0.743),
         (all_of("aabb", "aabb"), 1),
         (all_of("aabb", "abab"), 0),
         (all_of("aaaa", "aaaa"), math.nan),  # chance alone always agrees
@@ -183,26 +192,40 @@ def test_an_error_names_the_field(tmp_path, text, field):
     ],
 )
 def test_published_coefficients(labels, value):
-    assert agreement(labels)["value"] == pytest.approx(value, abs=5e-4, nan_ok=True)
+    found = agreement(labels, *ANNOTATORS)
+    assert found.kappa == pytest.approx(value, abs=5e-4, nan_ok=True)
 
 
-def test_agreement_has_an_interval_around_it_and_the_adjudicator_is_no_annotator():
-    labels = all_of("aabbc" * 8, "aabbb" * 8, "abbbc" * 8)
-    found = agreement([*labels, said(ADJUDICATOR, "a", key="0")])
-    assert found["low"] < found["value"] < found["high"] <= 1
-    assert agreement(labels) == found
-    perfect = agreement(all_of("ab" * 10, "ab" * 10))
-    assert 0.4 < perfect["low"] < 0.9 < perfect["value"] == perfect["high"] == 1
-    rare = agreement(counted([[7, 1], [1, 0]]))  # many a resample has one label alone
-    assert rare["value"] < 0 < rare["high"] == 1
-    some = agreement(counted([[20, 5], [10, 15]]))
-    assert sentence(some).startswith("35 of 50 agree, κ 0.40 [0.1")
+def test_agreement_has_an_interval_around_it_and_others_do_not_count():
+    labels = all_of("aabbc" * 8, "aabbb" * 8)
+    found = agreement(labels, *ANNOTATORS)
+    assert found.low < found.kappa < found.high <= 1
+    others = [said(ADJUDICATOR, "a", key="0"), said("ben", "c", key="1")]
+    assert agreement([*labels, *others], *ANNOTATORS) == found
+    perfect = agreement(all_of("ab" * 10, "ab" * 10), *ANNOTATORS)
+    assert 0.4 < perfect.low < 0.9 < perfect.kappa == perfect.high == 1
+    below_chance = agreement(counted([[7, 1], [1, 0]]), *ANNOTATORS)
+    assert below_chance.low == -1 < below_chance.kappa < 0
+    some = agreement(counted([[20, 5], [10, 15]]), *ANNOTATORS)
+    assert str(some) == "35 of 50 agree, κ 0.40 [0.12, 0.62]"
+
+
+def test_the_interval_holds_the_true_kappa():
+    """Each of two annotators is right in 80% of the cases, and else names any of five labels."""
+    right = 0.8
+    joint = np.full((5, 5), (1 - right**2) / 25) + right**2 * np.eye(5) / 5
+    draws = np.random.default_rng(0).multinomial(20, joint.ravel(), size=200)
+    tables = draws.reshape(-1, 5, 5).tolist()
+    found = [agreement(counted(table), *ANNOTATORS) for table in tables]
+    assert sum(each.low <= right**2 <= each.high for each in found) > 0.9 * len(found)
 
 
 def test_an_interval_needs_five_cases():
-    assert math.isnan(agreement(all_of("aabb", "aaab"))["low"])
-    assert not math.isnan(agreement(all_of("aabba", "aaaba"))["low"])
-    assert sentence(agreement(all_of("aabb", "aaab"))) == "3 of 4 agree, too few for κ"
+    few = agreement(all_of("aabb", "aaab"), *ANNOTATORS)
+    assert math.isnan(few.low)
+    assert str(few) == "3 of 4 agree, too few for κ"
+    assert not math.isnan(agreement(all_of("aabba", "aaaba"), *ANNOTATORS).low)
+    assert str(agreement([], *ANNOTATORS)) == "0 of 0 agree"
 
 
 def test_the_same_set_of_labels_agrees_and_the_adjudicator_settles_the_rest():
@@ -259,11 +282,22 @@ def test_corrected_golds_are_a_revision_of_the_benchmark(opened, store):
     store.undo("ann", GOLD)
     judge(fourth, "ben", CORRECTED, "SELECT 8")
     judge(fourth, ADJUDICATOR, CORRECTED, "SELECT 9")
-    assert "2 gold queries corrected" in write_golds(study)
+    judge(fourth, "ann", BOTH_RIGHT)
+    assert "2 gold queries changed" in write_golds(study)
     revised = with_golds(study.benchmark, store.path.with_suffix(".golds.json"))
     own = study.benchmark.golds
     found = {key: gold.sql for key, gold in revised.golds.items() if gold != own[key]}
     assert found == {"1": right, "4": "SELECT 9"}
+
+
+def test_a_prediction_that_is_right_too_becomes_a_further_answer(opened, store):
+    study, run = opened
+    first, *_ = cases(study, run, open_taxonomy("CHESS"))
+    store.add([Label.of(first, "ann", GOLD, [BOTH_RIGHT])])
+    assert "1 gold queries changed" in write_golds(study)
+    revised = with_golds(study.benchmark, store.path.with_suffix(".golds.json"))
+    assert revised.golds["1"].queries == (first.gold, first.predicted)
+    assert revised.golds["2"] == study.benchmark.golds["2"]
 
 
 def test_a_taxonomys_systems_are_the_experiments(tmp_path, tiny, monkeypatch):

@@ -1,18 +1,20 @@
 """The prompt explorer: a question's calls, to be edited, priced, run, and kept as variants."""
 
-import itertools
 import sys
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from workbench.errors import BadInputError
 from workbench.evaluate.ex import ex_verdicts
 from workbench.explorer.compare import (
     Comparison,
     Grid,
-    answer,
+    beside_gold,
     missing_calls,
     prompt_changes,
     summary,
@@ -24,6 +26,7 @@ from workbench.explorer.recording import (
     Edit,
     asked_prompts,
     cost,
+    cost_of_more,
     edited,
     record,
     sql_in,
@@ -34,10 +37,10 @@ from workbench.explorer.variants import (
     Edits,
     Variant,
     VariantStore,
-    write_folder,
+    save_prompts,
 )
 from workbench.llm.calls import runs_here
-from workbench.prompts import BadTemplateError, Prompt, sections
+from workbench.prompts import BadTemplateError, Prompt, names, sections
 from workbench.replies import answer as without_thought
 from workbench.study.run import Run, run_tables
 from workbench.study.solve import cached_records, keys_of, model_names
@@ -46,9 +49,7 @@ from workbench.systems.system import System
 from workbench.types import Completion, Trial
 from workbench.widgets import differing, many, pair, result, shown
 
-T = TypeVar("T")
 COUNTS = (20, 50, 200)  # questions on which variants run, one press after another
-_LONG = 200_000  # characters of a part of a prompt that are sent
 
 
 def explore(study: Study, *systems: System | Run) -> "Explorer":
@@ -70,40 +71,61 @@ class Explorer(Grid):
     def __init__(self, study: Study, systems: Sequence[System | Run]) -> None:
         self.study = study
         self.store = VariantStore.of(study.benchmark.name)
+        # As given; `self.system` is the one that is shown, with the study's settings.
         self._systems: dict[str, System] = {}
         for each in systems:
-            name = unused(each.name, self._systems)
+            name = unused(shown(each.name), self._systems)
             self._systems[name] = each.system if isinstance(each, Run) else each
         self._questions = {
             question.id: question for question in study.benchmark.questions
         }
-        self._columns: dict[str, Column] = {}  # of the comparison
+        self._compared: list[str] = []  # the systems in the comparison
+        # Variants that another program keeps from now on are not run here unasked.
+        self._known = {variant.name for variant in self.store.variants()}
         # Of the call that is shown: the next question opens at the same one.
         self._prompt = ""
         super().__init__()
-        for variant in self.store.variants():
-            if variant.system in self._systems:
-                try:
-                    self._add_column(variant)
-                # A prompt or a step that the system has no more.
-                except BadInputError as error:
-                    told = f"variant {variant.name} is left out: {error}"
-                    print(told, file=sys.stderr)
+        self._read_variants()
         self._draw_grid()
         self.do_list(next(iter(self._systems)))
+
+    def _read_variants(self) -> None:
+        """Set the columns of the next comparison: systems, and the variants that are kept.
+
+        Where there are variants, their systems are compared, and else all.
+        """
+        columns = {name: Column(self._systems[name]) for name in self._compared}
+        for variant in self.store.variants():
+            system = self._systems.get(variant.system)
+            if system is None or variant.name not in self._known:
+                continue
+            try:
+                column = variant.built(system, self.study.lab)
+            # A prompt or a step that the system has no more.
+            except BadInputError as error:
+                told = f"variant {variant.name} is left out: {error}"
+                print(told, file=sys.stderr)
+                continue
+            columns.setdefault(variant.system, Column(system))
+            columns[variant.name] = column
+        if not columns:
+            for name, system in self._systems.items():
+                columns[name] = Column(system)
+        self._columns = columns
 
     def do_list(self, system: str) -> None:
         """List the questions with what is known of a system's answers, and show one."""
         self.system_name = system
         self.system = self.study.with_settings(self._systems[system])
-        outcomes, golds = self._cached_outcomes(), self.study.benchmark.golds
+        outcomes = self._cached_outcomes()
+        golds = self.study.benchmark.golds
         rows = []
         for key, question in self._questions.items():
             row = {
                 "id": key,
-                "db": shown(question.db_id),
-                "difficulty": shown(golds[key].difficulty),
-                "question": shown(question.text, 600),
+                "db": question.db_id,
+                "difficulty": golds[key].difficulty,
+                "question": question.text,
                 "status": outcomes.get(key, "none"),
             }
             rows.append(row)
@@ -123,19 +145,19 @@ class Explorer(Grid):
         question, lab = self._questions[key], self.study.lab
         self._recorded = recording = record(self.system, question, lab, pay=pay)
         sql = recording.selection.sql if recording.selection else ""
-        self._verdicts: dict[str, str] = {}
-        self._judge({sql, *recording.queries.values()})
-        system_answer = self._answer(sql, is_expected=bool(recording.selection))
+        # By query; the parts of the page below read them.
+        self._verdicts = self._judged({sql, *recording.queries.values()})
+        is_answered = recording.selection is not None
         gold = self.study.benchmark.golds[key]
         self.detail = {
             "id": key,
-            "db": shown(question.db_id),
-            "difficulty": shown(gold.difficulty),
-            "question": shown(question.text, 4_000),
-            "hint": shown(question.evidence, 4_000),
-            "gold": shown(gold.sql, 20_000),
+            "db": question.db_id,
+            "difficulty": gold.difficulty,
+            "question": question.text,
+            "hint": question.evidence,
+            "gold": gold.sql,
             "goldResult": result(lab.run(question, gold.sql)),
-            "answer": system_answer,
+            "answer": self._answer(sql, missing_is_wrong=is_answered),
             "steps": self._steps(),
             "calls": self._calls(),
             "retrieved": self._retrieved(),
@@ -158,24 +180,26 @@ class Explorer(Grid):
             changed_call = edited(call, self._template(call), edit)
         except BadTemplateError as error:
             return {"fault": str(error), "line": error.line}
-        # The edit makes anew all calls of its prompt, and what follows from them.
+        # On each further question the edit makes all calls of its prompt anew, and those that
+        # follow from them. The calls of the prompt are priced as if each were this one.
         prompts = [each.request.prompt for each in self._recorded.calls]
-        changed_calls = []
+        calls_anew = []
         for each in self._recorded.calls[prompts.index(call.request.prompt) :]:
             is_edited = each.request.prompt == call.request.prompt
-            changed_calls.append(changed_call if is_edited else each)
+            calls_anew.append(changed_call if is_edited else each)
         count = self._first_count()
         parts = []
         for role, title, body in changed_call.parts:
             tokens = round(len(body) * call.rate)
-            parts.append([role, shown(title), shown(body, _LONG), tokens])
+            part = {"role": role, "title": title, "text": body, "tokens": tokens}
+            parts.append(part)
         return {
             "parts": parts,
             "model": changed_call.request.model,
             "tokens": round(len(changed_call.text) * call.rate),
             "price": cost(self.study.lab.client, [changed_call]),
             "count": count,
-            "many": cost(self.study.lab.client, changed_calls, count),
+            "many": cost_of_more(self.study.lab.client, calls_anew, count),
         }
 
     def do_run(self, key: str, n: int, edit: Edit) -> dict[str, Any]:
@@ -189,10 +213,12 @@ class Explorer(Grid):
                 f"{changed_call.request.model} did not answer: {reply.error}"
             )
         # A reply without a query, such as an agent's look at the data, has none after an edit.
-        had_none = before["cached"] and not before["sql"]
-        sql = sql_in(reply.text) if call.has_query and not had_none else ""
-        self._judge([sql])
-        edited_answer = self._answer(sql, is_expected=bool(before["sql"]))
+        replied_without_query = before["cached"] and not before["sql"]
+        sql = ""
+        if call.has_query and not replied_without_query:
+            sql = sql_in(reply.text)
+        self._verdicts |= self._judged({sql})
+        edited_answer = self._answer(sql, missing_is_wrong=bool(before["sql"]))
         return {
             **edited_answer,
             **_reply(reply),
@@ -202,67 +228,78 @@ class Explorer(Grid):
         }
 
     def _beside(self, before: str, sql: str) -> dict[str, Any]:
-        """The query of an edited call part by part beside the one before the edit."""
+        """The query of an edited call beside the one before the edit.
+
+        `pairBefore` has them part by part; `differingBefore` what only the edited call's result
+        has, and what only the other one has.
+        """
         if not before or not sql:
             return {"pairBefore": [], "differingBefore": None}
         question, lab = self._recorded.question, self.study.lab
         rows = pair(before, sql, lab.schema(question.db_id))
-        results = lab.run_many(question, [sql, before])
-        return {"pairBefore": rows, "differingBefore": differing(*results)}
+        result_before, result_now = lab.run_many(question, [before, sql])
+        return {
+            "pairBefore": rows,
+            "differingBefore": differing(result_now, result_before),
+        }
 
     def do_draft(self, edits: Edits) -> None:
         """Keep the page's edits, so that they are there after a restart of the kernel."""
         self.store.write_draft(self.system_name, edits)
         self.setup = {**self.setup, "draft": edits}  # for a page that is opened later
 
-    def do_keep(self, edits: Edits, name: str = "") -> str:
+    def do_keep(self, edits: Edits) -> str:
         """Keep edits, by their prompts' names, as a variant of the system; return its name."""
-        taken = {variant.name for variant in self.store.variants()}
-        taken |= self._columns.keys()
-        free = (f"v{number}" for number in itertools.count(1))
-        name = name or next(name for name in free if name not in taken)
-        self._check_free(name)
-        variant = Variant(name, self.system_name, edits)
+        taken = {*self._systems, *(variant.name for variant in self.store.variants())}
+        number = 1
+        while f"v{number}" in taken:
+            number += 1
+        variant = Variant(f"v{number}", self.system_name, edits)
         # A fault of the edits is said before they are kept.
         variant.built(self._systems[self.system_name], self.study.lab)
         self.store.keep(variant)
-        self._add_column(variant)
-        return name
+        self._known.add(variant.name)
+        self._read_variants()
+        self._draw_grid()
+        return variant.name
 
     def do_rename(self, name: str, to: str) -> None:
-        self._check_free(to)
+        if to in self._systems:
+            raise BadInputError(f"{to!r} is a system: give another name")
         self.store.rename(name, to)
+        self._known.add(to)
+        self._redraw(name, to)
 
-        self._columns = _renamed(self._columns, name, to)
+    def do_remove(self, name: str) -> None:
+        self.store.remove(name)
+        self._redraw(name)
+
+    def _redraw(self, name: str, to: str = "") -> None:
+        """Show the run of a variant under its new name, or without one no more."""
+        self._read_variants()
         if self.comparison:
-            runs = _renamed(self.comparison.runs, name, to)
+            runs = {}
+            for title, run in self.comparison.runs.items():
+                if title != name:
+                    runs[title] = run
+                elif to:
+                    runs[to] = run
             folders = self._folders()
             self.comparison = replace(self.comparison, runs=runs, prompts=folders)
         self._draw_grid()
 
-    def do_remove(self, name: str) -> None:
-        self.store.remove(name)
-        self._columns.pop(name, None)
-        if not self._kept():  # the next comparison begins with all systems again
-            self._columns = {}
-        if self.comparison:
-            runs = {**self.comparison.runs}
-            runs.pop(name, None)
-            self.comparison = replace(self.comparison, runs=runs)
-        self._draw_grid()
-
-    def do_reopen(self, name: str) -> Edits:
+    def do_reopen(self, name: str) -> dict[str, Any]:
         """Show the variant's edits in its system's prompts, to go on from there."""
         variant = self.store.variant(name)
         self.store.write_draft(variant.system, variant.edits)
         self.do_list(variant.system)
-        return variant.edits
+        return {"draft": variant.edits}
 
     def do_compare(self, count: int = COUNTS[0], add: str = "") -> None:
-        """Run the columns on `count` questions, evenly spread; `add` a system, at first all."""
-        self._columns = self._next_columns()
-        if add:
-            self._columns[add] = Column(self._systems[add])
+        """Run the columns on `count` questions, evenly spread; `add` a system to them."""
+        compared = [name for name in self._columns if name in self._systems]
+        self._compared = [*compared, add] if add else compared
+        self._read_variants()
         few = self.study.sample(min(count, len(self._questions)))
         runs = {}
         for name, column in self._columns.items():
@@ -275,58 +312,38 @@ class Explorer(Grid):
         """The price of the first comparison: at least that of the calls that are known."""
         study = self.study.sample(self._first_count())
         calls: list[Call] = []
-        for column in self._next_columns().values():
+        for column in self._columns.values():
             its_study = with_prompts(study, column.prompts)
             for missing in missing_calls(its_study, column.system):
                 calls += missing
-        price = cost(study.lab.client, calls)
-        return f"from {price}" if price.startswith("$") else price
+        return cost(study.lab.client, calls, is_least=True)
 
     def do_save(self, name: str, variant: str = "") -> str:
-        """Save one variant or all in the home, each as an experiment with its folder of prompts."""
-        columns = self._kept()
+        """Copy the prompts of a variant, or of all, into a folder of the home; say which."""
+        folders = self._folders()
         if variant:
-            columns = {variant: self._columns[variant]}
-        notes = {}
-        for title in columns:
-            notes[title] = summary(self.changes(title))
-        folder = write_folder(name, columns, notes, self.study)
-        return f"{folder}: {', '.join(columns)}"
+            folders = {variant: folders[variant]}
+        folders = {title: folder for title, folder in folders.items() if names(folder)}
+        if not folders:
+            raise BadInputError("no prompt is edited: there is nothing to save")
+        return f"{save_prompts(name, folders)}: {', '.join(folders)}"
 
-    def _kept(self) -> dict[str, Column]:
-        """The columns that are variants."""
-        return {name: each for name, each in self._columns.items() if each.base}
+    def do_changes(self, name: str) -> list[dict[str, str]]:
+        """The prompts that a variant changes in its system, and another column in the first one."""
+        column = self._columns.get(name)
+        if column and column.base:
+            return self._changes_in_base(column)
+        return super().do_changes(name)
+
+    def _changes_in_base(self, column: Column) -> list[dict[str, str]]:
+        before = asked_prompts(self._systems[column.base], self.study.lab.prompts)
+        return prompt_changes(before, asked_prompts(column.system, column.prompts))
 
     def _first_count(self) -> int:
         return min(COUNTS[0], len(self._questions))
 
-    def _next_columns(self) -> dict[str, Column]:
-        """The columns of the next comparison: at first all systems."""
-        return self._columns or {
-            name: Column(each) for name, each in self._systems.items()
-        }
-
-    def _check_free(self, name: str) -> None:
-        if name in self._columns or name in self._systems:
-            raise BadInputError(
-                f"there is a column {name!r} already: give another name"
-            )
-
-    def _add_column(self, variant: Variant) -> None:
-        system = self._systems[variant.system]
-        column = variant.built(system, self.study.lab)
-        self._columns.setdefault(variant.system, Column(system))
-        self._columns[variant.name] = column
-
-    def changes(self, name: str) -> list[dict[str, str]]:
-        """What a variant changes in its system, and another column in the first one."""
-        column = self._columns.get(name)
-        if not column or not column.base:
-            return super().changes(name)
-        before = asked_prompts(self._systems[column.base], self.study.lab.prompts)
-        return prompt_changes(before, asked_prompts(column.system, column.prompts))
-
-    def _folders(self) -> dict[str, Any]:
+    def _folders(self) -> dict[str, Path]:
+        """The folders of prompts of the variants."""
         folders = {}
         for name, column in self._columns.items():
             if column.prompts:
@@ -336,21 +353,28 @@ class Explorer(Grid):
     def _draw_grid(self) -> None:
         """Show the comparison, if there is one, and the variants that are kept."""
         kept = []
-        for name, column in self._kept().items():
-            texts = (name, column.base, summary(self.changes(name)))
-            kept.append([shown(text) for text in texts])
+        for name, column in self._columns.items():
+            if column.base:
+                note = summary(self._changes_in_base(column))
+                kept.append([name, column.base, note])
         if not self.comparison:
             self.grid = {"rows": [], "kept": kept, "more": self._first_count()}
             return
-        asked = len(self.comparison.study.benchmark.questions)
-        most = len(self._questions)
-        more = next((count for count in (*COUNTS, most) if asked < count <= most), 0)
+        more = self._next_count(len(self.comparison.study.benchmark.questions))
         self.grid = self.comparison.grid() | {
             "more": more,
             "price": self.comparison.price(more) if more else "",
             "add": [name for name in self._systems if name not in self._columns],
             "kept": kept,
         }
+
+    def _next_count(self, asked: int) -> int:
+        """On how many questions the columns run next; 0 if they have run on all."""
+        most = len(self._questions)
+        for count in (*COUNTS, most):
+            if asked < count <= most:
+                return count
+        return 0
 
     def _call(self, key: str, n: int) -> Call:
         if key != self._recorded.question.id or n >= len(self._recorded.calls):
@@ -372,11 +396,11 @@ class Explorer(Grid):
         variables = []
         for name, value in call.data.items():
             is_shown = name in prompt.variables
-            variables.append([shown(name), shown(str(value), _LONG), is_shown])
+            variables.append([name, str(value), is_shown])
         return self._replied(call) | {
             "n": n,
-            "prompt": shown(call.request.prompt),
-            "model": shown(call.request.model),
+            "prompt": call.request.prompt,
+            "model": call.request.model,
             "temperature": call.request.parameters.get("temperature"),
             "rate": call.rate,
             "source": prompt.source,
@@ -385,31 +409,32 @@ class Explorer(Grid):
         }
 
     def _turns(self, call: Call) -> list[dict[str, Any]]:
-        """The conversation of which a call is a turn: each reply, its query, and what was shown."""
-        numbers: dict[str, int] = {}  # of the calls, by their replies
-        messages: list[tuple[str, str]] = []
+        """The conversation of which a call is a turn: each reply, its query, and what was shown.
+
+        Each turn's prompt ends with what the model is shown after the turn before.
+        """
+        by_length: dict[
+            int, int
+        ] = {}  # one call a turn, the last one if it was asked again
         for n in self._recorded.conversation(call):
-            turn = self._recorded.calls[n]
-            if turn.reply:
-                numbers[without_thought(turn.reply.text)] = n
-                before = turn.messages[len(call.opening) :]
-                messages = [*before, ("Assistant", turn.reply.text)]
+            by_length[len(self._recorded.calls[n].messages)] = n
         turns: list[dict[str, Any]] = []
-        if len(messages) < 2:  # a single call
-            return turns
-        for role, text in messages:
-            if role == "Assistant":
-                said = {
-                    "n": numbers.get(without_thought(text)),
-                    "said": shown(text.partition("```")[0].strip(), 4_000),
-                    "sql": shown(sql_in(text), 20_000),
+        for n in by_length.values():
+            turn = self._recorded.calls[n]
+            if turns:
+                _, text = turn.messages[-1]
+                # "Result" is a heading of agent_turn; other prompts have none.
+                turns[-1]["seen"] = dict(sections(text)).get("Result", text)
+            if turn.reply:
+                said = without_thought(turn.reply.text)
+                row = {
+                    "n": n,
+                    "said": said.partition("```")[0].strip(),
+                    "sql": sql_in(said),
                     "seen": "",
                 }
-                turns.append(said)
-            else:
-                seen = dict(sections(text)).get("Result", text)
-                turns[-1]["seen"] = shown(seen, _LONG)
-        return turns
+                turns.append(row)
+        return turns if len(turns) > 1 else []
 
     def _template(self, call: Call) -> Prompt:
         return template(self.system, call.request.prompt, self.study.lab)
@@ -424,27 +449,30 @@ class Explorer(Grid):
             return ""
         return self._recorded.queries.get(call.reply.key, "")
 
-    def _answer(self, sql: str, *, is_expected: bool = False) -> dict[str, Any]:
-        """A query beside gold with its result and verdict; one that is missing may be wrong."""
+    def _answer(self, sql: str, *, missing_is_wrong: bool = False) -> dict[str, Any]:
+        """A query beside gold with its result and verdict."""
         question = self._recorded.question
         gold = self.study.benchmark.golds[question.id].sql
-        shown_answer = answer(self.study.lab, question, gold, sql)
         status = self._verdicts[sql]
-        if is_expected and not sql:
+        if missing_is_wrong and not sql:
             status = "wrong"
-        return shown_answer | {"status": status}
+        compared = beside_gold(self.study.lab, question, gold, sql)
+        return compared | {"status": status}
 
-    def _judge(self, queries: Collection[str]) -> None:
-        self._verdicts[""] = "none"
+    def _judged(self, queries: Collection[str]) -> dict[str, str]:
+        """The verdict on each query: right or wrong, and none on no query."""
         lab, key = self.study.lab, self._recorded.question.id
         pairs = [(key, sql) for sql in queries if sql]
-        verdicts = ex_verdicts(self.study.benchmark, pairs, lab.executor, lab.limits)
-        for (_, sql), right in zip(pairs, verdicts, strict=True):
-            self._verdicts[sql] = "right" if right else "wrong"
+        are_right = ex_verdicts(self.study.benchmark, pairs, lab.executor, lab.limits)
+        verdicts = {"": "none"}
+        for (_, sql), is_right in zip(pairs, are_right, strict=True):
+            verdicts[sql] = "right" if is_right else "wrong"
+        return verdicts
 
     def _steps(self) -> list[dict[str, Any]]:
         """The system's steps with their calls, and the price of those that are missing."""
-        steps, reached = [], True
+        steps = []
+        is_reached = True  # once a call is missing, later steps are not
         for verb in ("retrieve", "prune", "generate", "fix", "select"):
             calls = [call for call in self._recorded.calls if call.verb == verb]
             missing = [call for call in self._recorded.missing if call.verb == verb]
@@ -454,46 +482,49 @@ class Explorer(Grid):
                     "calls": len(calls),
                     "missing": len(missing),
                     "price": cost(self.study.lab.client, missing) if missing else "",
-                    "reached": reached,
+                    "reached": is_reached,
                 }
                 steps.append(step)
-            reached = reached and not missing
+            if missing:
+                is_reached = False
         return steps
 
     def _calls(self) -> list[list[str]]:
-        """Prompt, label and status of each call."""
-        calls = self._recorded.calls
-        numbers_of = defaultdict[str, list[int]](list)
-        for number, call in enumerate(calls):
-            numbers_of[call.request.prompt].append(number)
-        labels: dict[int, str] = {}
-        for numbers in numbers_of.values():
-            names = _labels([calls[number] for number in numbers])
-            labels.update(zip(numbers, names, strict=True))
+        """Prompt, label and status of each call.
+
+        Its label is the column that it asks about, as "table.column", or else its number.
+        """
         rows = []
-        for number, call in enumerate(calls):
+        count = Counter[str]()
+        for call in self._recorded.calls:
+            prompt = call.request.prompt
+            count[prompt] += 1
+            label = str(count[prompt])
+            if prompt == "prune/filter_column":
+                first_line = str(call.data["column"]).partition("\n")[0]
+                label = first_line.removeprefix("Column: ")
             sql = self._query(call)
-            status = "done" if call.reply and not sql else self._verdicts[sql]
-            prompt = shown(call.request.prompt)
-            rows.append([prompt, shown(labels[number], 80), status])
+            status = self._verdicts[sql]
+            if call.reply and not sql:
+                status = "done"
+            rows.append([prompt, label, status])
         return rows
 
     def _retrieved(self) -> dict[str, Any]:
         """The values that retrieval found, and the columns that pruning kept of each table."""
         contexts = self._recorded.contexts
         matches = contexts[0].values if contexts else ()
-        values = [
-            shown(f"{each.table}.{each.column}: {each.value}") for each in matches
-        ]
-        tables = []
-        if len(contexts) > 1:
-            kept = set(contexts[-1].schema.columns())
-            for table in contexts[0].schema.tables:
-                columns = []
-                for column in table.columns:
-                    is_kept = (table.name, column.name) in kept
-                    columns.append([shown(column.name), is_kept])
-                tables.append([shown(table.name), columns])
+        values = [f"{match.table}.{match.column}: {match.value}" for match in matches]
+        tables: list[Any] = []
+        if len(contexts) < 2:  # nothing was pruned
+            return {"values": values, "kept": tables}
+        kept = set(contexts[-1].schema.columns())
+        for table in contexts[0].schema.tables:
+            columns = []
+            for column in table.columns:
+                is_kept = (table.name, column.name) in kept
+                columns.append([column.name, is_kept])
+            tables.append([table.name, columns])
         return {"values": values, "kept": tables}
 
     def _pool(self) -> list[dict[str, Any]]:
@@ -505,45 +536,38 @@ class Explorer(Grid):
         for trial in selection.trials:
             groups[trial.execution.fingerprint if trial.execution else ""].append(trial)
         pool = []
-        for fingerprint, trials in groups.items():
-            queries = dict.fromkeys(trial.candidate.sql for trial in trials)
-            ran = trials[0].execution
+        by_size = sorted(
+            groups.items(), key=lambda group: (not group[0], -len(group[1]))
+        )
+        for fingerprint, trials in by_size:
+            queries = dict.fromkeys(trial.candidate.sql or "no SQL" for trial in trials)
+            execution = trials[0].execution
+            rows = None
+            if execution and fingerprint:
+                rows = many(execution.row_count, "row")
             group = {
                 "size": len(trials),
                 "status": self._verdicts[trials[0].candidate.sql],
-                "rows": many(ran.row_count, "row") if ran and fingerprint else None,
+                "rows": rows,
                 "chosen": any(trial is selection.trial for trial in trials),
-                "queries": [shown(sql or "no SQL", 4_000) for sql in queries],
+                "queries": list(queries),
             }
             pool.append(group)
-        return sorted(pool, key=lambda group: (not group["rows"], -group["size"]))
+        return pool
 
     def _cached_outcomes(self) -> dict[str, str]:
         """Right, lost (a right candidate was there) or wrong, of the questions that are cached."""
-        study, questions = self.study, self.study.benchmark.questions
-        keys = keys_of(self.system, questions, study.lab)
-        records = cached_records(study.lab.client.cache, keys)
-        solved = study.benchmark.of([each for each in questions if each.id in records])
-        if not solved.questions:
+        benchmark, lab = self.study.benchmark, self.study.lab
+        keys = keys_of(self.system, benchmark.questions, lab)
+        records = cached_records(lab.client.cache, keys)
+        solved = [each for each in benchmark.questions if each.id in records]
+        if not solved:
             return {}
-        _, table = run_tables(solved, records, study.lab.executor)
-        outcomes = {}
-        for row in table.to_dict("records"):
-            outcome = "wrong"
-            if row["correct"]:
-                outcome = "right"
-            elif row["oracle"]:
-                outcome = "lost"
-            outcomes[row["question_id"]] = outcome
-        return outcomes
-
-
-def _renamed(columns: Mapping[str, T], name: str, to: str) -> dict[str, T]:
-    """The columns in their order, one under another name."""
-    renamed = {}
-    for key, column in columns.items():
-        renamed[to if key == name else key] = column
-    return renamed
+        _, table = run_tables(benchmark.of(solved), records, lab.executor)
+        are_right = table["correct"]
+        could_be = table["oracle"]
+        outcomes = np.select([are_right, could_be], ["right", "lost"], "wrong")
+        return dict(zip(table["question_id"], outcomes.tolist(), strict=True))
 
 
 def _paid(model: str, reply: Completion) -> str:
@@ -557,19 +581,6 @@ def _paid(model: str, reply: Completion) -> str:
 def _reply(reply: Completion | None) -> dict[str, Any]:
     return {
         "cached": reply is not None,
-        "reply": shown(reply.text, _LONG) if reply else "",
+        "reply": reply.text if reply else "",
         "replyTokens": reply.output_tokens if reply else 0,
     }
-
-
-def _labels(calls: Sequence[Call]) -> list[str]:
-    """A name for each call of one prompt: a first line that differs in all, else its number."""
-    if len(calls) > 1 and not any(call.request.sample for call in calls):
-        for name in calls[0].data:
-            texts = []
-            for call in calls:
-                first_line = str(call.data.get(name)).partition("\n")[0]
-                texts.append(first_line.rpartition(": ")[2])
-            if len(set(texts)) == len(calls):
-                return texts
-    return [str(number) for number in range(1, len(calls) + 1)]

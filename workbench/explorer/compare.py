@@ -28,12 +28,12 @@ from workbench.report.tables import ResultTable, alone
 from workbench.study.measures import notes_on
 from workbench.study.run import Run, Runs
 from workbench.study.solve import cached_records, keys_of, model_names
-from workbench.study.study import Study, open_study
+from workbench.study.study import Study
 from workbench.systems.baselines import direct
 from workbench.systems.generate import Generate
 from workbench.systems.system import System, with_model
 from workbench.types import Execution, Question
-from workbench.widgets import Desk, differing, many, pair, result, script, shown
+from workbench.widgets import Desk, differing, many, pair, result, script, to_page
 
 Compared = System | Run | Prompt | Path | str
 _PAIRED = ("difference", "low", "high", "won", "lost", "p_value")
@@ -55,13 +55,14 @@ class Comparison:
         base = next(iter(runs))
         rows = runs.costs(against=base) if len(runs) > 1 else runs.costs()
         if len(runs) > 1:
-            paired = differences(runs.questions).set_index("system").reindex(rows.index)
+            paired = differences(runs.questions).set_index("system")
+            paired = paired.rename(columns={"p_value": "p"})[["won", "lost", "p"]]
             # The base has none won or lost, and a column with a gap would be of floats.
-            paired = paired.astype({"won": "Int64", "lost": "Int64"})
-            place = list(rows.columns).index("change high") + 1
-            for name, column in (("lost", "lost"), ("won", "won"), ("p", "p_value")):
-                rows.insert(place, name, paired[column])
-        note = f"Changes are those from {base} on the same questions, in points of EX."
+            rows = rows.join(paired).astype({"won": "Int64", "lost": "Int64"})
+        note = (
+            f"Changes are those from {base} on the same questions, in points of EX, with"
+            " intervals over questions."
+        )
         return rows.alone(
             "Variants side by side", f"{note} {notes_on(self.runs)}".rstrip()
         )
@@ -85,6 +86,7 @@ class Comparison:
     def grid(self) -> dict[str, Any]:
         """The comparison as JSON for the page, without the rows that are opened."""
         heads = {name: self._head(name, run) for name, run in self.runs.items()}
+        answers = {name: _answers(run) for name, run in self.runs.items()}
         by = "over questions"
         if len(self.runs) > 1:
             paired = differences(Runs(self.runs, self.study.stamp).questions)
@@ -95,26 +97,23 @@ class Comparison:
             for row in paired.to_dict("records"):
                 head = heads[row["system"]]
                 head |= {number: row[number] for number in _PAIRED}
-        cells = list(map(_cells, self.runs.values()))
         rows = []
         for question in self.study.benchmark.questions:
-            answers = [column[question.id] for column in cells]
-            text = shown(question.text, 600)
-            rows.append({"id": question.id, "question": text, "cells": answers})
+            cells = [answers[name][question.id] for name in self.runs]
+            rows.append({"id": question.id, "question": question.text, "cells": cells})
         return {"heads": list(heads.values()), "rows": rows, "by": by}
 
     def _head(self, name: str, run: Run) -> dict[str, Any]:
         """What tells a column from the others: name, changes, models, calls and price."""
         questions = run.questions
+        calls = questions["calls"].mean()
         dollars = questions["dollars"].mean()
-        price = "free"
-        if not costs_nothing(run.system):
-            price = amount(dollars, dollars, questions["unpriced"].sum())
+        price = _price(run, dollars, questions["unpriced"].sum())
         return {
-            "name": shown(name),
-            "note": shown(summary(self.changes(name))),
-            "models": shown(", ".join(sorted(model_names(run.system)))),
-            "cost": f"{questions['calls'].mean():,.1f} calls, {price} a question",
+            "name": name,
+            "note": summary(self.changes(name)),
+            "models": ", ".join(sorted(model_names(run.system))),
+            "cost": f"{calls:,.1f} calls, {price} a question",
             "ex": 100 * float(questions["correct"].mean()),
         }
 
@@ -137,24 +136,24 @@ class Comparison:
         cells = []
         for run in self.runs.values():
             selection = run.selection(key)
-            cell = answer(lab, question, gold, selection.sql)
-            cell["reply"] = ""
-            if selection.trial:
-                cell["reply"] = shown(selection.trial.candidate.reasoning, 20_000)
+            trial = selection.trial
+            cell = beside_gold(lab, question, gold, selection.sql)
+            cell["reply"] = trial.candidate.reasoning if trial else ""
             cells.append(cell)
         gold_result = result(lab.run(question, gold))
-        return {"gold": shown(gold, 20_000), "goldResult": gold_result, "cells": cells}
+        return {"gold": gold, "goldResult": gold_result, "cells": cells}
 
     def price(self, count: int) -> str:
-        """The price of all variants on `count` questions, by what a question cost so far."""
+        """The price of all variants on `count` questions: at most what answers have cost so far.
+
+        Replies that are in the cache by then are not paid again.
+        """
         if all(costs_nothing(run.system) for run in self.runs.values()):
             return "free"
-        costs = pd.concat([run.questions for run in self.runs.values()])
+        answers = pd.concat([run.questions for run in self.runs.values()])
         more_questions = count - len(self.study.benchmark.questions)
-        more_answers = more_questions * len(self.runs)
-        dollars = more_answers * costs["dollars"].mean()
-        unpriced = costs["unpriced"].sum()
-        return amount(0, dollars, unpriced)
+        most = more_questions * len(self.runs) * answers["dollars"].mean()
+        return amount(0, most, answers["unpriced"].sum())
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         page = Grid(grid=self.grid())
@@ -170,47 +169,44 @@ def costs_nothing(system: System) -> bool:
     return all(map(runs_here, model_names(system)))
 
 
-def _cells(run: Run) -> dict[str, dict[str, Any]]:
+def _price(run: Run, dollars: float, unpriced: float) -> str:
+    if costs_nothing(run.system):
+        return "free"
+    return amount(dollars, dollars, unpriced)
+
+
+def _answers(run: Run) -> dict[str, dict[str, Any]]:
     """By question: whether the answer is right, the query, and what it took."""
-    is_free = costs_nothing(run.system)
-    cells = {}
+    answers = {}
     for row in run.questions.to_dict("records"):
-        price = "free"
-        if not is_free:
-            price = amount(row["dollars"], row["dollars"], row["unpriced"])
-        cells[row["question_id"]] = {
+        calls = many(int(row["calls"]), "call")
+        price = _price(run, row["dollars"], row["unpriced"])
+        answers[row["question_id"]] = {
             "right": bool(row["correct"]),
-            "sql": shown(row["sql"], 400),
-            "took": f"{many(int(row['calls']), 'call')}, {price}",
+            "sql": row["sql"],
+            "took": f"{calls}, {price}",
         }
-    return cells
+    return answers
 
 
 class Grid(Desk):
     """The page of a comparison; `setup` is empty but in the explorer."""
 
     _esm = script(Path(__file__).with_name("view.js"))
-    setup: Any = traitlets.Dict().tag(sync=True)
-    grid: Any = traitlets.Dict().tag(sync=True)
+    setup: Any = traitlets.Dict().tag(sync=True, to_json=to_page)
+    grid: Any = traitlets.Dict().tag(sync=True, to_json=to_page)
     comparison: Comparison | None = None  # that `grid` shows
 
     def do_open(self, key: str) -> dict[str, Any]:
-        return self._compared().opened(key)
+        if not self.comparison:
+            raise BadInputError("nothing is compared yet")
+        return self.comparison.opened(key)
 
     def do_changes(self, name: str) -> list[dict[str, str]]:
         """The prompts that a column changes, before and after."""
-        changes = self.changes(name)
-        for change in changes:
-            change.update({key: shown(text, 200_000) for key, text in change.items()})
-        return changes
-
-    def changes(self, name: str) -> list[dict[str, str]]:
-        return self._compared().changes(name)
-
-    def _compared(self) -> Comparison:
         if not self.comparison:
             raise BadInputError("nothing is compared yet")
-        return self.comparison
+        return self.comparison.changes(name)
 
 
 def prompt_changes(
@@ -218,27 +214,21 @@ def prompt_changes(
 ) -> list[dict[str, str]]:
     """The prompts that differ, each with both sources and the fields that are new.
 
-    A new prompt is compared with one of its part of the system that is gone, or else with the
-    packaged one of its name.
+    A prompt that no step had before is compared with the packaged one of its name, which a step
+    may ask that names it in its code.
     """
-    renamed: dict[str, list[str]] = {}  # by the part of the system
-    for name in before:
-        if name not in after:
-            renamed.setdefault(name.partition("/")[0], []).append(name)
+    packaged = names()
     changes = []
     for name, now in after.items():
-        gone = renamed.get(name.partition("/")[0])
-        if name in before:
-            was = before[name]
-        elif gone:
-            was = before[gone.pop(0)]
-        else:
-            was = {"source": load(name).source if name in names() else ""}
+        was = before.get(name)
+        if was is None:
+            was = {"source": load(name).source if name in packaged else ""}
+        model, temperature = now.get("model", ""), now.get("T")
         fields = []
-        if now.get("model", "") != was.get("model", ""):
-            fields.append(str(now["model"]))
-        if now.get("T") != was.get("T"):
-            fields.append(f"T {now['T']}")
+        if model and model != was.get("model"):
+            fields.append(model)
+        if temperature is not None and temperature != was.get("T"):
+            fields.append(f"T {temperature}")
         if fields or now["source"] != was["source"]:
             change = {
                 "prompt": name,
@@ -267,58 +257,44 @@ def summary(changes: Sequence[Mapping[str, Any]]) -> str:
     return "; ".join(texts)
 
 
-def answer(lab: Lab, question: Question, gold: str, sql: str) -> dict[str, Any]:
+def beside_gold(lab: Lab, question: Question, gold: str, sql: str) -> dict[str, Any]:
     """A query with its result and its parts beside gold's; without a query, an error as its result.
 
     `differing` has what only its result has, and what only gold's has.
     """
-    ran = lab.run(question, sql) if sql else Execution("error", error="no SQL")
+    execution = Execution("error", error="no SQL")
+    parts = []
+    if sql:
+        execution = lab.run(question, sql)
+        parts = pair(gold, sql, lab.schema(question.db_id))
     return {
-        "sql": shown(sql, 20_000),
-        "result": result(ran),
-        "pair": pair(gold, sql, lab.schema(question.db_id)) if sql else [],
-        "differing": differing(ran, lab.run(question, gold)),
+        "sql": sql,
+        "result": result(execution),
+        "pair": parts,
+        "differing": differing(execution, lab.run(question, gold)),
     }
 
 
-def compare(
-    *variants: Compared,
-    study: Study | None = None,
-    benchmark: str = "bundled-dev",
-    limit: float | None = None,
-    **settings: Any,
-) -> Comparison:
-    """Run variants on the same questions, each against the first.
+def compare(*variants: Compared, study: Study) -> Comparison:
+    """Run variants on the questions of a study, each against the first.
 
-    A variant is a system, a run, a `Prompt` from a cell, a `Path` of a folder of prompts, or a
-    model's name. The last three change the first system that is given, or else `direct`. If runs
-    are given, all variants answer the runs' questions. Without a `study`, `open_study(benchmark,
-    **settings)` opens one. The price of new calls is printed before they are made.
+    A variant is a system, a `Prompt` from a cell, a `Path` of a folder of prompts, or a model's
+    name. The last three change the first system that is given, or else `direct`. A run stands for
+    its system, whose answers are in the cache. The price of new calls is printed before they are
+    made. `study=study.sample(10)` compares on ten questions.
     """
     if not variants:
         raise BadInputError("nothing to compare: give systems, runs, prompts or models")
-    base = _first_system(variants)
-    if study is None:  # closed when the process ends
-        models = {variant for variant in variants if isinstance(variant, str)}
-        if base:
-            models = model_names(base)
-        if models:  # any of them will do: the systems keep their own
-            settings = {"model": min(models), **settings}
-        study = open_study(benchmark, limit=limit, **settings)
-    elif limit is not None:
-        study = study.sample(limit)
-    for variant in variants:
-        if isinstance(variant, Run):
-            study = _on_questions_of(variant, study)
-    # From here, `study` has the questions that all runs have answered.
+    base = direct(study.model)
+    for variant in reversed(variants):  # so that the first one is the base
+        if isinstance(variant, System | Run):
+            base = _system_of(variant)
     runs: dict[str, Run] = {}
     folders: dict[str, Path] = {}
     for variant in variants:
-        if isinstance(variant, Run):
-            runs[unused(variant.name, runs)] = variant
-            continue
-        name, system, prompts = _made(variant, base or direct(study.model), study.model)
-        name, its_study = unused(name, runs), with_prompts(study, prompts)
+        name, system, prompts = _made(variant, base, study.model)
+        name = unused(name, runs)
+        its_study = with_prompts(study, prompts)
         if not costs_nothing(system):
             print(f"{name}: {asked_anew(its_study, system)}", file=sys.stderr)
         runs[name] = its_study.run(system, name)
@@ -327,34 +303,26 @@ def compare(
     return Comparison(study, runs, folders)
 
 
-def _first_system(variants: Sequence[Compared]) -> System | None:
-    for variant in variants:
-        if isinstance(variant, Run):
-            return variant.system
-        if isinstance(variant, System):
-            return variant
-    return None
-
-
-def _on_questions_of(run: Run, study: Study) -> Study:
-    """The study with the questions that the run has answered."""
-    ids = set(run.questions["question_id"])
-    questions = [each for each in study.benchmark.questions if each.id in ids]
-    return replace(study, benchmark=study.benchmark.of(questions))
+def _system_of(given: System | Run) -> System:
+    return given.system if isinstance(given, Run) else given
 
 
 def _made(
     variant: Compared, base: System, model: str
 ) -> tuple[str, System, Path | None]:
-    """The name of a variant, its system, and its folder of prompts."""
+    """The name of a variant, its system, and its folder of prompts.
+
+    A prompt that no step of the base asks becomes its generator, of any of its models.
+    """
     models = sorted(model_names(base)) or [model]
     match variant:
-        case System():
-            return variant.name, variant, None
+        case System() | Run():
+            return variant.name, _system_of(variant), None
         case Prompt():
             system = changed(base, variant.name, {"prompt": variant})
             if system == base:
-                system = replace(base, generate=(Generate(variant, models[0]),))
+                generator = Generate(variant, models[0])
+                system = replace(base, generate=(generator,))
             return variant.name.rpartition("/")[2], system, None
         case Path():
             check_folder(variant.expanduser())
@@ -381,9 +349,10 @@ def with_prompts(study: Study, folder: Path | None) -> Study:
 
 def unused(name: str, taken: Mapping[str, object]) -> str:
     """The name, with a number if it is taken."""
-    number, free = 2, name
+    number, free = 1, name
     while free in taken:
-        free, number = f"{name} {number}", number + 1
+        number += 1
+        free = f"{name} {number}"
     return free
 
 

@@ -19,7 +19,7 @@ from workbench.errors import CacheMissError
 from workbench.lab import Lab
 from workbench.llm.calls import runs_here
 from workbench.llm.client import Client
-from workbench.llm.money import LETTERS, Ledger, estimate
+from workbench.llm.money import LETTERS, Ledger, Preview, estimate
 from workbench.prompts import Prompt, load, names, sections
 from workbench.systems.system import System, rebuilt, select, stages, trials_of
 from workbench.types import Completion, Context, Message, Question, Request, Selection
@@ -52,6 +52,11 @@ class Call:
         return tuple(
             takewhile(lambda message: message["role"] != "assistant", messages)
         )
+
+    @property
+    def is_later_turn(self) -> bool:
+        """Whether the messages go on after a reply."""
+        return len(self.opening) < len(self.request.messages)
 
     @property
     def messages(self) -> list[tuple[str, str]]:
@@ -104,7 +109,10 @@ class Recording:
 
     @property
     def queries(self) -> dict[str, str]:
-        """The query that a reply proposes or repairs, by the call's key."""
+        """The query that a reply proposes or repairs, by the call's key.
+
+        Without a selection, there are no candidates, and the queries are read in the replies.
+        """
         queries: dict[str, str] = {}
         if self.selection is None:
             for call in self.calls:
@@ -113,9 +121,9 @@ class Recording:
             return queries
         for last in self.selection.trials:
             for trial in last.history:
-                # The last call of a candidate is the one that gave its SQL.
-                for key in trial.candidate.call_keys[-1:]:
-                    queries.setdefault(key, trial.candidate.sql)
+                keys = trial.candidate.call_keys
+                if keys:  # the last call is the one that gave the SQL
+                    queries.setdefault(keys[-1], trial.candidate.sql)
         return queries
 
     def conversation(self, call: Call) -> list[int]:
@@ -133,9 +141,11 @@ def record(
 ) -> Recording:
     """Run a system on a question from the cache; `pay` makes the calls that are not cached."""
     seen: list[tuple[Request, Mapping[str, Any]]] = []
-    client = lab.client if pay else copy.copy(lab.client)
+    client = lab.client
     if not pay:
-        client.offline, client.refresh = True, False
+        client = copy.copy(client)
+        client.offline = True
+        client.refresh = False
         client.ledger = Ledger()  # looking at cached calls is not counted as their use
     watched = replace(lab, client=client, watch=lambda *call: seen.append(call))
     contexts: list[Context] = []
@@ -151,19 +161,20 @@ def record(
         call = _call(request, data, watched)
         # A later turn shows the data of its conversation's first call.
         first_data = data_of_opening.setdefault(str(call.opening), data)
-        if len(call.opening) < len(request.messages):
+        if call.is_later_turn:
             call = replace(call, data=first_data)
         calls.append(call)
     return Recording(question, tuple(calls), tuple(contexts), selection)
 
 
 def _call(request: Request, data: Mapping[str, Any], lab: Lab) -> Call:
-    """The call with its cached reply; one that was cut off gives way to the longer call."""
+    """The call with its cached reply; one that was cut off gives way to its repetition."""
     reply = lab.client.cached(request)
-    longer = lab.longer(request, reply) if reply else None
-    longer_reply = lab.client.cached(longer) if longer else None
-    if longer and longer_reply:
-        return Call(longer, data, longer_reply)
+    repeated = lab.longer(request, reply) if reply else None
+    if repeated:
+        whole_reply = lab.client.cached(repeated)
+        if whole_reply:
+            return Call(repeated, data, whole_reply)
     return Call(request, data, reply)
 
 
@@ -177,12 +188,12 @@ def _asking_steps(system: System) -> dict[str, Any]:
     """The steps of a system that ask a prompt, by its name."""
     steps = {}
 
-    def note(step: Any) -> Any:
+    def visit(step: Any) -> Any:
         if _prompt_name(step):
             steps[_prompt_name(step)] = step
-        return step
+        return step  # as it is: nothing is rebuilt
 
-    rebuilt(system, note)
+    rebuilt(system, visit)
     return steps
 
 
@@ -246,22 +257,36 @@ def sql_in(reply: str) -> str:
     return ""
 
 
-def cost(client: Client, calls: list[Call], times: int = 0) -> str:
+def cost(client: Client, calls: list[Call], *, is_least: bool = False) -> str:
     """The price of calls as a button says it: cached, free, or a range of dollars.
 
-    With `times`, the price of so many new calls like each of them.
+    With `is_least`, there are more calls, which are not known yet.
     """
-    if not times and all(client.cached(call.request) for call in calls):
+    if all(client.cached(call.request) for call in calls):
         return "cached"
-    priced = [call for call in calls if not runs_here(call.request.model)]
-    if not priced:
+    requests = [call.request for call in _paid(calls)]
+    if not requests:
         return "free"
-    estimated = client.preview([] if times else [call.request for call in priced])
-    if times:
-        for call in priced:
-            tokens = call.rate * len(call.text)
-            estimated += estimate(client.cache, call.request, tokens, times)
-    return amount(estimated.low, estimated.high, estimated.unpriced)
+    preview = client.preview(requests)
+    if is_least and not preview.unpriced:
+        return f"from {amount(preview.low, preview.high)}"
+    return amount(preview.low, preview.high, preview.unpriced)
+
+
+def cost_of_more(client: Client, calls: list[Call], times: int) -> str:
+    """The price of so many new calls like each of these: free, or a range of dollars."""
+    paid = _paid(calls)
+    if not paid:
+        return "free"
+    more = Preview()
+    for call in paid:
+        tokens = call.rate * len(call.text)
+        more += estimate(client.cache, call.request, tokens, times)
+    return amount(more.low, more.high, more.unpriced)
+
+
+def _paid(calls: list[Call]) -> list[Call]:
+    return [call for call in calls if not runs_here(call.request.model)]
 
 
 def amount(low: float, high: float, unpriced: float = 0) -> str:

@@ -2,30 +2,24 @@
 
 import re
 import shutil
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 import orjson
-import yaml
-from sqlite_utils import Database
 
 from workbench.canonical import content_hash, folder_hash
-from workbench.errors import BadInputError
-from workbench.explorer.recording import Edit, asked_prompts, changed
+from workbench.errors import BadInputError, naming
+from workbench.explorer.recording import Edit, changed
 from workbench.lab import Lab
-from workbench.prompts import Prompt, names
+from workbench.prompts import Prompt
 from workbench.store import home
-from workbench.study.solve import model_names
-from workbench.study.study import Study
 from workbench.systems.system import System
-from workbench.widgets import desk_file
 
 Edits = Mapping[str, Edit]  # by the prompt's name
-_NAME = r"\w[\w .-]{0,59}"
 
 
 class Column(NamedTuple):
@@ -34,7 +28,6 @@ class Column(NamedTuple):
     system: System
     prompts: Path | None = None
     base: str = ""  # the name of the system of which it is a variant
-    edits: Edits = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +39,11 @@ class Variant:
     edits: Edits
 
     def built(self, system: System, lab: Lab) -> Column:
-        """The system with the edits. Its prompts are written to a folder that their texts name."""
+        """The system with the edits, and a folder of its prompts that is named by their texts.
+
+        The prompts are in the steps, too: one that has its prompt from a cell reads no folder, and
+        one that names its prompts in its code reads nothing else.
+        """
         before = folder_hash(lab.prompts) if lab.prompts else ""
         key = content_hash("variant", [self.system, before, self.edits])[-12:]
         folder = home() / "variants" / ".prompts" / key
@@ -60,152 +57,119 @@ class Variant:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(prompt.source, encoding="utf-8")
                 system = changed(system, name, {"prompt": prompt})
-            fields = _fields(edit)
+            fields = {}
+            for field in ("model", "temperature"):
+                if field in edit:
+                    fields[field] = edit[field]
             edited_system = changed(system, name, fields)
             if fields and edited_system == system:
                 raise BadInputError(
                     f"no step of {self.system} has the model of {name} alone"
                 )
             system = edited_system
-        return Column(system, folder, self.system, self.edits)
-
-
-def _fields(edit: Edit) -> dict[str, Any]:
-    """The fields of a step that an edit changes."""
-    return {name: edit[name] for name in ("model", "temperature") if name in edit}
+        return Column(system, folder, self.system)
 
 
 @dataclass(frozen=True, slots=True)
 class VariantStore:
-    """The variants on a benchmark and each system's last edits, in an SQLite file of the home."""
+    """The variants on a benchmark and each system's last edits, a JSON file each.
 
-    path: Path
+    Several programs may write at once: a file is written elsewhere and moved to its name. A name
+    is taken by an empty file, so two variants never have the same.
+    """
+
+    folder: Path
 
     @classmethod
     def of(cls, benchmark: str) -> Self:
-        return cls(home() / "variants" / f"{benchmark}.sqlite")
+        return cls(home() / "variants" / ".kept" / benchmark)
 
     def variants(self) -> list[Variant]:
         """All variants, in the order in which they were kept."""
-        with self._database() as database:
-            rows = list(database.table("variants").rows_where(order_by="rowid"))
-        variants = []
-        for row in rows:
-            edits = orjson.loads(row["edits"])
-            variants.append(Variant(row["name"], row["system"], edits))
-        return variants
+        order = []
+        for file in self.folder.glob("*.json"):
+            status = file.stat()
+            if status.st_size:  # else a name that is just being taken
+                order.append((status.st_mtime_ns, file.stem))
+        return [self.variant(name) for _, name in sorted(order)]
 
     def variant(self, name: str) -> Variant:
-        for variant in self.variants():
-            if variant.name == name:
-                return variant
-        raise BadInputError(
-            f"there is no variant {name!r}: it was removed or renamed elsewhere"
-        )
+        file = self._file(name)
+        if not file.exists():
+            raise BadInputError(
+                f"there is no variant {name!r}: it was removed or renamed elsewhere"
+            )
+        return Variant(name, **orjson.loads(file.read_bytes()))
 
     def keep(self, variant: Variant) -> None:
-        self._check_free(variant.name)
-        row = asdict(variant) | {"edits": _json(variant.edits)}
-        with self._database() as database:
-            database.table("variants").insert(row)
+        with self._written({"system": variant.system, "edits": variant.edits}) as file:
+            self._move(file, variant.name)
 
     def rename(self, before: str, name: str) -> None:
         self.variant(before)
-        self._check_free(name)
-        with self._database() as database, database.conn:
-            update = "UPDATE variants SET name = ? WHERE name = ?"
-            database.execute(update, [name, before])
+        self._move(self._file(before), name)
 
     def remove(self, name: str) -> None:
-        with self._database() as database, database.conn:
-            database.execute("DELETE FROM variants WHERE name = ?", [name])
+        self._file(name).unlink(missing_ok=True)
 
     def draft(self, system: str) -> Edits:
         """The edits of a system that were last on the page."""
-        with self._database() as database:
-            rows = list(database.table("drafts").rows_where("system = ?", [system]))
-        if not rows:
+        file = self._draft_file(system)
+        if not file.exists():
             return {}
-        edits: Edits = orjson.loads(rows[0]["edits"])
+        edits: Edits = orjson.loads(file.read_bytes())
         return edits
 
     def write_draft(self, system: str, edits: Edits) -> None:
-        with self._database() as database:
-            row = {"system": system, "edits": _json(edits)}
-            database.table("drafts").insert(row, replace=True)
+        with self._written(edits) as file:
+            file.replace(self._draft_file(system))
 
-    def _check_free(self, name: str) -> None:
-        """Raise BadInputError where the name is taken or none."""
-        if not re.fullmatch(_NAME, name):
-            raise BadInputError(
-                f"{name!r} is no name: give letters, digits, spaces, _, - and ."
-            )
-        if any(variant.name == name for variant in self.variants()):
-            raise BadInputError(
-                f"there is a variant {name!r} already: give another name"
-            )
+    def _move(self, file: Path, name: str) -> None:
+        """Move a file to the name, unless a variant has it."""
+        kept = self._file(name)
+        with naming(kept):
+            try:
+                kept.touch(exist_ok=False)
+            except FileExistsError:
+                raise BadInputError(
+                    f"there is a variant {name!r} already: give another name"
+                ) from None
+            file.replace(kept)
 
     @contextmanager
-    def _database(self) -> Iterator[Database]:
-        with desk_file(self.path, "variants") as database:
-            variants = {"name": str, "system": str, "edits": str}
-            database.table("variants").create(variants, pk="name", if_not_exists=True)
-            drafts = {"system": str, "edits": str}
-            database.table("drafts").create(drafts, pk="system", if_not_exists=True)
-            yield database
+    def _written(self, value: Any) -> Iterator[Path]:
+        """Write a file without a name of its own, which is gone at the end if it was not moved."""
+        file = self.folder / f".{uuid.uuid4().hex}"
+        with naming(file):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(orjson.dumps(value))
+        try:
+            yield file
+        finally:
+            file.unlink(missing_ok=True)
+
+    def _file(self, name: str) -> Path:
+        return self.folder / f"{_checked(name)}.json"
+
+    def _draft_file(self, system: str) -> Path:
+        key = content_hash("draft", system)[-12:]
+        return self.folder / f"{key}.draft"
 
 
-def _json(edits: Edits) -> str:
-    return orjson.dumps(edits).decode()
-
-
-def write_folder(
-    name: str,
-    columns: Mapping[str, Column],
-    notes: Mapping[str, str],
-    study: Study,
-) -> Path:
-    """Write a folder in the home with each column's prompts and an experiment for them."""
-    folder = home() / "variants" / name
-    if not re.fullmatch(_NAME, name) or folder.exists():
+def _checked(name: str) -> str:
+    """Return a name that stays in its folder."""
+    if not re.fullmatch(r"\w[\w .-]{0,59}", name):
         raise BadInputError(
-            f"{name!r} is taken or no name: give letters, digits, _ and -"
+            f"{name!r} is no name: give letters, digits, spaces, _, - and ."
         )
-    experiments = {}  # before anything is written, since one may be refused
-    for title, (system, prompts, _, edits) in columns.items():
-        settings: dict[str, Any] = {
-            "about": f"{system.name}, {title}: {notes[title]}",
-            "benchmark": study.experiment.benchmark,
-            "model": study.model,
-        }
-        if study.experiment.root:
-            settings["root"] = str(study.experiment.root)
-        if prompts and names(prompts):
-            settings["prompts"] = title
-        experiments[title] = settings | _model_settings(title, edits, system)
-    folder.mkdir(parents=True)
-    for title, settings in experiments.items():
-        if "prompts" in settings:
-            shutil.copytree(str(columns[title].prompts), folder / title)
-        text = yaml.safe_dump(settings, sort_keys=False)
-        (folder / f"{title}.yaml").write_text(text, encoding="utf-8")
-    return folder
+    return name
 
 
-def _model_settings(title: str, edits: Edits, system: System) -> dict[str, Any]:
-    """The settings for the edited model and temperature of a system that asks one prompt."""
-    fields: dict[str, Any] = {}
-    for edit in edits.values():
-        fields |= _fields(edit)
-    if not fields:
-        return {}
-    if len(asked_prompts(system, None)) > 1:
-        raise BadInputError(
-            f"{title} edits the {' and '.join(fields)} of one of several prompts, which no"
-            " experiment can say: save it without, and use dataclasses.replace in a cell"
-        )
-    (model,) = model_names(system)
-    settings: dict[str, Any] = {"model": model}
-    if "temperature" in fields:
-        settings["parameters"] = {model: {"temperature": fields["temperature"]}}
-    return settings
+def save_prompts(name: str, folders: Mapping[str, Path]) -> Path:
+    """Copy folders of prompts under their names into a new folder of the home; return it."""
+    saved = home() / "variants" / _checked(name)
+    if saved.exists():
+        raise BadInputError(f"{name!r} is taken: give another name")
+    for title, folder in folders.items():
+        shutil.copytree(folder, saved / title)
+    return saved

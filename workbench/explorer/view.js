@@ -218,8 +218,8 @@ function render({ model, el }) {
   };
   const reopen = (name) => {
     clearTimeout(drafting);
-    work("list", { do: "reopen", name }, (edits) => {
-      state.edits = edits;
+    work("list", { do: "reopen", name }, (found) => {
+      state.edits = found.draft;
       view("prompt");
       later(0);
     });
@@ -429,8 +429,7 @@ function render({ model, el }) {
     scrolled();
   }
   /** The first row that is drawn; it changes once in NEAR rows, so that few keys draw the list. */
-  const firstDrawn = () =>
-    Math.max(0, Math.floor(box.list.scrollTop / HIGH / NEAR) * NEAR - NEAR);
+  const firstDrawn = () => Math.max(0, Math.floor(box.list.scrollTop / HIGH / NEAR) * NEAR - NEAR);
   function scrolled() {
     if (firstDrawn() !== drawnFrom) drawRows();
     else markChosen();
@@ -697,7 +696,7 @@ function render({ model, el }) {
       let role = "";
       return fill(
         box.page,
-        (state.rendered?.parts ?? []).flatMap(([who, title, text, size]) => {
+        (state.rendered?.parts ?? []).flatMap(({ role: who, title, text, tokens: size }) => {
           const first = who !== role && div("role", who);
           role = who;
           return [
@@ -1027,7 +1026,7 @@ function render({ model, el }) {
           "name",
           "mine",
           save,
-          "A folder in the workbench’s home: for each variant its prompts, and an experiment that uses them.",
+          "A folder in the workbench’s home, with a folder of prompts for each variant: wb.compare and --prompts take it.",
         ),
       );
     if (what === "model")
@@ -1309,7 +1308,7 @@ function render({ model, el }) {
           "button",
           {
             "data-step": "save",
-            title: "Folders of prompts, and experiments that use them",
+            title: "A folder of prompts for each",
             onclick: () => pop("save"),
           },
           "Save variants",
@@ -1369,7 +1368,10 @@ function render({ model, el }) {
                   h("b", { style: "font-size:16px" }, one.ex.toFixed(1)),
                 ),
                 i
-                  ? div("one", `${signed(one.difference)} [${signed(one.low)}, ${signed(one.high)}]`)
+                  ? div(
+                      "one",
+                      `${signed(one.difference)} [${signed(one.low)}, ${signed(one.high)}]`,
+                    )
                   : div("dim one", "baseline of the differences"),
                 i
                   ? div("dim one", `won ${one.won}, lost ${one.lost}, p ${one.p_value.toFixed(2)}`)
@@ -1447,7 +1449,12 @@ function render({ model, el }) {
     return [
       h("p", {}, `“Run on ${first}” compares ${many(kept.length, "variant")}:`),
       kept.map(([name, system, note], i) =>
-        div("flex variant-line", columnButton(`kept${i}`, name), span("", note), span("dim", system)),
+        div(
+          "flex variant-line",
+          columnButton(`kept${i}`, name),
+          span("", note),
+          span("dim", system),
+        ),
       ),
     ];
   }

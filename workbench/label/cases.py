@@ -14,8 +14,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import (
     AfterValidator,
@@ -24,6 +25,7 @@ from pydantic import (
     Field,
     StrictBool,
     ValidationError,
+    model_validator,
 )
 from pydantic import StringConstraints as Constraints
 
@@ -59,7 +61,27 @@ _Cause = Literal[
 ]
 
 
-def _check_names(parts: tuple[Any, ...]) -> tuple[Any, ...]:
+_Name = Annotated[
+    str, Constraints(strict=True, strip_whitespace=True, pattern=r"^[^\r\n]+$")
+]
+
+
+class Part(BaseModel, extra="forbid", frozen=True):
+    """A part of a category; its short form in a file is its name alone."""
+
+    name: _Name
+    meaning: str = ""
+    suggested_by: tuple[_Cause, ...] = ()
+    # Set apart from the shares that the paper's figure shows.
+    apart: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_name(cls, entry: Any) -> Any:
+        return {"name": entry} if isinstance(entry, str) else entry
+
+
+def _check_names(parts: tuple[Part, ...]) -> tuple[Part, ...]:
     names = {part.name for part in parts}
     if len(names) < len(parts):
         raise ValueError("a name is used twice")
@@ -68,35 +90,17 @@ def _check_names(parts: tuple[Any, ...]) -> tuple[Any, ...]:
     return parts
 
 
-_Name = Annotated[
-    str, Constraints(strict=True, strip_whitespace=True, pattern=r"^[^\r\n]+$")
-]
-_Part = TypeVar("_Part")
-# The short form of a category is its name alone.
-_Entry = Annotated[
-    _Part,
-    BeforeValidator(lambda entry: {"name": entry} if isinstance(entry, str) else entry),
-]
-_Entries = Annotated[tuple[_Entry[_Part], ...], AfterValidator(_check_names)]
-
-
-class Part(BaseModel, extra="forbid", frozen=True):
-    name: _Name
-    meaning: str = ""
-    suggested_by: tuple[_Cause, ...] = ()
-    # Set apart from the shares that the paper's figure shows.
-    apart: bool = False
-
-
 class Category(Part, frozen=True):
-    parts: _Entries[Part] = ()
+    parts: Annotated[tuple[Part, ...], AfterValidator(_check_names)] = ()
 
 
 class Taxonomy(BaseModel, extra="forbid", frozen=True):
     """The categories into which a paper or a user sorts cases, and which cases those are."""
 
     name: _Name
-    categories: Annotated[_Entries[Category], Field(min_length=1)]
+    categories: Annotated[
+        tuple[Category, ...], Field(min_length=1), AfterValidator(_check_names)
+    ]
     source: str = ""  # the figure or section of the paper
     # Whose answers are sorted: methods of a study, each with the role of its `model`.
     systems: Mapping[str, str] = {"chase_sql": "model"}
@@ -104,7 +108,8 @@ class Taxonomy(BaseModel, extra="forbid", frozen=True):
     cases: Literal["wrong", "no correct candidate", "selection failed"] = "wrong"
     # Whether a case may have several labels.
     several: StrictBool = False
-    # How many of the cases are labelled. From its text 0.1 is a tenth, and no binary fraction.
+    # How many of the cases are labelled, rounded up. It is read as text, since the binary fraction
+    # next to 0.1 is larger than a tenth, and a tenth of ten cases would be two.
     share: Annotated[Fraction, BeforeValidator(str), Field(gt=0, le=1)] = Fraction(1)
 
     def choices(self) -> dict[str, Part]:
@@ -209,9 +214,12 @@ def cases(study: Study, run: Run, taxonomy: Taxonomy) -> tuple[Case, ...]:
         question = questions[row["question_id"]]
         groups = trials.loc[trials["question_id"] == question.id, "group"]
         gold = study.benchmark.golds[question.id].sql
-        # The verdicts ran the queries in this form, so their results are cached.
+        # Verdicts run normalised queries: in another text they would run a second time.
         queries = [normalise_text(sql) for sql in (gold, row["sql"])]
         gold_execution, execution = study.lab.run_many(question, queries)
+        agreeing = 1
+        if row["group"] >= 0:  # a query without a result is in no group
+            agreeing = int((groups == row["group"]).sum())
         case = Case(
             question=question,
             difficulty=row["difficulty"],
@@ -223,7 +231,7 @@ def cases(study: Study, run: Run, taxonomy: Taxonomy) -> tuple[Case, ...]:
             execution=_cut(execution),
             schema=study.lab.schema(question.db_id),
             results=compare_results(gold_execution, execution),
-            agreeing=int((groups == row["group"]).sum()) if row["group"] >= 0 else 1,
+            agreeing=agreeing,
             candidates=len(groups),
         )
         shown_cases.append(case)
@@ -237,7 +245,7 @@ def _cut(execution: Execution) -> Execution:
 def _draw(question_id: str) -> float:
     """Return the question's place in the sample, the same on every machine.
 
-    Another text than this one would draw another sample.
+    The seed is of the form that version 0.1 used: another one would draw another sample.
     """
     return random.Random(f"0 {question_id} question").random()  # noqa: S311  no secret
 
@@ -253,35 +261,22 @@ _ERRORS: dict[str, str] = {  # messages of SQLite
 }
 
 
-class _Sign(NamedTuple):
-    """A cause, the kind of fact in which the queries differ, and how that is said."""
-
-    cause: str
-    kind: str
-    says: str
-    both: bool = False  # gold alone has such a fact, and the prediction alone has one
-
-
-_SIGNS: tuple[_Sign, ...] = (
-    _Sign("missing table or join", "FROM", "gold reads {}, the prediction {}"),
-    _Sign(
-        "missing table or join",
-        "JOIN ON",
-        "gold joins by {}, the prediction by {}",
-        both=True,
-    ),
-    _Sign("other column", "SELECT", "gold returns {}, the prediction {}"),
-    _Sign("other column", "columns", "gold uses {}, the prediction {}", both=True),
-    _Sign("other literal", "WHERE", "gold requires {}, the prediction {}"),
-    _Sign("aggregation", "operations", "gold uses {}, the prediction {}"),
-    _Sign(
-        "aggregation", "GROUP BY", "gold groups by {}, the prediction by {}", both=True
-    ),
-    _Sign("function", "functions", "gold uses {}, the prediction {}"),
-    _Sign("DISTINCT or NULL handling", "DISTINCT", "gold has {}, the prediction {}"),
-    _Sign("order and limit", "ORDER BY", "gold orders by {}, the prediction by {}"),
-    _Sign("order and limit", "LIMIT", "gold has LIMIT {}, the prediction {}"),
-)
+# The cause for which each kind of fact speaks in which the queries differ, the likeliest first.
+_CAUSES = {
+    "FROM": "missing table or join",
+    "JOIN ON": "missing table or join",
+    "SELECT": "other column",
+    "columns": "other column",
+    "WHERE": "other literal",
+    "operations": "aggregation",
+    "GROUP BY": "aggregation",
+    "functions": "function",
+    "DISTINCT": "DISTINCT or NULL handling",
+    "ORDER BY": "order and limit",
+    "LIMIT": "order and limit",
+}
+# Of these kinds, gold alone has to have some facts, and the prediction alone others.
+_ON_BOTH_SIDES = {"JOIN ON", "columns", "GROUP BY"}
 
 
 class Suggestion(NamedTuple):
@@ -308,8 +303,8 @@ def suggested(
 
 def suggest(case: Case) -> Iterator[tuple[str, str]]:
     """Yield the possible causes of the wrong answer, each with a reason, the likeliest first."""
-    if case.results.excused:
-        yield "other form", f"both results are the same but for {case.results.excused}"
+    if case.results.same:
+        yield "other form", "both results are the same in another form"
     for message, cause in _ERRORS.items():
         if message in case.execution.error:
             yield cause, f"{FAILS}: {case.execution.error}"
@@ -324,19 +319,25 @@ def _reasons(case: Case) -> Iterator[tuple[str, str]]:
     elif _is_nothing(gold) and not _is_nothing(case.execution):
         yield "wrong gold", "gold finds nothing, and the prediction does"
     alone = _alone(case)
+    # These are TABLE.COLUMN.
     columns = [column.partition(".")[2] for column in alone["columns"].gold]
     for word in alone["literals"].gold + columns:
         if word and _has_word(case.question.evidence, word):
             yield "hint ignored", f"the hint says {word!r}, which gold alone uses"
-    # SELECT and columns often differ by the same names, which are told once.
-    told = []
-    for sign in _SIGNS:
-        sides = alone[sign.kind]
-        differs = all(sides) if sign.both else any(sides)
-        if differs and (sign.cause, sides) not in told:
-            told.append((sign.cause, sides))
-            texts = [", ".join(side) or "nothing" for side in sides]
-            yield sign.cause, sign.says.format(*texts)
+    yielded = []
+    for kind, cause in _CAUSES.items():
+        sides = alone[kind]
+        differs = all(sides) if kind in _ON_BOTH_SIDES else any(sides)
+        # SELECT and columns often differ by the same names, which are told once.
+        if differs and (cause, sides) not in yielded:
+            yielded.append((cause, sides))
+            gold_alone, predicted_alone = (
+                ", ".join(side) or "nothing" for side in sides
+            )
+            yield (
+                cause,
+                f"{kind}: gold has {gold_alone}, the prediction {predicted_alone}",
+            )
 
 
 def _has_word(text: str, word: str) -> bool:
@@ -364,14 +365,13 @@ def _alone(case: Case) -> Mapping[str, _Alone]:
     alone: defaultdict[str, _Alone] = defaultdict(lambda: _Alone([], []))
     gold = _facts(case.gold, case.schema)
     predicted = _facts(case.predicted, case.schema)
-    kinds = gold.keys() | predicted.keys()
-    if "columns" not in gold or "columns" not in predicted:
-        kinds = {"functions"}
-    for kind in kinds:
-        alone[kind] = _Alone(
-            gold=sorted(gold[kind] - predicted[kind]),
-            predicted=sorted(predicted[kind] - gold[kind]),
-        )
+    are_read = "columns" in gold and "columns" in predicted
+    for kind in gold.keys() | predicted.keys():
+        if kind == "functions" or are_read:
+            alone[kind] = _Alone(
+                gold=sorted(gold[kind] - predicted[kind]),
+                predicted=sorted(predicted[kind] - gold[kind]),
+            )
     return alone
 
 
@@ -392,14 +392,15 @@ def _facts(sql: str, schema: Schema) -> defaultdict[str, set[str]]:
             meaning = _COUNT.sub("COUNT(*)", text)
             if _DISTINCT.search(meaning):
                 facts["DISTINCT"].add(meaning)
-            if clause != "SELECT" or not part.depth:
-                facts["WHERE" if clause == "HAVING" else clause].add(meaning)
+            if clause == "SELECT" and part.depth:
+                continue  # what a subquery returns is no column of the result
+            kind = "WHERE" if clause == "HAVING" else clause
+            facts[kind].add(meaning)
     return facts
 
 
 def difference(case: Case) -> str:
     """Return a sentence: the difference of the results, then its two likeliest reasons."""
-    distinct = dict.fromkeys(why for _, why in _reasons(case))
-    reasons = "; ".join(list(distinct)[:2])
-    text = ": ".join(part for part in (case.results.sentence, reasons) if part)
+    reasons = dict.fromkeys(why for _, why in _reasons(case))
+    text = "; ".join(filter(None, [case.results.sentence, *islice(reasons, 2)]))
     return text[:1].upper() + text[1:] + "."

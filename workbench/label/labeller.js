@@ -18,7 +18,7 @@ const {
   entry,
 } = desk;
 const NEW = "new annotator…",
-  AHEAD = 5,
+  AHEAD = 5, // the kernel sends one case more at first: the one that is shown
   LETTERS = "befghijklmopqrtvwxyz"; // the keys after the nine digits; the others are taken
 const FILTERS = ["all cases", "not labelled", "skipped", "disputed"];
 const KEYS = [
@@ -572,7 +572,7 @@ function render({ model, el }) {
               `: ${names.join(", ")}`,
             ]),
           ),
-          span("dim", "Your label isAdjudicating it."),
+          span("dim", "Your label settles it."),
         ),
       gold &&
         h(
@@ -690,10 +690,22 @@ function render({ model, el }) {
     );
   }
 
+  /** Each category with the number of cases that have it, and those of its parts that a case has. */
+  function counted() {
+    const said = Object.values(model.get("mine")).map((one) => one.is);
+    const isOf = (whole) => (name) => name === whole || name.startsWith(`${whole} / `);
+    const counts = (whole) => [whole, said.filter((names) => names.some(isOf(whole))).length];
+    return taxonomy.categories.flatMap(({ name, parts }) => [
+      counts(name),
+      ...parts.map((part) => counts(`${name} / ${part.name}`)).filter(([, n]) => n),
+    ]);
+  }
   /** Counts, agreement, the confusion grid whose cells filter the labeller, and the disputes. */
   function drawSummary() {
-    const { counts, other, agreement, names, grid } = model.get("summary"),
+    const { other, agreement, grid } = model.get("summary"),
       me = model.get("annotator"),
+      names = taxonomy.categories.map((one) => one.name),
+      counts = counted(),
       open = disputes();
     const most = Math.max(1, ...counts.map((one) => one[1])),
       labelled = Object.values(model.get("mine")).filter((one) => one.is.length).length;
@@ -774,9 +786,7 @@ function render({ model, el }) {
           !other
             ? dim("A second annotator’s labels are compared here.")
             : [
-                agreement.length
-                  ? agreement.map((text) => h("p", {}, text))
-                  : dim("No case has both labels yet."),
+                agreement ? h("p", {}, agreement) : dim("No case has both labels yet."),
                 h("h3", { style: "margin:12px 0 4px" }, `To settle, ${open.length}`),
                 open.slice(0, 5).map(disputed),
                 open.length > 5 && dim(`and ${open.length - 5} more, by d`),
@@ -860,6 +870,7 @@ function render({ model, el }) {
     drawTop();
     drawTiles();
     drawFoot();
+    drawSummary(); // which counts them
     if (!key()) drawCase();
   };
   on("change:mine", redraw);

@@ -23,7 +23,20 @@ from workbench.sql.texts import create_table_text
 from workbench.study.run import Run
 from workbench.study.study import Study
 from workbench.systems.system import prepare
-from workbench.widgets import Desk, differing, many, pair, result, script, shown
+from workbench.widgets import (
+    Desk,
+    differing,
+    many,
+    pair,
+    result,
+    script,
+    shown,
+    to_page,
+)
+
+_SENT_AHEAD = (
+    6  # cases: the one that is shown, and those that the page wants ahead of it
+)
 
 
 def label(
@@ -52,8 +65,9 @@ class Labeller(Desk):
     taxonomy: Any = traitlets.Dict().tag(sync=True)
     annotator = traitlets.Unicode().tag(sync=True)
     # By the case's key: the annotator's labels (`is`), their note, and the verdict on gold.
+    # The page sends notes back, so they stay as they were typed.
     mine: Any = traitlets.Dict().tag(sync=True)
-    summary: Any = traitlets.Dict().tag(sync=True)
+    summary: Any = traitlets.Dict().tag(sync=True, to_json=to_page)
 
     def __init__(
         self,
@@ -78,8 +92,9 @@ class Labeller(Desk):
         )
         self.do_annotator(annotator)
         labelled = {key for key, label in self.mine.items() if label["is"]}
-        first = sorted(self.cases, key=labelled.__contains__)
-        self.detail = self.do_need(first[:6])
+        unlabelled = [key for key in self.cases if key not in labelled]
+        # The page begins at the first unlabelled case, and asks for what lies further ahead.
+        self.detail = self.do_need([*unlabelled, *labelled][:_SENT_AHEAD])
 
     def do_annotator(self, name: str) -> None:
         name = name.strip()
@@ -104,7 +119,8 @@ class Labeller(Desk):
     ) -> list[str] | None:
         """Keep the annotator's label, or with `settle` the adjudicator's, which ends a dispute.
 
-        `was` is the label that the page knew. Another one, given in another window, is returned.
+        `was` is the label that the page knew. If the annotator has given another one since, as in
+        another window, that one is replaced, and returned so that the page can say so.
         """
         self.kinds.check(tuple(categories))
         elsewhere = None
@@ -131,6 +147,7 @@ class Labeller(Desk):
         return f"Gold is corrected; the query gives {many(execution.row_count, 'row')}."
 
     def do_both_right(self, key: str) -> str:
+        """Keep that the prediction is a right answer beside gold, as `write_golds` writes it."""
         self._add(key, self.annotator, store.GOLD, [store.BOTH_RIGHT])
         return "Both queries are right."
 
@@ -141,7 +158,7 @@ class Labeller(Desk):
     # Parts of a case that are first made when they are opened.
 
     def do_schema(self, key: str) -> dict[str, Any]:
-        return {"text": shown(create_table_text(self._case(key).schema), 50_000)}
+        return {"text": create_table_text(self._case(key).schema)}
 
     def do_values(self, key: str) -> dict[str, Any]:
         """Return the values that the system's retrieval found for the question."""
@@ -149,7 +166,7 @@ class Labeller(Desk):
         texts = []
         for match in prepare(case.system, case.question, self.study.lab).values:
             text = f"{match.keyword} → {match.table}.{match.column} = {match.value}"
-            texts.append(shown(text, 900))
+            texts.append(text)
         return {"values": texts}
 
     def do_counterexample(self, key: str) -> dict[str, Any]:
@@ -162,10 +179,9 @@ class Labeller(Desk):
         )
         if not example:
             return {}
-        tables = [
-            {"name": shown(table), **result(rows)}
-            for table, rows in example.tables.items()
-        ]
+        tables = []
+        for table, rows in example.tables.items():
+            tables.append({"name": table} | result(rows))
         return {
             "tables": tables,
             "gold": result(example.first),
@@ -205,8 +221,10 @@ class Labeller(Desk):
         agree = ""
         if case.candidates > 1:
             agree = f"{case.agreeing} of {case.candidates} candidates agree"
-        texts = {
-            "id": question.id,
+        label = suggested(case, self.kinds)
+        suggestion = {"label": label.name, "why": label.why} if label else None
+        return {
+            "id": shown(question.id),
             "db": question.db_id,
             "difficulty": case.difficulty,
             "question": question.text,
@@ -215,15 +233,6 @@ class Labeller(Desk):
             "predicted": case.predicted,
             "why": difference(case),
             "agree": agree,
-        }
-        label = suggested(case, self.kinds)
-        suggestion = None
-        if label:
-            suggestion = {"label": label.name, "why": shown(label.why)}
-        detail: dict[str, Any] = {
-            name: shown(text, 20_000) for name, text in texts.items()
-        }
-        return detail | {
             "sql": pair(case.gold, case.predicted, case.schema),
             "goldResult": result(case.gold_execution),
             "result": result(case.execution),
@@ -233,66 +242,50 @@ class Labeller(Desk):
 
     def _refresh(self) -> None:
         """Read what this and other programs wrote."""
-        known = self.kinds.choices().keys()
-        labels = []
+        labels = [label for label in self.store.labels() if label.key in self.cases]
+        self.mine = self._mine(labels)
+        self.summary = self._summary(list(filter(self._is_current, labels)))
+
+    def _is_current(self, label: store.Label) -> bool:
+        """Whether a label is one that the taxonomy has."""
+        names = set(label.categories)
+        return (
+            label.taxonomy == self.kinds.name and names <= self.kinds.choices().keys()
+        )
+
+    def _mine(self, labels: Iterable[store.Label]) -> dict[str, dict[str, Any]]:
         mine: dict[str, dict[str, Any]] = {}
-        for label in self.store.labels():
-            if label.key not in self.cases:
-                continue
-            is_known = label.taxonomy == self.kinds.name and known >= {
-                *label.categories
-            }
-            if is_known:
-                labels.append(label)
+        for label in labels:
             if label.annotator != self.annotator:
                 continue
-            nothing = {"is": [], "note": "", "gold": ""}
-            kept = mine.setdefault(label.key, nothing)
-            if is_known:
-                kept |= {"is": list(label.categories), "note": label.note}
-            elif label.taxonomy == store.GOLD:
-                kept["gold"] = label.categories[0]
-        self.mine = mine
-        self.summary = self._summary(labels)
+            entry = mine.setdefault(label.key, {"is": [], "note": "", "gold": ""})
+            if label.taxonomy == store.GOLD:
+                entry["gold"] = label.categories[0]
+            elif self._is_current(label):
+                entry |= {"is": list(label.categories), "note": label.note}
+        return mine
 
     def _summary(self, labels: Sequence[store.Label]) -> dict[str, Any]:
-        """Return counts and disputes; agreement and grid with who else labelled most."""
-        said: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)  # by case
+        """Return the disputes, and the agreement and grid with who else labelled most."""
+        said = defaultdict[str, dict[str, list[str]]](dict)  # by case and annotator
         for label in labels:
             said[label.key][label.annotator] = list(label.categories)
-        number = Counter(label.annotator for label in labels)
-        others = sorted(number.keys() - {self.annotator, store.ADJUDICATOR})
-        other = max(others, key=number.__getitem__, default="")
-        grid = self._grid(said, other)
-        agreements = []
+        count = Counter(label.annotator for label in labels)
+        others = sorted(count.keys() - {self.annotator, store.ADJUDICATOR})
+        partner = max(others, key=count.__getitem__, default="")
+        grid = self._grid(said, partner)
+        agreement = ""
         if grid:
-            both = {self.annotator, other}
-            labels_of_both = [label for label in labels if label.annotator in both]
-            agreements.append(store.sentence(store.agreement(labels_of_both)))
-        if len(others) > 1:
-            all_of_them = store.sentence(store.agreement(labels))
-            agreements.append(f"All {1 + len(others)}: {all_of_them}")
+            agreement = str(store.agreement(labels, self.annotator, partner))
         final = store.final(labels)
         disputed = [key for key in self.cases if key in final and not final[key]]
         return {
             "annotators": sorted({self.annotator, *others}),
-            "counts": self._counts(),
-            "other": other,
-            "agreement": agreements,
-            "names": [category.name for category in self.kinds.categories],
+            "other": partner,
+            "agreement": agreement,
             "grid": grid,
             "disputes": [{"key": key, "said": said[key]} for key in disputed],
         }
-
-    def _counts(self) -> list[list[Any]]:
-        """Return each category with its number of labels, and those of its parts that have one."""
-        counts: Counter[str] = Counter()
-        for label in self.mine.values():
-            for name in label["is"]:
-                counts.update({name, _category(name)})
-        choices = self.kinds.choices()
-        listed = [name for name in choices if counts[name] or name == _category(name)]
-        return [[name, counts[name]] for name in listed]
 
     def _grid(
         self, said: Mapping[str, Mapping[str, Sequence[str]]], other: str
@@ -308,19 +301,14 @@ class Labeller(Desk):
                 continue
             rows = self._numbers(labels[self.annotator])
             columns = self._numbers(labels[other])
-            agree = rows == columns
-            cells = zip(rows, columns, strict=True) if agree else product(rows, columns)
+            cells: Iterable[tuple[int, int]] = product(rows, columns)
+            if rows == columns:
+                cells = zip(rows, columns, strict=True)
             for row, column in cells:
                 grid[f"{row} {column}"].append(key)
         return grid
 
     def _numbers(self, names: Iterable[str]) -> list[int]:
-        """Return the numbers of the categories of a case's labels."""
-        categories = {_category(name) for name in names}
+        """Return the numbers of the categories of a case's labels, such as "Other / Column"."""
         known = [category.name for category in self.kinds.categories]
-        return sorted(known.index(name) for name in categories)
-
-
-def _category(name: str) -> str:
-    """Return the first level of a label such as "Vague Question / Column"."""
-    return name.partition(" / ")[0]
+        return sorted({known.index(name.partition(" / ")[0]) for name in names})

@@ -33,6 +33,7 @@ __all__ = [
     "open_taxonomy",
     "save",
     "shares",
+    "shares_by_system",
     "systems",
     "write_golds",
 ]
@@ -98,7 +99,9 @@ def _counted(
     """Return the labels of a case."""
     if case.key not in by_hand:
         guess = suggested(case, kinds, flaw)
-        return [_Counted(*guess, automatic=True) if guess else _Counted("not labelled")]
+        if not guess:
+            return [_Counted("not labelled")]
+        return [_Counted(*guess, automatic=True)]
     by_people = by_hand[case.key]
     if by_people is None:
         return [_Counted("disputed")]
@@ -137,64 +140,83 @@ def by_rule(labels: pd.DataFrame) -> str:
     return f"{automatic} of {len(labels)} labels are automatic"
 
 
-def shares(
-    study: Study,
-    labels: pd.DataFrame,
-    kinds: "Mapping[str, pd.Series[bool]] | None" = None,
-) -> Table:
-    """Return shares in percent: a row for each error, or with `kinds` one for each system.
-
-    An error's share is that of all labels, and a kind's that of the system's labels. `kinds` has
-    for each kind which labels are of it.
-    """
-    masks = kinds or {"share": pd.Series(True, labels.index)}
+def shares(study: Study, labels: pd.DataFrame) -> Table:
+    """Return a row for each error with its share of all labels, in percent."""
     rows = []
-    for name, part in labels.groupby("system" if kinds else "error", sort=not kinds):
-        n = len(part if kinds else labels)
-        row = {"system": name, "n": n}
-        for kind, mask in masks.items():
-            row[kind] = 100 * mask[part.index].sum() / n
-        row["run"] = " ".join(part["run"].unique())
-        row["question_ids"] = question_ids(part)
-        rows.append(row)
-    columns = ["system", "n", *masks, "run", "question_ids"]
+    for error, part in labels.groupby("error"):
+        share = 100 * len(part) / len(labels)
+        row = {"system": error, "n": len(labels), "share": share}
+        rows.append(row | _origin(part))
+    columns = ["system", "n", "share", *_ORIGIN]
     return study.table(pd.DataFrame(rows, columns=columns))
 
 
-def write_golds(study: Study) -> str:
-    """Write the gold with the annotators' corrections beside the labels, and say what changed.
+def shares_by_system(
+    study: Study, labels: pd.DataFrame, kinds: "Mapping[str, pd.Series[bool]]"
+) -> Table:
+    """Return a row for each system with the shares of its labels that are of each kind, in percent.
 
-    `workbench evaluate --gold NAME=FILE` judges by the file. A gold query that annotators correct
-    in different ways is left as it is until the adjudicator corrects it.
+    `kinds` has by name which of all labels are of that kind.
+    """
+    rows = []
+    for system, part in labels.groupby("system", sort=False):
+        row: dict[str, Any] = {"system": system, "n": len(part)}
+        for kind, is_of_kind in kinds.items():
+            row[kind] = 100 * is_of_kind[part.index].mean()
+        rows.append(row | _origin(part))
+    columns = ["system", "n", *kinds, *_ORIGIN]
+    return study.table(pd.DataFrame(rows, columns=columns))
+
+
+_ORIGIN = ("run", "question_ids")  # the columns that say what a row was counted from
+
+
+def _origin(part: pd.DataFrame) -> dict[str, str]:
+    runs = " ".join(part["run"].unique())
+    return dict(zip(_ORIGIN, (runs, question_ids(part)), strict=True))
+
+
+def write_golds(study: Study) -> str:
+    """Write the gold with the annotators' verdicts beside the labels, and say what changed.
+
+    A corrected query takes the place of gold; one that is right beside gold is a further answer.
+    A question without a verdict stays as it is, and so does one that annotators correct in
+    different ways, until the adjudicator corrects it. `workbench evaluate --gold NAME=FILE` judges
+    by the file.
     """
     store = LabelStore.named(study.benchmark.name)
-    verdicts: defaultdict[tuple[str, str], list[Label]] = defaultdict(list)
+    verdicts_on = defaultdict[tuple[str, str], list[Label]](list)
     for verdict in store.labels(GOLD):
-        verdicts[verdict.db_id, verdict.question].append(verdict)
+        verdicts_on[verdict.db_id, verdict.question].append(verdict)
     items = []
-    corrected = []
+    changed = []
     undecided = []
-    both_right = []
     for question in study.benchmark.questions:
-        queries: dict[str, str] = {}  # by their normal form, in the words of the first
-        for verdict in counting(verdicts[question.db_id, question.text]):
+        corrections: dict[
+            str, str
+        ] = {}  # by their normal form, in the words of the first
+        further = []
+        for verdict in counting(verdicts_on[question.db_id, question.text]):
             if CORRECTED in verdict.categories:
-                queries.setdefault(normal_form(verdict.note), verdict.note)
+                corrections.setdefault(normal_form(verdict.note), verdict.note)
             else:
-                both_right.append(question.id)
-        sql = study.benchmark.golds[question.id].sql
-        if len(queries) == 1:
-            sql = next(iter(queries.values()))
-            corrected.append(question.id)
-        elif queries:
+                further.append(verdict.sql)
+        gold = study.benchmark.golds[question.id]
+        queries = [gold.sql, *gold.others]
+        if len(corrections) == 1:
+            queries = list(corrections.values())
+        elif corrections:
             undecided.append(question.id)
-        items.append({"question_id": question.id, "db_id": question.db_id, "SQL": sql})
+        item: dict[str, Any] = {"question_id": question.id, "db_id": question.db_id}
+        if further or len(corrections) == 1:
+            item["SQL"] = list(dict.fromkeys([*queries, *further]))
+            changed.append(question.id)
+        items.append(item)
     file = store.path.with_suffix(".golds.json")
     with naming(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(indented(items))
     return (
-        f"{file}: {len(corrected)} gold queries corrected,"
-        f" {len(set(both_right))} questions with two right answers;"
+        f"{file}: {len(changed)} gold queries changed;"
         f" corrected in several ways and left: {', '.join(undecided) or 'none'}"
     )

@@ -7,27 +7,26 @@ query, from which its case's key is made. Several programs may write at once.
 import io
 import math
 import re
+import sqlite3
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
 import orjson
 import pandas as pd
-from scipy.stats import binomtest, bootstrap
+from scipy.stats import binomtest
 from sqlite_utils import Database
 
 from workbench.canonical import plain
-from workbench.errors import BadInputError, content_of, fault, naming
+from workbench.errors import BadInputError, StoreError, content_of, fault, naming
 from workbench.label.cases import Case, case_key
 from workbench.store import home
-from workbench.widgets import desk_file
 
 ADJUDICATOR = "adjudicator"  # the annotator whose label settles a dispute
 # Verdicts on gold queries are labels of a taxonomy of their own, like any other.
@@ -90,6 +89,7 @@ class Label:
 
 
 FIELDS = [part.name for part in fields(Label)]
+_LEAST = 5  # cases, below which no interval is given
 _NOT_RETRACTED = "id NOT IN (SELECT label FROM retractions)"
 
 
@@ -102,9 +102,9 @@ class LabelStore:
     @classmethod
     def named(cls, name: str) -> Self:
         """Return the labels of that name in the workbench's home."""
-        if not re.fullmatch(r"(?!\.*$)[A-Za-z0-9_.\-]{1,100}", name):
+        if not re.fullmatch(r"(?!\.*$)[\w.() -]{1,100}", name):
             raise BadInputError(
-                f"labels {name!r}: letters, digits, '_', '-' and '.' only"
+                f"labels {name!r}: letters, digits, spaces, _, -, . and () only"
             )
         return cls(home() / "labels" / f"{name}.sqlite")
 
@@ -118,16 +118,22 @@ class LabelStore:
 
     def undo(self, annotator: str, *taxonomies: str) -> Label | None:
         """Take back the annotator's last label; the one before it counts again."""
-        retract_last = f"""
-            INSERT INTO retractions (label, at) SELECT id, datetime() FROM labels
-            WHERE annotator = ? AND taxonomy IN (SELECT value FROM json_each(?))
-            AND {_NOT_RETRACTED} ORDER BY rowid DESC LIMIT 1 RETURNING label"""
+        its_labels = f"annotator = ? AND {_NOT_RETRACTED}"
         with self._database() as database, database.conn:
-            values = [annotator, orjson.dumps(taxonomies).decode()]
-            retractions = list(database.query(retract_last, values))
-            if not retractions:
+            # So that no other program takes back the same label.
+            database.execute("BEGIN IMMEDIATE")
+            table = database.table("labels")
+            rows = table.rows_where(its_labels, [annotator], order_by="rowid")
+            labels = [
+                label for label in map(_label, rows) if label.taxonomy in taxonomies
+            ]
+            if not labels:
                 return None
-            return _label(database.table("labels").get(retractions[0]["label"]))
+            at = datetime.now(UTC).isoformat(timespec="seconds")
+            database.execute(
+                "INSERT INTO retractions VALUES (?, ?)", [labels[-1].id, at]
+            )
+        return labels[-1]
 
     def labels(self, taxonomy: str = "") -> tuple[Label, ...]:
         """Return the labels that count: each annotator's last one of each case and taxonomy."""
@@ -167,12 +173,18 @@ class LabelStore:
 
     @contextmanager
     def _database(self) -> Iterator[Database]:
-        with desk_file(self.path, "labels") as database:
-            labels = dict.fromkeys(FIELDS, str)
-            database.table("labels").create(labels, pk="id", if_not_exists=True)
-            retractions = {"label": str, "at": str}
-            database.table("retractions").create(retractions, if_not_exists=True)
-            yield database
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self.path)) as connection:
+                database = Database(connection)
+                labels = dict.fromkeys(FIELDS, str)
+                database.table("labels").create(labels, pk="id", if_not_exists=True)
+                retractions = {"label": str, "at": str}
+                database.table("retractions").create(retractions, if_not_exists=True)
+                yield database
+        except (sqlite3.Error, OSError) as error:
+            text = f"labels {self.path}: {error}; nothing was written"
+            raise StoreError(text) from error
 
 
 def _label(row: dict[Any, Any]) -> Label:
@@ -183,43 +195,57 @@ def _label(row: dict[Any, Any]) -> Label:
     return Label(**values | {"categories": tuple(categories)})
 
 
-def agreement(labels: Iterable[Label]) -> dict[str, Any]:
-    """Return Cohen's kappa (1960) of two annotators, Krippendorff's alpha (1970) of more.
+@dataclass(frozen=True)
+class Agreement:
+    """How often two annotators agree, and Cohen's kappa (1960): agreement beyond chance.
 
-    `cases` counts those that two or more labelled, `agree` those with the same set of labels. The
-    interval is a percentile bootstrap over cases, NaN below five; it held the true kappa of
-    simulated annotators (five labels, right in 80%) in 93 to 98% of 150 data sets of 10 to 100
-    cases. The adjudicator, who sees the others' labels, does not count.
+    Kappa is NaN where chance alone would always agree, and its interval below five cases.
     """
-    # By annotator: each case's label.
-    said: defaultdict[str, dict[str, str]] = defaultdict(dict)
+
+    cases: int  # that both labelled
+    agree: int  # of these, with the same set of labels
+    kappa: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+
+    def __str__(self) -> str:
+        """Return it in words: "8 of 10 agree, κ 0.74 [0.30, 0.93]"."""
+        text = f"{self.agree} of {self.cases} agree"
+        if math.isnan(self.kappa):
+            return text
+        if math.isnan(self.low):
+            return f"{text}, too few for κ"
+        return f"{text}, κ {self.kappa:.2f} [{self.low:.2f}, {self.high:.2f}]"
+
+
+def agreement(labels: Iterable[Label], one: str, other: str) -> Agreement:
+    """Return the agreement of two annotators.
+
+    The interval is Wilson's for the share that agrees, with the agreement by chance as observed.
+    Of simulated annotators whose kappa is 0.0 to 0.8, with two to nine labels of even and skewed
+    shares, it held the true kappa in at least 92% of 1,500 data sets of 10, 20, 50 and 100 cases.
+    Where annotators agree far less than chance, it holds it more seldom.
+    """
+    said = defaultdict[str, dict[str, frozenset[str]]](dict)
     for label in labels:
-        if label.annotator != ADJUDICATOR:
-            said[label.annotator][label.key] = "; ".join(sorted(label.categories))
-    opinions = pd.DataFrame(said)
-    opinions = opinions[opinions.notna().sum(axis=1) > 1]
-    value, low, high = _with_interval(opinions)
-    return {
-        "cases": len(opinions),
-        "agree": int((opinions.nunique(axis=1) < 2).sum()),
-        "value": value,
-        "low": low,
-        "high": high,
-        "sign": "κ" if len(said) == 2 else "α",  # noqa: RUF001
-    }
+        said[label.annotator][label.key] = frozenset(label.categories)
+    both = pd.DataFrame({name: said[name] for name in (one, other)}).dropna()
+    n = len(both)
+    agree = int((both[one] == both[other]).sum())
+    shares = both.apply(lambda opinions: opinions.value_counts(normalize=True))
+    chance = float(shares.fillna(0).prod(axis=1).sum())
+    if not n or chance > 1 - 1e-9:
+        return Agreement(n, agree)
 
+    def beyond_chance(share: float) -> float:
+        return (share - chance) / (1 - chance)
 
-def sentence(row: Mapping[str, Any]) -> str:
-    """Return an `agreement` in words: "8 of 10 agree, κ 0.74 [0.30, 1.00]"."""
-    text = f"{row['agree']} of {row['cases']} agree"
-    sign = row["sign"]
-    value = row["value"]
-    low, high = row["low"], row["high"]
-    if math.isnan(value):
-        return text
-    if math.isnan(low):
-        return f"{text}, too few for {sign}"
-    return f"{text}, {sign} {value:.2f} [{low:.2f}, {high:.2f}]"
+    kappa = beyond_chance(agree / n)
+    if n < _LEAST:
+        return Agreement(n, agree, kappa)
+    share = binomtest(agree, n).proportion_ci(method="wilson")
+    low = max(-1.0, beyond_chance(share.low))
+    return Agreement(n, agree, kappa, low, beyond_chance(share.high))
 
 
 def final(labels: Iterable[Label]) -> dict[str, Label | None]:
@@ -239,62 +265,3 @@ def counting(labels: list[Label]) -> list[Label]:
     """Return the adjudicator's labels of a case, or else everybody's."""
     settled = [label for label in labels if label.annotator == ADJUDICATOR]
     return settled or labels
-
-
-_LEAST = 5  # cases, below which no interval is given
-
-
-def _with_interval(opinions: pd.DataFrame) -> tuple[float, float, float]:
-    """Return the coefficient of a table of cases by annotators, and the ends of its interval."""
-    n = len(opinions)
-    if not n:
-        return math.nan, math.nan, math.nan
-    names = opinions.melt()["value"].dropna().unique().astype(object)
-    # A one where an annotator gives a case a name; these are the axes.
-    uses = (opinions.to_numpy(object)[..., None] == names).astype(float)
-    value = float(_coefficient(uses))
-    if n < _LEAST or math.isnan(value):
-        return value, math.nan, math.nan
-    # No resample differs: the interval is that of a rate of disagreement of none.
-    if value == 1:
-        shares = uses.sum((0, 1)) / uses.sum()
-        chance = float((shares**2).sum())
-        most_disagree = binomtest(0, n).proportion_ci().high
-        return value, max(-1.0, 1 - most_disagree / (1 - chance)), 1.0
-
-    def statistic(drawn: Any, axis: int) -> Any:  # noqa: ARG001  the last: cases that were drawn
-        return np.nan_to_num(_coefficient(uses[drawn]), nan=1.0)
-
-    low, high = bootstrap(
-        (np.arange(n),),
-        statistic,
-        vectorized=True,
-        batch=max(1, 2_000_000 // uses.size),
-        n_resamples=999,
-        method="percentile",
-        rng=np.random.default_rng(0),
-    ).confidence_interval
-    return value, float(low), float(high)
-
-
-@np.errstate(invalid="ignore", divide="ignore")
-def _coefficient(uses: Any) -> Any:
-    """Return agreement beyond chance, as a share of what chance leaves; NaN if it leaves nothing.
-
-    `uses` has ones where an annotator gives a case a name; its last axes are cases, annotators and
-    names.
-    """
-    counts = uses.sum(-2)  # of each name for each case
-    annotators = counts.sum(-1, keepdims=True)  # of each case
-    total = counts.sum((-2, -1))
-    pairs = counts * (counts - 1)
-    agreed = (pairs / (annotators - 1)).sum((-2, -1)) / total
-    if uses.shape[-2] == 2:
-        shares = uses.mean(-3)  # of the names, by annotator
-        chance = shares.prod(-2).sum(-1)
-    else:
-        totals = counts.sum(-2)  # two labels are drawn, and the first is not put back
-        same_twice = (totals * (totals - 1)).sum(-1)
-        chance = same_twice / (total * (total - 1))
-    beyond_chance = (agreed - chance) / (1 - chance)
-    return np.where(chance < 1 - 1e-9, beyond_chance, math.nan)

@@ -4,17 +4,14 @@ A page of plain DOM shows what the traits say, and text gets there as text only.
 """
 
 import math
-import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import anywidget
 import traitlets
-from sqlite_utils import Database
 
-from workbench.errors import BadInputError, StoreError, WorkbenchError
+from workbench.errors import BadInputError, WorkbenchError
 from workbench.sql.facts import Part, aligned
 from workbench.terminal import visible
 from workbench.types import Execution, Row, Schema, Value
@@ -23,11 +20,38 @@ _HERE = Path(__file__).parent
 _HELPERS = (_HERE / "desk.js").read_text(encoding="utf-8")
 ROWS = 30  # of a result, that are sent
 _EXACT = 2**53  # JavaScript's numbers are exact below
+_LONGEST = 200_000  # characters of a text that are sent
+_SENT_BACK = {"id", "source", "draft"}  # by the page, or as a part of what it sends
 
 
 def script(view: Path) -> str:
     """Return the module of a widget: the shared helpers, then its own script with `render`."""
     return _HELPERS + view.read_text(encoding="utf-8")
+
+
+def shown(text: str, longest: int = 300) -> str:
+    """Return text that a page can hold: invisible characters as escapes, a long text cut."""
+    if len(text) > longest:
+        text = f"{text[:longest]}… ({len(text):,} characters)"
+    return visible(text)
+
+
+def to_page(value: Any, _widget: object = None) -> Any:
+    """Return JSON as the page gets it: each text, and each name of a field, as `shown`.
+
+    Fields in `_SENT_BACK` stay as they are, since the page sends them back. Traits have this as
+    their `to_json`, and answers pass through it.
+    """
+    if isinstance(value, str):
+        return shown(value, _LONGEST)
+    if isinstance(value, Mapping):
+        fields = {}
+        for name, field in value.items():
+            fields[shown(name)] = field if name in _SENT_BACK else to_page(field)
+        return fields
+    if isinstance(value, list | tuple):
+        return list(map(to_page, value))
+    return value
 
 
 class Desk(anywidget.AnyWidget):
@@ -39,12 +63,15 @@ class Desk(anywidget.AnyWidget):
     """
 
     _css = (_HERE / "look.css").read_text(encoding="utf-8")
-    rows: Any = traitlets.List().tag(sync=True)
-    detail: Any = traitlets.Dict().tag(sync=True)
+    rows: Any = traitlets.List().tag(sync=True, to_json=to_page)
+    detail: Any = traitlets.Dict().tag(sync=True, to_json=to_page)
 
     def __init__(self, **traits: Any) -> None:
         super().__init__(**traits)
-        self.on_msg(lambda _, message, __: self.send(self.answer(message)))
+        self.on_msg(self._hear)
+
+    def _hear(self, _widget: object, message: dict[str, Any], _buffers: object) -> None:
+        self.send(self.answer(message))
 
     def answer(self, message: dict[str, Any]) -> dict[str, Any]:
         """Return the answer to a message of the page."""
@@ -55,18 +82,11 @@ class Desk(anywidget.AnyWidget):
             act = getattr(self, f"do_{name}", None)
             if act is None:
                 raise BadInputError(f"no action {name!r}")
-            return {"ref": ref, "answer": act(**arguments)}
+            return {"ref": ref, "answer": to_page(act(**arguments))}
         except WorkbenchError as error:
-            return {"ref": ref, "error": str(error)}
+            return {"ref": ref, "error": to_page(str(error))}
         except Exception as error:  # noqa: BLE001  the page shows it
-            return {"ref": ref, "error": f"{type(error).__name__}: {error}"}
-
-
-def shown(text: str, longest: int = 300) -> str:
-    """Return text that a page can hold: invisible characters as escapes, a long text cut."""
-    if len(text) > longest:
-        text = f"{text[:longest]}… ({len(text):,} characters)"
-    return visible(text)
+            return {"ref": ref, "error": to_page(f"{type(error).__name__}: {error}")}
 
 
 def value(cell: Value) -> int | float | str | None:
@@ -111,28 +131,26 @@ def differing(first: Execution, second: Execution) -> list[dict[str, list[bool]]
         nothing: dict[str, list[bool]] = {"columns": [], "rows": []}
         return [nothing, nothing]
     shared = shared_columns(first, second)
-    inverse = {to: at for at, to in shared.items()}
-    only_first = _only(first, second, shared)
-    only_second = _only(second, first, inverse)
-    return [only_first, only_second]
+    places, other_places = list(shared), list(shared.values())
+    return [
+        _only(first, places, second, other_places),
+        _only(second, other_places, first, places),
+    ]
 
 
 def _only(
-    ours: Execution, theirs: Execution, shared: Mapping[int, int]
+    ours: Execution, places: list[int], theirs: Execution, their_places: list[int]
 ) -> dict[str, list[bool]]:
-    """Return which columns and rows sent are ours alone.
-
-    `shared` has the place of a column in their result by its place in ours.
-    """
+    """Return which columns and rows sent are ours alone; at `places` are the shared columns."""
     their_rows = set(theirs.rows)
     their_parts = set()
-    if shared:
-        their_parts = {picked(row, shared.values()) for row in theirs.rows}
+    if places:
+        their_parts = {picked(row, their_places) for row in theirs.rows}
     rows = []
     for row in ours.rows[:ROWS]:
-        is_theirs = row in their_rows or picked(row, shared) in their_parts
+        is_theirs = row in their_rows or picked(row, places) in their_parts
         rows.append(not is_theirs)
-    columns = [at not in shared for at in range(len(ours.columns))]
+    columns = [at not in places for at in range(len(ours.columns))]
     return {"columns": columns, "rows": rows}
 
 
@@ -142,31 +160,37 @@ def picked(row: Row, places: Iterable[int]) -> Row:
 
 
 def shared_columns(first: Execution, second: Execution) -> dict[int, int]:
-    """Return the columns that both results have: of the same values, or else the same name."""
-    columns = _matched_by(first)
-    other_columns = _matched_by(second)
+    """Return the place in the second result of each column of the first that both have.
+
+    These are columns of the same values and name, or else of the same values, or else of the same
+    name. Of several that match, the one at the same place is taken.
+    """
     shared: dict[int, int] = {}
-    for part in range(3):
-        for at, column in enumerate(columns):
+    for column_of in (_values_and_name, _values, _name):
+        columns = [column_of(second, to) for to in range(len(second.columns))]
+        for at in range(len(first.columns)):
             if at in shared:
                 continue
+            wanted = column_of(first, at)
             matching = []
-            for to, other in enumerate(other_columns):
-                if column[part] == other[part] and to not in shared.values():
+            for to, column in enumerate(columns):
+                if column == wanted and to not in shared.values():
                     matching.append(to)
             if matching:
                 shared[at] = at if at in matching else matching[0]
     return shared
 
 
-def _matched_by(execution: Execution) -> list[tuple[object, set[Value], str]]:
-    """Return by what each column is matched: its values and name, its values, its name."""
-    parts: list[tuple[object, set[Value], str]] = []
-    for at, column in enumerate(execution.columns):
-        name = column.lower()
-        values = {row[at] for row in execution.rows}
-        parts.append(((values, name), values, name))
-    return parts
+def _values_and_name(execution: Execution, at: int) -> tuple[object, ...]:
+    return _values(execution, at), _name(execution, at)
+
+
+def _values(execution: Execution, at: int) -> set[Value]:
+    return {row[at] for row in execution.rows}
+
+
+def _name(execution: Execution, at: int) -> str:
+    return execution.columns[at].lower()
 
 
 def pair(gold: str, predicted: str, schema: Schema) -> list[dict[str, Any]]:
@@ -189,16 +213,5 @@ def _line(part: Part | None) -> dict[str, Any] | None:
         "clause": part.clause,
         "depth": part.depth,
         "indent": part.indent,
-        "text": shown(part.text, 4_000),
+        "text": part.text,
     }
-
-
-@contextmanager
-def desk_file(path: Path, what: str) -> Iterator[Database]:
-    """Open an SQLite file in which people's work is kept; several programs may write at once."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with closing(sqlite3.connect(path)) as connection:
-            yield Database(connection)
-    except (sqlite3.Error, OSError) as error:
-        raise StoreError(f"{what} {path}: {error}; nothing was written") from error
