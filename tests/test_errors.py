@@ -19,7 +19,7 @@ def test_what_the_system_refuses_names_the_file(tmp_path):
 
 
 def test_a_device_is_refused_since_it_may_never_end():
-    with pytest.raises(BadInputError, match="/dev/zero is a device"):
+    with pytest.raises(BadInputError, match="/dev/zero is no file"):
         content_of(Path("/dev/zero"))
 
 

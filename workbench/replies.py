@@ -4,8 +4,7 @@ A reader takes the reply's text and returns its answer, or raises `Unread`; the 
 more. Besides the asked form it reads others in which models often answer, such as those of
 `LETTER_FORMS`. No reader guesses: a reply in no such form is unread, and so is one that gives two
 different answers. The lab marks the end of a reply that was cut off with `CUT`, and a query that
-reaches it is unread. `response_format` is what a `structured` lab sends of a form that is a JSON
-object.
+reaches it is unread.
 """
 
 import ast
@@ -23,19 +22,28 @@ T = TypeVar("T")
 Row = dict[str, Any]
 Schema = Mapping[str, Sequence[str]]  # the columns of each table
 
-# What surrounds an answer.
+# What surrounds an answer. Each pattern has an example of what it matches.
+# Such as "think>", of "<think>" or "</seed:think>"
 _TAG = r"(?:\w+:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|analysis|reflection|scratch_?pad)>"
+# Such as "Let me see ... </think>": all that stands before the last end of a thought
 _CLOSED = re.compile(rf"(?is)^.*(?:</{_TAG}|\[/THINK\]|◁/think▷|<\|end_of_thought\|>)")
+# Such as "<think>": once closed thoughts are gone, a thought that has no end
 _OPENED = re.compile(
     rf"(?i)<{_TAG}|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|channel\|>"
 )
+# Such as "<|channel|>analysis ... <|channel|>final<|message|>"
 _FINAL_CHANNEL = re.compile(r"(?s)^.*<\|channel\|>final[^<]*<\|message\|>")
+# Such as "<|im_start|>assistant"
 _ROLE = re.compile(
     r"\A\s*<\|(?:im_)?start(?:_header_id)?\|>assistant(?:<\|end_header_id\|>)?"
 )
+# Such as "<|im_end|>"
 _END = re.compile(r"<\|(?:im_end|end|return|eot_id|endoftext)\|>|</s>|<end_of_turn>")
+# Such as "<answer>SELECT 1</answer>"
 _TAGGED = re.compile(r"(?is)<((?:final_?)?answer|sql)>(.*?)(?:</?\1>|\Z)")
+# Such as "\boxed{\text{A}}"
 _BOXED = re.compile(r"\\boxed\{(?:\\text\{)?([^{}]{1,5000})\}")
+# Such as "**Final SQL:**", "Revised query:", or at the end of a line ". Final answer:"
 _LABEL = re.compile(
     r"""(?imx)
       ^(?:[^\w\n]|_)*+ final\ (?:optimi[sz]ed\ )?(?:sql\ query|sql|query|answer)\b [*_:\ \t]*
@@ -47,64 +55,86 @@ _LABEL = re.compile(
 CUT = "…"
 
 # Queries.
+# Such as "```sql\nSELECT 1\n```", perhaps without its end
 _FENCE = re.compile(
     r"(?is)(```|~~~)[ \t]*(?:(?:sqlite|sql)\b|[\w+-]*(?=\n)|)(.*?)(?:\1|\Z)"
 )
+# Such as "`SELECT 1`", "**SELECT 1**"
 _INLINE = re.compile(r"(`|\*\*)([^`*][^`]*?)\1")
+# white space, brackets and comments before a query
 _BEFORE = r"(?>\s+|\(|--[^\n]*\n|/\*.*?\*/)*+"
+# Such as "SELECT 1", and not "SELECT ...", which stands for a query
 _QUERY = re.compile(rf"(?is){_BEFORE}(?:SELECT|WITH|VALUES)\b(?!\s*(?:\.\.\.|…))")
-_START = re.compile(  # of a line, perhaps after "SQL:"; the word With may begin a sentence
+# Such as "SQL: " before SELECT, or nothing; "With" may begin a sentence, so it is not read
+_START = re.compile(
     r"(?m)^(?:[^\n:\uff1a]{0,40}[:\uff1a])?[ \t]*+(?=(?:(?i:SELECT)|WITH|with|VALUES|values)\b)"
 )
-_OLD = re.compile(  # in the line before a query
+# Such as "The original query was:", in the line before a query that is not the answer
+_OLD = re.compile(
     r"(?i)\b(?:original|old|previous|fail\w*|first|draft|attempt\w*|wrong|incorrect|given|broken"
     r"|current|existing|erroneous|was|were|not|instead of|avoid|again|needs|error)\b[^\n]*\s*\Z"
 )
 _FROM = re.compile(r"(?i)\bfrom\b")
+# Such as "This fails with no such column", after a query that is not the answer
 _FAULT = re.compile(r"(?i)\b(?:error|fail|wrong|incorrect|problem|mistake|no such)")
+# Such as "Sub question 2: ..."
 _SUB_QUESTION = re.compile(r"(?im)^[^\w\n]*sub[ -]?question\b")
+# Such as "SQL: SELECT 1", "**SQL**: SELECT 1"
 _SQL_LINE = re.compile(r"(?im)^[^\w\n]*sql[^\w\n]{0,9}:")
+# Such as "### Question 2", which a model has made up after its answer
 _NEXT_QUESTION = re.compile(
     r"(?im)^(?:#+ *(?:question|task|input)\b|\**(?:question|user|q)\**:)"
 )
-_APART = r"'[^']*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*(?:.*?\*/|.*)"  # quoted, or a comment
+# what is quoted, or a comment
+_APART = r"'[^']*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*(?:.*?\*/|.*)"
+# what stands before a semicolon or at the end
 _STATEMENT = re.compile(rf"(?s)(?>{_APART}|[^;])++")
-# Group 1 is what Markdown, HTML and typography put in, outside of what is quoted or a comment.
+# In group 1 what Markdown, HTML and typography put into SQL: "&lt;", "\_", a typographic quote
 _MARK = re.compile(
     rf"(?s)(?:{_APART})|(&(?:[lg]t|amp|quot|apos|nbsp|#\d+);|\\[^\sA-Za-z0-9]|[“”\u2018\u2019…])"
 )
 _STRAIGHT = {"“": '"', "”": '"', "\u2018": "'", "\u2019": "'"}
+# Such as "SELECT a\nFROM t\n  WHERE": a line begins with a word in capitals or is indented
 _LAID_OUT = re.compile(r"(?:SELECT|WITH)\b[^\n]*(?:\n(?:[A-Z]{2,}\b|[ \t(),])[^\n]*)*")
+# Such as ". ", the end of a sentence
 _SENTENCE = re.compile(r"[.!?:](?:\s|\Z)")
 
 # JSON, and what models write for it.
 _BRACKET = re.compile(r"[\[{]")
+# In group 1 a text or an escape, which stays; else "// a comment", or the comma of "[1, 2,]"
 _NO_JSON = re.compile(
     r"(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\\.)|//[^\n]*|#[^\n]*|/\*[^*]*\*/|,(?=\s*+[\]}])"
 )
+# Such as '"sql": "', and the '"}' at the end, where quotes between them are not escaped
 _RAW_KEY = re.compile(r'(?i)"(?:revised_)?sql"\s*+:\s*+"')
 _RAW_END = re.compile(r'"\s*+,?\s*+\}\s*+(?:```)?\s*+\Z')
+# Such as " (Hints: a ferry is a ship)"
 _HINTS = re.compile(r"(?is)\s*\(hints?:\s*(.*?)\)\s*\Z")
 _ALL = ("keep_all", "drop_all")
 _EFFORT = 200_000  # characters of a reply that are tried as JSON, so that any reading ends soon
+_DECODER = json.JSONDecoder(strict=False)  # a text may have line breaks
 
 # Lists.
-# In a key.
+# Such as "rejected", in the key of a list that is no answer
 _ASIDE = re.compile(r"reason|analysis|thought|step|expla|reject|exclude|ignore")
+# Such as "- **ferry**: its name is asked for", with the name in group 1 if a name begins the item
 _ITEM = re.compile(
     r"(?m)^ *(?:[-*•]|\d+[.)]) +"
     r"(?:[*`\"']{0,3}(\w[\w ]{0,80}?)[*`\"']{0,3} ?(?=[:(\u2013\u2014-]|$))?"
 )
+# Such as "all except these:"
 _LEFT_OUT = re.compile(
     r"(?i)\b(?:not|except|irrelevant|without|drop|exclude\w*)\b|n't\b"
 )
+# Such as "Candidate #2"
 _CANDIDATE = re.compile(r"(?i)(?:candidate )?#?(\d{1,4})")
+# Such as "1. Candidate 2": the rank, and who has it
 _RANKED = re.compile(
     r"(?im)^[^\w\n]*(\d{1,4})[.)][^\w\n]*candidate[^\w\n]{0,3}(\d{1,4})\b"
 )
 
-# The forms of a claim, with A for the letter in each example. X is a letter, and the claim ends at
-# END.
+# The forms of a claim, with A for the letter in each example. The words in capitals are no regular
+# expressions yet: `_LETTER_TERMS` says what each stands for.
 LETTER_FORMS = {
     "The answer is A.": (
         r"(?<!wrong )(?<!incorrect )(?<!rejected )"
@@ -132,14 +162,19 @@ _UNSURE = re.compile(
     r"(?i)\b(?:not|nor|neither|if|whether|or|could|might|unless|cannot|otherwise|perhaps|maybe)\b"
     r"|n't\b"
 )
+# Such as "But wait, ...", after which what was claimed before does not count
 _TAKEN_BACK = re.compile(
     r"(?im)(?:^|[.!?;]\s+)(?:but|however|wait|actually|hmm|although)\b"
 )
+# Such as "Answer: A", in a line of its own
 _LETTER = re.compile(
     r"(?i)(?:(?:final )?answer\W+(?:is\W+)?(?:candidate\s+)?)?([AB])\W*"
 )
+# Such as "Candidate A", in a line of its own that is no heading of its query
 _HEADING = re.compile(r"(?im)^candidate ([AB])\W*$(?!\n(?:query|sql)\b)")
+# Such as "**", "\\boxed"
 _DECORATION = re.compile(r"\\boxed|\\text|[*_`\"'()\[\]<>{}$\\#]")
+# Such as "rejected", in a key of JSON
 _REJECTED = re.compile(r"reject|wrong|incorrect|worse|worst|loser|other|not_")
 
 # The forms of yes and no in prose.
@@ -147,10 +182,11 @@ YES_FORMS = {
     "Yes, it is asked for.": r"\A\W*(yes|no)\b(?= ?[.,:;!(\u2013\u2014-]|\W*\Z)",
     "The question names it, so the answer is yes.": r"\banswer is:?\W+(yes|no)\b(?=\W*$|\.)",
 }
+# Such as "Yes, it is."
 _YES = re.compile(r"(?i)\W*(yes|no|true|false)\b(?= ?[.,:;!(\u2013\u2014-]|\W*\Z)")
 
-# The forms of verdicts on three candidates, of which the first passes in each example. WORD is the
-# verdict.
+# The forms of verdicts on three candidates, of which the first passes in each example. The words in
+# capitals stand for `_VERDICT_TERMS`: NUMBERS are the candidates, and WORD is the verdict.
 VERDICT_FORMS = {
     "Candidate 1: passed\nCandidate 2: failed\n| 3 | ❌ |": (
         r"START(?:LABEL|(?<=\| ))NUMBERS[^\w\n✅❌]{1,6}WORD"
@@ -186,24 +222,6 @@ def _written_out(forms: Iterable[str], terms: Mapping[str, str]) -> list[str]:
 _CLAIMS = _written_out(LETTER_FORMS.values(), _LETTER_TERMS)
 _VERDICTS = _written_out(VERDICT_FORMS.values(), _VERDICT_TERMS)
 
-_TEXT, _LIST = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
-_REASONING = {"chain_of_thought_reasoning": _TEXT}
-_DECISION = {"anyOf": [{"enum": ["keep_all", "drop_all"]}, _LIST]}
-_YES_OR_NO = {"type": "string", "enum": ["Yes", "No"]}
-# By prompt: the members of the JSON object, and the form of further ones, which stand for tables.
-_FORMS: dict[str, tuple[Row, Any]] = {
-    # CHESS, figures 8 to 12.
-    "prune/select_tables": ({**_REASONING, "table_names": _LIST}, False),
-    "prune/select_columns": (_REASONING, _LIST),
-    "prune/filter_column": (
-        {**_REASONING, "is_column_information_relevant": _YES_OR_NO},
-        False,
-    ),
-    "generate/chess_candidate": ({**_REASONING, "SQL": _TEXT}, False),
-    "fix/reviser": ({**_REASONING, "revised_SQL": _TEXT}, False),
-    "prune/mac_selector": ({}, _DECISION),  # MAC-SQL, appendix A.1
-}
-
 
 class Unread(ValueError):  # noqa: N818  it names what the reply is
     """The reply gives no answer in the form asked for: it completes "Answer only with ..."."""
@@ -214,7 +232,9 @@ def answer(text: str) -> str:
 
     Where the reply has tags `<Answer>` or `<SQL>`, it is what stands in the last of them.
     """
-    text = _CLOSED.sub("", _FINAL_CHANNEL.sub("", text))
+    # First, as the marks that open its channels would count as an open thought.
+    text = _FINAL_CHANNEL.sub("", text)
+    text = _CLOSED.sub("", text)
     opened = _OPENED.search(text)
     if opened:
         text = text[: opened.start()]
@@ -293,7 +313,7 @@ def ranking(text: str, *, count: int) -> list[int]:
     ranked = _RANKED.findall(said)
     ranks = _numbers(rank for rank, _ in ranked)
     candidates = _numbers(candidate for _, candidate in ranked)
-    # Candidates in turn may be remarks on each.
+    # Where candidates are in turn, too, the lines may be remarks on each.
     if ranks == numbers and candidates != numbers:
         lists.append(candidates)
     orders = [order for order in map(_numbers, lists) if order]
@@ -314,10 +334,10 @@ def letter(text: str) -> str:
         or _HEADING.findall(plain)
         or _claimed(plain)
     )
-    only = _only([name.upper() for name in letters], asked)
-    if not only:  # a claim in doubt
+    chosen = _only([name.upper() for name in letters], asked)
+    if not chosen:  # the one claim is in doubt, see `_claimed`
         raise Unread(asked)
-    return only
+    return chosen
 
 
 def verdicts(text: str, *, count: int, label: str = "candidate") -> list[bool]:
@@ -327,18 +347,20 @@ def verdicts(text: str, *, count: int, label: str = "candidate") -> list[bool]:
     are read, too, see `VERDICT_FORMS`.
     """
     numbers = range(1, count + 1)
-    told: list[list[bool]] = [[] for _ in numbers]
-    others: list[bool] = []  # of those that are not named, by "only"
+    told: dict[int, list[bool]] = {number: [] for number in numbers}
+    of_others: list[bool] = []  # of those whom "only candidate 1 passes" does not name
     for claim in _verdicts(_final(text), label):
         passed = claim["word"].casefold().startswith(("p", "✅"))
-        named = re.findall(r"\d+", claim["these"])
-        for number in map(int, named or numbers):  # "all" has no number
-            if number in numbers:
-                told[number - 1].append(passed)
+        these = list(numbers)
+        if claim["these"].casefold() != "all":
+            these = [int(number) for number in re.findall(r"\d+", claim["these"])]
+        for number in these:
+            if number in told:
+                told[number].append(passed)
         if "only" in claim.groupdict():
-            others.append(not passed)
+            of_others.append(not passed)
     asked = f"a line for each {label}, such as {label.title()} #1: Passed, or Failed"
-    return [_only(verdicts or others, asked) for verdicts in told]
+    return [_only(told[number] or of_others, asked) for number in numbers]
 
 
 def relevant(text: str) -> bool:
@@ -377,8 +399,8 @@ def tables(text: str, *, schema: Collection[str]) -> list[str]:
     named = [_known(names, schema) for names in _members(said, "table_names", "tables")]
     items = _ITEM.findall(said)
     listed = _known(items, schema)
-    are_tables = len(listed) == len(items)
-    if not named and are_tables and not _LEFT_OUT.search(said):
+    all_are_tables = len(listed) == len(items)
+    if not named and all_are_tables and not _LEFT_OUT.search(said):
         named = [listed]
     return _only(_filled(named), "a JSON object whose table_names the schema has")
 
@@ -429,22 +451,6 @@ def examples(text: str) -> list[Example]:
     if not read:
         raise Unread('a JSON object a line, with "input" and "output"')
     return read
-
-
-def response_format(prompt: str) -> Row | None:
-    """Return the parameter that tells a provider a prompt's form; None if it is no object."""
-    if prompt not in _FORMS:
-        return None
-    members, others = _FORMS[prompt]
-    schema = {
-        "type": "object",
-        "properties": members,
-        "required": list(members),
-        "additionalProperties": others,
-    }
-    strict = others is False  # OpenAI's strict mode takes no others
-    named = {"name": prompt.partition("/")[2], "schema": schema, "strict": strict}
-    return {"type": "json_schema", "json_schema": named}
 
 
 def _final(text: str) -> str:
@@ -503,6 +509,7 @@ def _queries_in_json(said: str) -> list[str]:
     if not key or not end:
         return []
     written = said[key.end() : end.start()]
+    # Those escapes that the model wrote all the same.
     query = written.replace('\\"', '"').replace("\\n", "\n")
     return [query] if _parses(query) else []
 
@@ -514,7 +521,9 @@ def _bare(said: str, asked: str) -> str:
     """
     said = _NEXT_QUESTION.split(said)[0].strip()
     paragraphs = re.split(r"\n[ \t]*\n", said, maxsplit=20)
-    for end in range(len(paragraphs), 0, -1):
+    for end in range(
+        len(paragraphs), 0, -1
+    ):  # all of them first, then without the last
         query = _statement(_undone("\n\n".join(paragraphs[:end])), asked)
         is_last = not any(map(_START.search, paragraphs[end:]))
         if is_last and _QUERY.match(query) and _parses(query):
@@ -537,12 +546,15 @@ def _statement(body: str, asked: str) -> str:
     """Read the one statement of a text, which may repeat it, and end in the midst of that."""
     parts: list[str] = [part.strip() for part in _STATEMENT.findall(body)]
     query = parts[0] if parts else ""
-    others = [part for part in parts[1:] if _START.search(part)]
-    # The last repetition may be cut off.
-    if len(others) > 1 and query.startswith(others[-1]):
-        others.pop()
-    is_one = set(others) <= {query}
-    if not is_one or query.endswith(CUT) or any(_MARK.findall(query)):
+    further = [
+        part for part in parts[1:] if _START.search(part)
+    ]  # remarks are left out
+    # The last of several repetitions may be cut off; a single one may be a shorter query.
+    if len(further) > 1 and query.startswith(further[-1]):
+        further.pop()
+    if any(part != query for part in further):
+        raise Unread(asked)
+    if query.endswith(CUT) or any(_MARK.findall(query)):  # CUT may stand in a comment
         raise Unread(asked)
     return query
 
@@ -573,31 +585,41 @@ def _parses(query: str) -> bool:
 
 def _values(said: str) -> Iterator[Any]:
     """Yield the outermost JSON objects and lists, also those that only `_loosely` reads."""
-    decoder = json.JSONDecoder(strict=False)  # a text may have line breaks
     effort = _EFFORT
-    lines = f"{said}\n"
     last_bracket = max(said.rfind("]"), said.rfind("}")) + 1
     at = 0
     while effort > 0 and (opening := _BRACKET.search(said, at)):
         at = opening.start()
-        try:
-            value, at = decoder.raw_decode(said, at)
-        except (ValueError, RecursionError) as error:
-            effort -= getattr(error, "pos", at + 10_000) - at + 100
+        end_of_line = said.find("\n", at)
+        if end_of_line == -1:
+            end_of_line = len(said)
+        value, end, tried = _value_at(said, at, (last_bracket, end_of_line), effort)
+        effort -= tried
+        if value is None:
+            at += 1
         else:
             yield value
-            continue
-        end_of_line = lines.index("\n", at)
-        for end in (last_bracket, end_of_line):
-            body = said[at:end]
-            effort -= 10 * len(body)
-            value = _loosely(body) if effort > 0 else None
-            if value is not None:
-                yield value
-                at = end
-                break
-        else:
-            at += 1
+            at = end
+
+
+def _value_at(
+    said: str, at: int, ends: Iterable[int], effort: int
+) -> tuple[Any, int, int]:
+    """Return the value that begins at a bracket, where it ends, and the effort of trying.
+
+    None if there is no value. What JSON does not read is read loosely, up to one of the `ends`.
+    """
+    try:
+        return *_DECODER.raw_decode(said, at), 0
+    except (ValueError, RecursionError) as error:
+        tried = getattr(error, "pos", at + 10_000) - at + 100
+    for end in ends:
+        body = said[at:end]
+        tried += 10 * len(body)  # slower than JSON
+        value = _loosely(body) if tried < effort else None
+        if value is not None:
+            return value, end, tried
+    return None, at, tried
 
 
 def _loosely(body: str) -> Any:
@@ -628,10 +650,11 @@ def _objects(said: str) -> list[Row]:
     rows: list[Row] = []
     for value in _values(said):
         rows += _rows(value if isinstance(value, list) else [value])
-    for row in list(rows):
+    inner: list[Row] = []
+    for row in rows:
         for member in row.values():
-            rows += _rows(member if isinstance(member, list) else [])
-    return rows
+            inner += _rows(member if isinstance(member, list) else [])
+    return rows + inner
 
 
 def _rows(items: Iterable[object]) -> list[Row]:

@@ -24,12 +24,20 @@ _SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
 _TABLES = "SELECT name, sql FROM {}.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
 _KEPT = {"calls", "budgets", "batches"}  # money was paid for them
 _WAIT = 60.0  # seconds that a write waits for another process's write
-_UNUSABLE = (
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_PERM,
-)
+_DAMAGED = """is no cache file, or damaged ({error}): copy what can be read into a new file by
+{command}"""
+_FULL = "has no room on its disk: make space and run this again; what it has is safe"
+_UNUSABLE = "cannot be used ({error}): set WORKBENCH_HOME to another folder"
+_ADVICE = {  # by SQLite's error code
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_NOTADB: _DAMAGED,
+    sqlite3.SQLITE_FULL: _FULL,
+    sqlite3.SQLITE_BUSY: "is locked by another program: close it there",
+    sqlite3.SQLITE_IOERR: _UNUSABLE,
+    sqlite3.SQLITE_CANTOPEN: _UNUSABLE,
+    sqlite3.SQLITE_READONLY: _UNUSABLE,
+    sqlite3.SQLITE_PERM: _UNUSABLE,
+}
 
 
 class _Connection(sqlite3.Connection):
@@ -75,13 +83,14 @@ class Store:
     ) -> None:
         self.path = Path(path) if path else home() / "lab.sqlite"
         self._log = self.path.with_name(self.path.name + "-wal")
-        self._reading, self._writing = threading.Lock(), threading.Lock()
-        if what := kind(self.path):
+        self._reading = threading.Lock()
+        self._writing = threading.Lock()
+        what = kind(self.path)
+        if what:
             raise StoreError(f"{self.path} is {what}: name another file")
-        target = self.path if self.path.exists() else self.path.parent
-        self.read_only = read_only or (
-            target.exists() and not os.access(target, os.W_OK)
-        )
+        written = self.path if self.path.exists() else self.path.parent
+        may_write = os.access(written, os.W_OK) or not written.exists()
+        self.read_only = read_only or not may_write
         with self._errors():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._reader = self._connect()
@@ -142,13 +151,11 @@ class Store:
         self.close()
 
     def _connect(self) -> sqlite3.Connection:
-        uri = (
-            f"{self.path.absolute().as_uri()}?mode={'ro' if self.read_only else 'rwc'}"
-        )
+        options = "mode=ro" if self.read_only else "mode=rwc"
         if self.read_only and not os.access(self.path, os.W_OK) and not self._has_log():
-            uri += "&immutable=1"  # else SQLite needs to create files beside it
+            options += "&immutable=1"  # else SQLite needs to create files beside it
         connection = sqlite3.connect(
-            uri,
+            f"{self.path.absolute().as_uri()}?{options}",
             uri=True,
             timeout=_WAIT,
             isolation_level=None,
@@ -169,11 +176,8 @@ class Store:
             size = self.path.stat().st_size
             page = self._reader.execute("PRAGMA page_size").fetchone()[0]
             pages = self._reader.execute("PRAGMA page_count").fetchone()[0]
-            if (
-                not size
-                or self._has_log()
-                or (size % page == 0 and size >= page * pages)
-            ):
+            is_whole = size % page == 0 and size >= page * pages
+            if is_whole or not size or self._has_log():
                 return
             time.sleep(0.02)
         missing = "its end is missing: take it from a backup, or move it away to begin a new one"
@@ -184,15 +188,18 @@ class Store:
         until = time.monotonic() + _WAIT
         while True:  # another process may be making the tables
             try:
-                return self._check_tables()
+                self._check_tables()
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error) or time.monotonic() > until:
                     raise
                 time.sleep(0.01)
+            else:
+                return
 
     def _check_tables(self) -> None:
         theirs = tables_of(self._reader)
         if theirs:
+            # Columns, not the definition: a later version may have added one.
             is_ours = _columns_of_calls(self._reader) >= _ours()[1]
         else:
             is_ours = self.path.stat().st_size == 0
@@ -202,22 +209,20 @@ class Store:
             )
         if self.read_only:
             return
-        if _outdated(theirs):
-            self._make_tables()
+        ours = _ours()[0]
+        outdated = [name for name in ours if _is_outdated(name, theirs)]
+        if outdated or not theirs.keys() >= ours.keys():
+            self._make_tables(outdated)
         # Last, so that no file is without tables.
         self._reader.execute("PRAGMA journal_mode=WAL")
 
-    def _make_tables(self) -> None:
+    def _make_tables(self, outdated: list[str]) -> None:
+        """Make the tables that are missing, and these anew."""
         connection = self._reader
         connection.execute("PRAGMA page_size=16384")
+        drops = "".join(f"DROP TABLE IF EXISTS {name};" for name in outdated)
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            theirs = tables_of(connection)
-            for name in _outdated(theirs) & theirs.keys():
-                connection.execute(f"DROP TABLE {name}")
-            for statement in re.sub(r"--.*", "", _SCHEMA).split(";"):
-                connection.execute(statement)
-            connection.execute("COMMIT")
+            connection.executescript(f"BEGIN IMMEDIATE; {drops} {_SCHEMA}; COMMIT")
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -228,28 +233,20 @@ class Store:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-                command = f"sqlite3 {shlex.quote(str(self.path))} .recover | sqlite3 NEW.sqlite"
-                told = (
-                    f"is no cache file, or damaged ({error}): "
-                    f"copy what can be read into a new file by\n{command}"
-                )
-            elif code == sqlite3.SQLITE_FULL:
-                told = "has no room on its disk: make space and run this again; what it has is safe"
-            elif code == sqlite3.SQLITE_BUSY:
-                told = "is locked by another program: close it there"
-            elif code in _UNUSABLE or isinstance(error, OSError):
-                told = f"cannot be used ({error}): set WORKBENCH_HOME to another folder"
-            else:
+            code = (
+                getattr(error, "sqlite_errorcode", 0) & 0xFF
+            )  # without what extends it
+            advice = _UNUSABLE if isinstance(error, OSError) else _ADVICE.get(code)
+            if not advice:
                 raise
+            command = (
+                f"sqlite3 {shlex.quote(str(self.path))} .recover | sqlite3 NEW.sqlite"
+            )
+            told = advice.format(error=error, command=command)
             raise StoreError(f"cache file {self.path} {told}") from error
 
 
-def _outdated(tables: dict[str, str]) -> set[str]:
-    """Return the names of our tables that these lack, or have in another form."""
-    names = set()
-    for name, definition in _ours()[0].items():
-        if name not in tables or (name not in _KEPT and tables[name] != definition):
-            names.add(name)
-    return names
+def _is_outdated(name: str, theirs: dict[str, str]) -> bool:
+    """Whether a table of ours is in another form there, and can be computed again."""
+    ours = _ours()[0][name]
+    return name not in _KEPT and theirs.get(name, ours) != ours

@@ -39,9 +39,8 @@ class VisibleStream:
 
     def write(self, text: str) -> int:
         encoding = self.unfiltered.encoding or "utf-8"
-        return self.unfiltered.write(
-            visible(text).encode(encoding, "backslashreplace").decode(encoding)
-        )
+        encoded = visible(text).encode(encoding, "backslashreplace")
+        return self.unfiltered.write(encoded.decode(encoding))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.unfiltered, name)

@@ -102,6 +102,7 @@ class Schema:
                     k for k in table.foreign_keys if lower_name(k.ref_table) in wanted
                 ]
                 tables.append(replace(table, foreign_keys=tuple(keys)))
+        # A key may name columns of another table, so all come before a table is pruned.
         for table in tables:
             names = wanted[lower_name(table.name)]
             names.update(map(lower_name, table.primary_key))
@@ -110,7 +111,7 @@ class Schema:
                 names.update(map(lower_name, key.columns))
                 ref_names.update(map(lower_name, key.ref_columns))
 
-        pruned = []  # now that all columns of keys are known
+        pruned = []
         for table in tables:
             names = wanted[lower_name(table.name)]
             kept = tuple(

@@ -28,7 +28,7 @@ def dies(function):
             os._exit(9)
         return found
     return step
-batch._call = dies(batch._call)
+batch._called_once = dies(batch._called_once)
 batch.Batches.ask = dies(batch.Batches.ask)  # killed between two answers
 client = wb.Client(wb.Cache(cache), api_base=url, batch=True)
 requests = [wb.Request("p", "openai/gpt-4o-mini", [{"role": "user", "content": f"q {n}"}], {}) for n in range(6)]

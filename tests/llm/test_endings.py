@@ -7,7 +7,6 @@ import pytest
 
 import workbench as wb
 from tests.llm.batch_server import Files
-from tests.llm.test_promises import until
 from workbench.errors import BudgetError, StoppedError, StoreError
 from workbench.llm import batch, calls, send, turns
 from workbench.llm.money import Budget
@@ -140,20 +139,3 @@ def test_a_file_system_without_locks_is_named(cache, ask, monkeypatch):
     client = wb.Client(cache, send=wb.scripted(otherwise="SELECT 1"))
     with pytest.raises(StoreError, match="No locks available"):
         client.complete(ask(1)[0])
-
-
-def test_a_refreshed_call_is_paid_once_by_two_threads(cache, ask):
-    asked, may_answer = [], threading.Event()
-
-    def provider(request, *_):
-        asked.append(request)
-        may_answer.wait(10)
-        return send.reply_with("SELECT 1", "stop", 1, 1)
-
-    client = wb.Client(cache, send=provider, refresh=True)
-    with ThreadPoolExecutor(2) as pool:
-        runs = [pool.submit(client.complete, ask(1)[0]) for _ in range(2)]
-        until(lambda: asked, 10)
-        threading.Timer(0.5, may_answer.set).start()
-        assert [run.result(10).text for run in runs] == ["SELECT 1"] * 2
-    assert len(asked) == 1

@@ -28,7 +28,7 @@ def test_the_program_of_the_manual(tmp_path, monkeypatch, capsys):
     with Server() as server:
         cache = wb.Cache()  # $WORKBENCH_HOME/lab.sqlite
         client = wb.Client(cache, at_once=64, retries=4, timeout=600, budget=wb.Budget(dollars=5),
-                           offline=False, refresh=False, batch=False,
+                           offline=False, batch=False,
                            api_base={"openai/gpt-4o-mini": server.url})  # fmt: skip
         ask = [{"role": "user", "content": "How many rows has t? Answer in SQL."}]
         asked = ("direct", "openai/gpt-4o-mini", ask, {"temperature": 0.7})
@@ -42,7 +42,6 @@ def test_the_program_of_the_manual(tmp_path, monkeypatch, capsys):
         assert server.calls == 3
     assert (before.calls, before.cached) == (3, 0)
     assert 0 < before.low < 8.1e-05 < before.high
-    assert before.megabytes > 0
     assert cache.path == tmp_path / "home" / "lab.sqlite"
     assert cache.export(tmp_path / "run.jsonl") == 3
     assert cache.merge(tmp_path / "other.sqlite") == (0, 0)
@@ -61,7 +60,7 @@ def test_the_program_of_the_manual(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("case", KEYS, ids=lambda case: case["request"]["model"])
 def test_keys_stay_what_they_are(cache, case):
     wb.register("here", dict, "here/model@1")
-    wb.register("named", dict, lambda model: f"{model}@2")
+    wb.register("named", dict, "named/a@2 http://h/1")
     base = {
         "hosted_vllm/qwen": "http://user:secret@LOCALHOST:8000/v1/?q=1#f",
         "openai/proxied": "https://proxy.example/v1",
@@ -118,16 +117,6 @@ def test_offline_answers_without_litellm_and_names_what_is_missing(cache, ask):
     subprocess.run([sys.executable, "-c", program], check=True)
     with pytest.raises(CacheMissError, match="direct"):
         wb.Client(cache, offline=True).complete_many(ask(4))
-
-
-def test_a_refreshing_client_asks_every_request_once(cache, ask):
-    wb.Client(cache, send=wb.scripted(otherwise="old")).complete_many(ask(2))
-    send = wb.scripted(otherwise="new")
-    client = wb.Client(cache, send=send, refresh=True)
-    for _ in range(2):
-        assert [answer.text for answer in client.complete_many(ask(2))] == ["new"] * 2
-    assert len(send.history) == 2
-    assert wb.Client(cache, offline=True).complete(ask(1)[0]).text == "new"
 
 
 def test_a_filtered_answer_is_a_fault_from_the_cache_too(cache, ask):
@@ -251,7 +240,8 @@ def test_a_pack_with_a_field_of_a_wrong_type_is_refused(
     }
     (tmp_path / "a.jsonl").write_text(json.dumps(line))
     with wb.Cache(tmp_path / "new.sqlite") as new:
-        with pytest.raises(BadInputError, match=f"its {field} is"):
+        words = "its key is wrong" if field == "sample" else f"its {field} is"
+        with pytest.raises(BadInputError, match=f"{words}.*nothing was merged"):
             new.merge(tmp_path / "a.jsonl")
         if field == "input_tokens":
             with cache.write() as db:
@@ -262,22 +252,15 @@ def test_a_pack_with_a_field_of_a_wrong_type_is_refused(
 
 
 def test_keys_are_the_same_under_every_version_of_litellm(monkeypatch):
-    def limits():
-        models = (
-            "openai/gpt-4",
-            "gemini/gemini-2.5-pro",
-            "anthropic/claude-sonnet-4-5",
-            "openai/new",
-        )
-        return [
-            calls.call_parameters(model, 0.0, 6144, {})["max_tokens"]
-            for model in models
-        ]
-
-    assert limits() == [4096, 14336, 14336, 6144]
-    monkeypatch.setattr(calls, "_price_list", lambda: {"new": {"litellm_provider": "openai",
-        "max_output_tokens": 5, "supports_reasoning": True}})  # fmt: skip
-    assert limits() == [4096, 14336, 14336, 6144]
+    monkeypatch.setitem(sys.modules, "litellm", None)  # so that no import finds it
+    models = {
+        "openai/gpt-4": 4096,
+        "gemini/gemini-2.5-pro": 14336,
+        "anthropic/claude-sonnet-4-5": 14336,
+        "openai/new": 6144,
+    }
+    for model, most in models.items():
+        assert calls.call_parameters(model, 0.0, 6144, {})["max_tokens"] == most
 
 
 REFUSED = {
@@ -287,7 +270,7 @@ REFUSED = {
     ),
     "a text": (lambda path: path.write_text("my notes"), "no cache file"),
     "a folder": (Path.mkdir, "a folder"),
-    "a FIFO": (os.mkfifo, "a FIFO"),
+    "a FIFO": (os.mkfifo, "no file"),
     "another program's": (database("CREATE TABLE mine(a)"), "another program"),
     "half a header": (
         lambda path: path.write_bytes(b"SQLite format 3\0" + b"x" * 90),

@@ -59,7 +59,7 @@ T = TypeVar("T")
 Files = tuple[str, str, Sequence[str]]
 _AGAIN = "the results so far are cached: run the same again to go on"
 _SILENT = logging.CRITICAL + 1  # Dask would log each lost connection
-_FIELDS = ("system", "parameters", "structured", "limits", "at_once")
+_FIELDS = ("system", "parameters", "limits", "at_once")
 _TABLES = ("calls", "executions", "attempts", "selections")
 _THREADS = 2048  # messages that may wait for models at the same time
 

@@ -145,7 +145,6 @@ def record(
     if not pay:
         client = copy.copy(client)
         client.offline = True
-        client.refresh = False
         client.ledger = Ledger()  # looking at cached calls is not counted as their use
     watched = replace(lab, client=client, watch=lambda *call: seen.append(call))
     contexts: list[Context] = []

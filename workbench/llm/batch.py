@@ -28,6 +28,7 @@ QUIET = 5.0
 SETTLING = 60.0  # seconds until a new batch is in its provider's list
 MOST = 4_000  # calls of a batch, whose file may have 200 MB
 _POLL = 5.0  # seconds between two looks at a batch, at first
+_ATTEMPTS = 9  # of a request about a batch: minutes, as a batch takes hours
 _RECENT = 3 * 86_400  # seconds: older batches of earlier runs are not looked at
 _Group = tuple[str, str]  # model and address
 _Calls = dict[str, Request]
@@ -59,14 +60,8 @@ class Batches:
     async def ask(self, key: str, request: Request, url: str) -> Reply:
         """Return the reply to one call, from the batch that has it or the next one."""
         group = (request.model, url)
-        search = self._searches.get(group)
-        if not search or (search.done() and search.exception()):
-            search = self._searches[group] = asyncio.create_task(self._search(group))
-        await asyncio.shield(search)
-        if earlier := self._sent.get(key):
-            with suppress(Refusal):
-                await asyncio.shield(earlier)
-        if not isinstance(self._answers.get(key), dict):  # no batch has its answer
+        await self._searched(group)
+        if not await self._answered_earlier(key):
             await self._in_next_batch(group, key, request)
         answer = self._answers.pop(key, None)
         if not answer:
@@ -77,14 +72,28 @@ class Batches:
             cost = priced(request, answer)
         return hidden(answer) | {"cost": None if cost is None else cost / 2}
 
+    async def _searched(self, group: _Group) -> None:
+        """Wait for the search of earlier batches: the first one, or another if that failed."""
+        search = self._searches.get(group)
+        if not search or (search.done() and search.exception()):
+            search = asyncio.create_task(self._search(group))
+            self._searches[group] = search
+        await asyncio.shield(search)
+
+    async def _answered_earlier(self, key: str) -> bool:
+        """Wait for the batch that has the call, if there is one; False if it gives no reply."""
+        earlier = self._sent.get(key)
+        if earlier:
+            with suppress(Refusal):
+                await asyncio.shield(earlier)
+        return isinstance(self._answers.get(key), dict)
+
     async def _in_next_batch(self, group: _Group, key: str, request: Request) -> None:
         self._changed = time.monotonic()
         if group not in self._open or len(self._open[group][0]) >= MOST:
             gathered: _Calls = {}
-            self._open[group] = (
-                gathered,
-                asyncio.create_task(self._send(group, gathered)),
-            )
+            sending = asyncio.create_task(self._send(group, gathered))
+            self._open[group] = (gathered, sending)
         calls, task = self._open[group]
         calls[key] = request
         try:
@@ -96,8 +105,9 @@ class Batches:
         """Follow the recent batches of earlier runs and tries, of those with one call the last."""
         while True:
             ours = await self._listed(group)
-            late = await asyncio.to_thread(self._noted, group)
-            if late <= {batch["input_file_id"] for batch in ours}:
+            listed = {batch["input_file_id"] for batch in ours}
+            noted = await asyncio.to_thread(self._noted, group)
+            if noted <= listed:
                 break
             await asyncio.sleep(min(_POLL, SETTLING / 4))
         for batch in reversed(ours):
@@ -109,38 +119,30 @@ class Batches:
                 self._sent[f"call:{line.get('custom_id')}"] = task
 
     async def _listed(self, group: _Group) -> list[dict[str, Any]]:
-        """Return our recent batches in the provider's list, the newest first."""
-        ours: list[dict[str, Any]] = []
-        after = None
-        while True:
-            page = await _call("alist_batches", group, after=after, limit=100)
-            page = page if isinstance(page, dict) else page.model_dump()
-            batches = page.get("data") or []
-            recent = [
-                batch
-                for batch in batches
-                if batch["created_at"] > time.time() - _RECENT
-            ]
-            ours += [
-                batch
-                for batch in recent
-                if (batch.get("metadata") or {}).get("workbench")
-            ]
-            if not page.get("has_more") or len(recent) < len(batches):
-                return ours
-            after = batches[-1]["id"]
+        """Return our recent batches in the provider's list of the last 100, the newest first."""
+        page = await _call("alist_batches", group, limit=100)
+        page = page if isinstance(page, dict) else page.model_dump()
+        oldest = time.time() - _RECENT
+        ours = []
+        for batch in page.get("data") or []:
+            metadata = batch.get("metadata") or {}
+            if metadata.get("workbench") and batch["created_at"] > oldest:
+                ours.append(batch)
+        return ours
 
     def _noted(self, group: _Group) -> set[str]:
         """Return the files of batches that are perhaps made and may not be in the list yet."""
+        model, url = group
         select = (
-            "SELECT file FROM batches WHERE model = ? AND address = ? AND created > ?"
+            "SELECT file FROM batches WHERE (model, address) = (?, ?) AND created > ?"
         )
-        values = [group[0], public(group[1]), time.time() - SETTLING]
+        values = [model, public(url), time.time() - SETTLING]
         return {file for (file,) in self._store.read(select, values)}
 
     def _note(self, group: _Group, file: str) -> None:
+        model, url = group
+        row = [file, model, public(url), time.time()]
         with self._store.write() as db:
-            row = [file, group[0], public(group[1]), time.time()]
             db.execute("INSERT OR REPLACE INTO batches VALUES (?, ?, ?, ?)", row)
 
     async def _send(self, group: _Group, calls: _Calls) -> None:
@@ -150,12 +152,14 @@ class Batches:
             if wait <= 0:
                 break
             await asyncio.sleep(wait)
-        if self._open[group][0] is calls:
+        if (
+            self._open[group][0] is calls
+        ):  # else they are full, and others gather already
             del self._open[group]
         lines = b"".join(_line(*call) for call in calls.items())
         upload = ("calls.jsonl", lines, "application/jsonl")
         file = (await _call("acreate_file", group, file=upload, purpose="batch")).id
-        task = asyncio.current_task()
+        task = asyncio.current_task()  # it will follow the batch
         if not calls or not task:
             return
         self._sent |= dict.fromkeys(calls, task)
@@ -167,9 +171,9 @@ class Batches:
         }
         await asyncio.to_thread(self._note, group, file)
         try:
-            batch = await _call("acreate_batch", group, **settings)
-        # Perhaps only its reply is lost: the next try searches for it.
+            batch = await _called_once("acreate_batch", group, **settings)
         except Refusal as refused:
+            # Perhaps only its reply is lost: the next try searches for it.
             self._searches.pop(group, None)
             refused.wait = max(pause(0, 0.0), refused.wait)
             raise
@@ -180,20 +184,20 @@ class Batches:
         """Wait for the end of a batch, and read its results."""
         wait = _POLL
         while True:
-            batch = (
-                await _call("aretrieve_batch", group, batch_id=number)
-            ).model_dump()
+            found = await _call("aretrieve_batch", group, batch_id=number)
+            batch = found.model_dump()
             if batch["status"] in {"failed", "completed", "expired", "cancelled"}:
                 break
             wait = min(LONGEST, 1.5 * wait)
             await asyncio.sleep(wait)
         if batch["status"] == "failed":  # before it began, so nothing is paid
             raise sort("", 400, str(batch.get("errors") or "the batch failed"))
-        for file in filter(
-            None, (batch.get("output_file_id"), batch.get("error_file_id"))
-        ):
-            for line in _lines(await _call("afile_content", group, file_id=file)):
-                self._answers[f"call:{line.get('custom_id')}"] = _result(line)
+        files = [batch.get("output_file_id"), batch.get("error_file_id")]
+        for file in filter(None, files):
+            content = await _call("afile_content", group, file_id=file)
+            for line in _lines(content):
+                with suppress(AttributeError, TypeError, ValueError):  # damaged, too
+                    self._answers[f"call:{line.get('custom_id')}"] = _result(line)
 
 
 def _lines(content: Any) -> Iterator[dict[str, Any]]:
@@ -207,12 +211,11 @@ def _lines(content: Any) -> Iterator[dict[str, Any]]:
 
 def _result(line: dict[str, Any]) -> Reply | Refusal:
     """Return what became of one call of a batch."""
-    response = line.get("response")
-    response = response if isinstance(response, dict) else {}
-    status, body = response.get("status_code") or 500, response.get("body")
-    body = body if isinstance(body, dict) else {}
+    response = line.get("response") or {}
+    body = response.get("body") or {}
+    status = response.get("status_code") or 500
     if status == 200 and body:
-        return body
+        return {**body}
     text = str(line.get("error") or body.get("error"))
     return Refusal(sort("", status, text).fault, text)  # of this call alone
 
@@ -230,6 +233,20 @@ def _line(key: str, request: Request) -> bytes:
 
 async def _call(function: str, group: _Group, **arguments: Any) -> Any:
     """Return the result of LiteLLM's function, which is called again where that may help."""
+    attempt = 1
+    while True:
+        try:
+            return await _called_once(function, group, **arguments)
+        except Refusal as refused:
+            if attempt == _ATTEMPTS or not refused.again:
+                refused.again = False
+                raise
+            wait = pause(attempt, refused.wait)
+        attempt += 1
+        await asyncio.sleep(wait)
+
+
+async def _called_once(function: str, group: _Group, **arguments: Any) -> Any:
     model, url = group
     module = await asyncio.to_thread(litellm)
     http.http()  # it follows no redirect
@@ -237,17 +254,8 @@ async def _call(function: str, group: _Group, **arguments: Any) -> Any:
         arguments["api_base"] = url
     arguments["custom_llm_provider"] = model.partition("/")[0]
     arguments |= {"timeout": 600.0, "max_retries": 0}
-    makes_a_batch = function == "acreate_batch"
-    attempt = 0
-    while True:
-        try:
-            return await getattr(module, function)(**arguments)
-        except Exception as error:  # noqa: BLE001  `refusal` raises again what is no provider's
-            refused = refusal(error, posted=False, response=None)
-            attempt += 1
-            if makes_a_batch or attempt == 9 or not refused.again:
-                # Else the next `ask` first searches for what was made.
-                if not makes_a_batch:
-                    refused.again = False
-                raise refused from None  # LiteLLM's text may repeat a key
-            await asyncio.sleep(pause(attempt, refused.wait))
+    try:
+        return await getattr(module, function)(**arguments)
+    except Exception as error:  # noqa: BLE001  `refusal` raises again what is no provider's
+        # LiteLLM's text may repeat a key.
+        raise refusal(error, posted=False, response=None) from None

@@ -11,7 +11,7 @@ import platform
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,32 +21,42 @@ import orjson
 from workbench.canonical import canonical
 from workbench.errors import BadInputError, StoreError, fault, kind, naming
 from workbench.llm.calls import request_key
-from workbench.llm.money import Statement, valid_cost
+from workbench.llm.money import Statement
 from workbench.llm.send import FILTERED, asked, dropped
 from workbench.store import Store, tables_of
 from workbench.types import Completion, Request
 
-_ANSWER = (
-    "text, model, finish_reason, input_tokens, output_tokens, cached_tokens, cost, key"
-)
-_REQUEST = "endpoint, messages, parameters, dropped, sample, prompt"
-_CALL = f"{_ANSWER}, {_REQUEST}, reply, seconds, created"
-_COLUMNS = _CALL.split(", ")
-_INSERT = f"({_CALL}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_COLUMNS = {  # of a call, each with the kind of its values; the first eight are its answer
+    "text": "text",
+    "model": "text",
+    "finish_reason": "text",
+    "input_tokens": "count",
+    "output_tokens": "count",
+    "cached_tokens": "count",
+    "cost": "cost",
+    "key": "text",
+    "endpoint": "text",
+    "messages": "json",
+    "parameters": "json",
+    "dropped": "text",
+    "sample": "count",
+    "prompt": "text",
+    "reply": "json",
+    "seconds": "number",
+    "created": "number",
+}
+_IS_VALID = {  # of a value {0} of each kind, in SQL, where 9e999 is infinity
+    "text": "typeof({0}) = 'text'",
+    "json": "typeof({0}) = 'text'",
+    "count": "typeof({0}) = 'integer' AND {0} >= 0",
+    "number": "typeof({0}) IN ('integer', 'real')",
+    "cost": "{0} IS NULL OR typeof({0}) IN ('integer', 'real') AND {0} >= 0 AND {0} < 9e999",
+}
+_ANSWER = ", ".join(list(_COLUMNS)[:8])
+_CALL = ", ".join(_COLUMNS)
+_VALUES = ", ".join(f":{name}" for name in _COLUMNS)
+_JSON = [name for name, kind in _COLUMNS.items() if kind == "json"]
 _MADE_ON = "made_on"  # of an export's first line
-_JSON = ("messages", "parameters", "reply")
-_COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "sample")
-_TIMES = ("seconds", "created")
-_TEXTS = tuple(n for n in _COLUMNS if n not in {*_JSON, *_COUNTS, *_TIMES, "cost"})
-# 9e999 is SQLite's infinity.
-_WRONG_TYPES = " OR ".join(
-    [f"typeof({name}) <> 'integer' OR {name} < 0" for name in _COUNTS]
-    + [f"typeof({name}) NOT IN ('integer', 'real')" for name in _TIMES]
-    + [f"typeof({name}) <> 'text'" for name in (*_TEXTS, *_JSON)]
-    + [
-        "NOT (cost IS NULL OR typeof(cost) IN ('integer', 'real') AND cost >= 0 AND cost < 9e999)"
-    ]
-)
 # Errors of one statement, which SQLite undoes; others are of the file or its disk.
 _OF_A_STATEMENT = (
     sqlite3.DataError,
@@ -56,16 +66,30 @@ _OF_A_STATEMENT = (
     OverflowError,
     UnicodeEncodeError,
 )
+# Why a line of a file is no exported call.
+_NO_CALL = (
+    AttributeError,
+    KeyError,
+    OverflowError,
+    TypeError,
+    ValueError,
+    sqlite3.Error,
+)
 
 
 @dataclass
 class _Unsaved:
-    """Statements that are not on disk yet."""
+    """Statements that are not on disk yet.
+
+    While one commit writes, `next_commit` waits for its `turn`, and whoever stores something adds
+    it and waits for `next_commit`. A commit takes all statements there are, and those stay until
+    they are on disk: of a full disk, the error goes to all that wait, and the next commit tries
+    again.
+    """
 
     statements: list[Statement] = field(default_factory=list)
     refused: bool = False  # a full disk has refused them
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    # It has not begun, and takes what comes.
     next_commit: "asyncio.Task[None] | None" = None
 
 
@@ -83,14 +107,13 @@ class Cache(Store):
 
     def __init__(self, path: Path | str | None = None) -> None:
         super().__init__(path)
-        self._unsaved = _unsaved.setdefault(
-            (os.getpid(), self.path.resolve()), _Unsaved()
-        )
+        file = (os.getpid(), self.path.resolve())
+        self._unsaved = _unsaved.setdefault(file, _Unsaved())
 
     def get_many(self, keys: Sequence[str]) -> dict[str, Completion]:
         """Return the cached answers by key; one that a content filter withheld has a fault."""
         select = f"SELECT {_ANSWER} FROM calls WHERE key"
-        if len(keys) == 1:
+        if len(keys) == 1:  # as often; it is the faster one
             rows = self.read(f"{select} = ?", keys)
         else:
             rows = self.read_keys(f"{select} IN", keys)
@@ -133,7 +156,8 @@ class Cache(Store):
             await asyncio.to_thread(self._save, tuple(self._unsaved.statements))
 
     def _save(self, statements: Sequence[Statement]) -> None:
-        unsaved, errors = self._unsaved, []
+        unsaved = self._unsaved
+        errors = []
         try:
             with self.write() as db:
                 for statement in statements:
@@ -153,18 +177,22 @@ class Cache(Store):
         self, path: Path | str, where: str = "1", values: Sequence[Any] = ()
     ) -> int:
         """Write the calls to a file of JSON lines, whole or not at all; returns their number."""
-        path, number, last = Path(path), 0, ""
+        path = Path(path)
         unfinished = path.with_name(f"{path.name}.{os.getpid()}.unfinished")
+        number = 0
+        last_key = ""
         select = f"SELECT {_CALL} FROM calls WHERE ({where}) AND key > ? ORDER BY key LIMIT 500"
         try:
             with naming(path), unfinished.open("wb") as file:
                 file.write(canonical({_MADE_ON: this_machine()}) + b"\n")
-                while rows := self.read(select, [*values, last]):
+                while rows := self.read(select, [*values, last_key]):
                     for row in rows:
                         call = dict(zip(_COLUMNS, row, strict=True))
-                        call |= {name: orjson.loads(call[name]) for name in _JSON}
+                        last_key = call["key"]
+                        for name in _JSON:
+                            call[name] = orjson.loads(call[name])
                         file.write(canonical(call) + b"\n")
-                    number, last = number + len(rows), call["key"]
+                    number += len(rows)
             with naming(path):
                 unfinished.replace(path)
         finally:
@@ -183,48 +211,84 @@ class Cache(Store):
             raise BadInputError(f"{other} is {what or 'missing'}: {allowed}")
         if not other.stat().st_size:
             return 0, 0
-        try:  # SQLite alone opens a cache file: closing it otherwise drops SQLite's locks on it
-            Store(other, read_only=True).close()
-        except StoreError as error:
-            if getattr(error.__cause__, "sqlite_errorcode", 0) != sqlite3.SQLITE_NOTADB:
-                raise
-            return self._load(other)
+        is_database = _is_database(other)
         new = total = 0
-        with Store(self.path) as ours, ours.write() as db:  # a connection of its own
-            db.execute("ATTACH ? AS theirs", [f"{other.absolute().as_uri()}?mode=ro"])
-            wrong = f"SELECT key FROM theirs.calls WHERE {_WRONG_TYPES} LIMIT 1"
-            if damaged := db.execute(wrong).fetchone():
-                told = "has a field of a wrong type, so nothing was merged"
-                raise BadInputError(f"{other}: call {damaged[0]!r} {told}")
+        # A connection of its own, since it ends with what is attached.
+        with Store(self.path) as ours, ours.write() as db:
+            if is_database:
+                uri = f"{other.absolute().as_uri()}?mode=ro"
+                db.execute("ATTACH ? AS theirs", [uri])
+            else:
+                _read_export(other, db)
+            _check_types(other, db)
             tables = {"calls": _CALL}
+            # Executions in another form are left out, as they can be made again.
             if tables_of(db, "theirs").get("executions") == tables_of(db)["executions"]:
                 tables["executions"] = "*"
             for table, columns in tables.items():
-                total += db.execute(f"SELECT count(*) FROM theirs.{table}").fetchone()[
-                    0
-                ]
+                counted = db.execute(f"SELECT count(*) FROM theirs.{table}")
+                total += counted.fetchone()[0]
                 into = table if columns == "*" else f"{table}({columns})"
                 copy = f"INSERT OR IGNORE INTO main.{into} SELECT {columns} FROM theirs.{table}"
                 new += db.execute(copy).rowcount
         return new, total - new
 
-    def _load(self, path: Path) -> tuple[int, int]:
-        new = total = 0
-        with path.open("rb") as file, self.write() as db:
-            for number, line in enumerate(file, 1):
-                try:
-                    call = orjson.loads(line)
-                    if number == 1 and call.keys() == {_MADE_ON}:
-                        continue
-                    row = _row(call)
-                except (AttributeError, ValueError, TypeError, KeyError) as error:
-                    raise BadInputError(
-                        f"{path}, line {number}: no exported call ({fault(error)}), so nothing was "
-                        "merged; export the calls again, by `workbench cache export FILE.jsonl`"
-                    ) from error
-                new += db.execute(f"INSERT OR IGNORE INTO calls{_INSERT}", row).rowcount
-                total += 1
-        return new, total - new
+
+def _is_database(path: Path) -> bool:
+    """Whether SQLite can read a file, and not an export.
+
+    SQLite alone may open a cache file: closing it otherwise drops SQLite's locks on it.
+    """
+    try:
+        Store(path, read_only=True).close()
+    except StoreError as error:
+        if getattr(error.__cause__, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB:
+            return False
+        raise
+    return True
+
+
+def _read_export(path: Path, db: sqlite3.Connection) -> None:
+    """Attach the calls of an export as a database `theirs`, whose columns take any type."""
+    db.execute("ATTACH '' AS theirs")  # a file that SQLite deletes
+    db.execute(f"CREATE TABLE theirs.calls({_CALL})")
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                call = orjson.loads(line)
+                if number == 1 and call.keys() == {_MADE_ON}:
+                    continue
+                db.execute(f"INSERT INTO theirs.calls VALUES ({_VALUES})", _row(call))
+            except _NO_CALL as error:
+                raise BadInputError(
+                    f"{path}, line {number}: no exported call ({fault(error)}), so nothing was "
+                    "merged; export the calls again, by `workbench cache export FILE.jsonl`"
+                ) from error
+
+
+def _row(call: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of an exported call; ValueError or KeyError say what is wrong."""
+    parts = (call["model"], call["messages"], call["parameters"], call["sample"])
+    key = request_key(Request("", *parts), call["endpoint"])
+    if key != call["key"]:
+        raise ValueError("its request was changed, so its key is wrong")
+    row = {name: call[name] for name in _COLUMNS}
+    for name in _JSON:
+        row[name] = canonical(row[name]).decode()
+    return row
+
+
+def _check_types(path: Path, db: sqlite3.Connection) -> None:
+    """Raise BadInputError for a call of `theirs` with a value of a wrong type."""
+    tests = []
+    for name, kind_ in _COLUMNS.items():
+        is_valid = _IS_VALID[kind_].format(name)
+        tests.append(f"WHEN NOT ({is_valid}) THEN '{name}'")
+    wrong = f"CASE {' '.join(tests)} END"
+    select = f"SELECT key, {wrong} FROM theirs.calls WHERE {wrong} IS NOT NULL LIMIT 1"
+    for key, name in db.execute(select):
+        told = f"its {name} is of a wrong type, so nothing was merged"
+        raise BadInputError(f"{path}: call {key!r}: {told}")
 
 
 def this_machine() -> str:
@@ -249,38 +313,6 @@ def _retrieve(commit: "asyncio.Task[None]") -> None:
         commit.exception()
 
 
-def _row(call: Mapping[str, Any]) -> list[Any]:
-    """Return the row of an exported call; ValueError, TypeError or KeyError say what is wrong."""
-    for name in _TEXTS:
-        _check(call, name, isinstance(call[name], str), "a text")
-    for name in _COUNTS:
-        count = call[name]
-        is_count = type(count) is int and 0 <= count < 2**63
-        _check(call, name, is_count, "a whole number, 0 or more")
-    for name in _TIMES:
-        _check(call, name, isinstance(call[name], int | float), "a number")
-    cost = call["cost"]
-    is_cost = cost is None or valid_cost(cost) is not None
-    _check(call, "cost", is_cost, "a number, 0 or more, or null")
-    request = Request(
-        "", call["model"], call["messages"], call["parameters"], call["sample"]
-    )
-    if request_key(request, call["endpoint"]) != call["key"]:
-        raise ValueError("its request was changed, so its key is wrong")
-    row = []
-    for name in _COLUMNS:
-        value = call[name]
-        row.append(canonical(value).decode() if name in _JSON else value)
-    return row
-
-
-def _check(call: Mapping[str, Any], name: str, is_valid: object, wanted: str) -> None:
-    if not is_valid:
-        raise ValueError(
-            f"its {name} is {str(call[name])[:100]!r}: it must be {wanted}"
-        )
-
-
 def insert(
     request: Request,
     answer: Completion,
@@ -288,17 +320,9 @@ def insert(
     reply: Mapping[str, Any],
     began: float,
 ) -> Statement:
-    """Return the statement that stores a call, and replaces one that is asked once more."""
+    """Return the statement that stores a call."""
     now = time.time()
-    values = {
-        "text": answer.text,
-        "model": answer.model,
-        "finish_reason": answer.finish_reason,
-        "input_tokens": answer.input_tokens,
-        "output_tokens": answer.output_tokens,
-        "cached_tokens": answer.cached_tokens,
-        "cost": answer.cost,
-        "key": answer.key,
+    values = asdict(answer) | {
         "endpoint": endpoint,
         "messages": orjson.dumps(request.messages).decode(),
         "parameters": canonical(request.parameters).decode(),
@@ -309,6 +333,4 @@ def insert(
         "seconds": now - began,
         "created": now,
     }
-    return f"INSERT OR REPLACE INTO calls{_INSERT}", tuple(
-        values[name] for name in _COLUMNS
-    )
+    return f"INSERT OR REPLACE INTO calls({_CALL}) VALUES ({_VALUES})", values

@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from importlib import import_module, metadata
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
 
 import orjson
 
@@ -23,8 +22,7 @@ from workbench.types import ROLES, Request, Role
 
 Reply = dict[str, Any]  # a chat completion in OpenAI's form
 Answer = Callable[[Request, str], Reply]
-Version = str | Callable[[str], str]
-_registered: dict[str, tuple[Answer, Version]] = {}
+_registered: dict[str, tuple[Answer, str]] = {}
 
 FREE = "WORKBENCH_FREE"  # models that a person calls free, as `hosted_vllm/*, ollama/llama3`
 # Two names of the limit on a reply's tokens.
@@ -50,15 +48,16 @@ def request_key(request: Request, endpoint: str) -> str:
         "endpoint": endpoint,
         "model": request.model,
         "sample": request.sample,
+        "messages": request.messages,
+        "parameters": request.parameters,
     }
-    parts |= {"messages": request.messages, "parameters": request.parameters}
     return content_hash("call", parts)
 
 
-def register(provider: str, answer: Answer, version: Version = "") -> None:
+def register(provider: str, answer: Answer, version: str = "") -> None:
     """Add a provider whose models run in this process: `answer` replies to a request and a seed.
 
-    `version`, or what it returns for a model's name, takes the place of the endpoint in keys.
+    `version` takes the place of the endpoint in keys.
 
     >>> reply = {"choices": [{"message": {"content": "SELECT 1"}}]}
     >>> wb.register("constant", lambda request, seed: reply, "1")
@@ -68,18 +67,13 @@ def register(provider: str, answer: Answer, version: Version = "") -> None:
     _registered[provider] = (answer, version)
 
 
-def runs_here(model: str) -> tuple[Answer, Version] | None:
+def runs_here(model: str) -> tuple[Answer, str] | None:
     """Return the answering function and version of a model of this process, else None."""
     provider = model.partition("/")[0]
     if provider not in _registered and provider in _installed():
         module = import_module(_installed()[provider])
         register(provider, module.answer, module.version)
     return _registered.get(provider)
-
-
-def in_process(model: str) -> bool:
-    """Whether the model runs in this process: its calls cost nothing and reach no network."""
-    return runs_here(model) is not None
 
 
 def is_parser(model: str) -> bool:
@@ -89,8 +83,10 @@ def is_parser(model: str) -> bool:
 
 def is_free(model: str) -> bool:
     """Whether a model's calls cost nothing: it runs in this process, or a person called it free."""
+    if runs_here(model):
+        return True
     patterns = os.environ.get(FREE, "").replace(",", " ").split()
-    return in_process(model) or any(fnmatchcase(model, pattern) for pattern in patterns)
+    return any(fnmatchcase(model, pattern) for pattern in patterns)
 
 
 @functools.cache
@@ -105,12 +101,7 @@ def _installed() -> Mapping[str, str]:
 def endpoint(model: str, url: str) -> str:
     """Return the endpoint in keys: the version of a model of this process, the server's address."""
     registered = runs_here(model)
-    if not registered:
-        return public(url)
-    version = registered[1]
-    if isinstance(version, str):
-        return version
-    return " ".join(filter(None, [version(model), public(url)]))
+    return registered[1] if registered else public(url)
 
 
 def address(model: str) -> str:
@@ -131,9 +122,16 @@ def public(url: str) -> str:
             f"the address of the model's server is no URL ({redact(str(error))}): "
             "write it like http://localhost:8000/v1"
         ) from None
-    secrets = [parts.username, parts.password, *dict(parse_qsl(parts.query)).values()]
-    HIDDEN.update(unquote(secret) for secret in secrets if secret)
+    _hide_secrets(parts)
     return urlunsplit((parts.scheme.lower(), host, parts.path.rstrip("/"), "", ""))
+
+
+def _hide_secrets(url: SplitResult) -> None:
+    """Let all texts hide the user, the password and the values of the query from now on."""
+    values = dict(parse_qsl(url.query)).values()
+    for secret in (url.username, url.password, *values):
+        if secret:
+            HIDDEN.add(unquote(secret))
 
 
 def check_model(name: str) -> None:
@@ -168,28 +166,10 @@ def check_given(parameters: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 @functools.cache
-def _price_list() -> Mapping[str, Mapping[str, Any]]:
-    """Return LiteLLM's list of models, without importing LiteLLM."""
-    package = Path(find_spec("litellm").origin)  # type: ignore[union-attr, arg-type]
-    path = package.with_name("model_prices_and_context_window_backup.json")
-    entries: Mapping[str, Mapping[str, Any]] = orjson.loads(path.read_bytes())
-    return entries
-
-
-@functools.cache
 def _limits() -> Mapping[str, Mapping[str, Any]]:
     """Return the limits and abilities of models by name, as `limits.json` lists them."""
-    content = orjson.loads(Path(__file__).with_name("limits.json").read_bytes())
-    limits: dict[str, Mapping[str, Any]] = {}
-    for provider, groups in content.items():
-        for description, names in groups.items():
-            words = description.split()
-            entry = {
-                "max_output_tokens": int(words[0]) if words[0].isdecimal() else None,
-                "supports_reasoning": "reasoning" in words,
-                "supports_response_schema": "schema" in words,
-            }
-            limits.update({f"{provider}/{name}": entry for name in names.split()})
+    content = Path(__file__).with_name("limits.json").read_bytes()
+    limits: Mapping[str, Mapping[str, Any]] = orjson.loads(content)
     return limits
 
 
@@ -204,17 +184,11 @@ def listed(model: str) -> Mapping[str, Any]:
 
 def longest(request: Request) -> int:
     """Return the most tokens of a reply: the request's limit, else the model's."""
-    provider, _, name = request.model.partition("/")
-    entry = _price_list().get(request.model) or _price_list().get(name, {})
-    if not str(entry.get("litellm_provider", "")).startswith(provider):
-        entry = {}
-    limits = [request.parameters.get(name) for name in LIMITS]
-    limits.append(entry.get("max_output_tokens"))
-    limits.append(entry.get("max_tokens"))
-    for limit in limits:
-        if limit:
-            return int(limit)
-    return _LONGEST
+    for name in LIMITS:
+        if request.parameters.get(name):
+            return int(request.parameters[name])
+    known: int = listed(request.model).get("max_output_tokens", _LONGEST)
+    return known
 
 
 def given_for(
@@ -225,19 +199,24 @@ def given_for(
 
 
 def call_parameters(
-    model: str, temperature: float, answer: int | None, given: Mapping[str, Any]
+    model: str,
+    temperature: float,
+    output_limit: int | None,
+    given: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the parameters of a step's call: temperature, output limit of an `answer`, a user's.
+    """Return the parameters of a step's call: its temperature, its output limit, a user's.
 
-    A user's win, and a None among them leaves a parameter out.
+    The limit is that of the answer, to which tokens of thinking are added. A user's parameters win,
+    and a None among them leaves a parameter out.
     """
     parameters: dict[str, Any] = {"temperature": temperature}
-    if answer and not given.keys() & LIMITS:
-        thought = 0
-        if "reasoning_effort" in given or listed(model).get("supports_reasoning"):
-            thought = _THOUGHT
-        budget = (given.get("thinking") or {}).get("budget_tokens")
-        parameters["max_tokens"] = _allowed(model, answer + int(budget or thought))
+    if output_limit and not given.keys() & LIMITS:
+        thought = (given.get("thinking") or {}).get("budget_tokens")
+        if thought:
+            output_limit += int(thought)
+        elif "reasoning_effort" in given or listed(model).get("supports_reasoning"):
+            output_limit += _THOUGHT
+        parameters["max_tokens"] = _allowed(model, output_limit)
     parameters |= given
     return {name: value for name, value in parameters.items() if value is not None}
 
@@ -252,4 +231,5 @@ def with_more_room(request: Request, *, thought: bool) -> Request:
 
 
 def _allowed(model: str, tokens: int) -> int:
-    return min(tokens, listed(model).get("max_output_tokens") or tokens)
+    most: int = listed(model).get("max_output_tokens", tokens)
+    return min(tokens, most)

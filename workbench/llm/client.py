@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from weakref import WeakSet
 
 from workbench.errors import (
@@ -31,7 +31,15 @@ from workbench.llm import send as http
 from workbench.llm.batch import Batches, takes
 from workbench.llm.cache import Cache, insert
 from workbench.llm.faults import Refusal, error_in, error_of, pause, refusal
-from workbench.llm.money import LETTERS, Budget, Ledger, Preview, dollars, estimate
+from workbench.llm.money import (
+    LETTERS,
+    Budget,
+    Ledger,
+    Preview,
+    Statement,
+    dollars,
+    estimate,
+)
 from workbench.llm.send import EMBEDDING, Call, Send, send
 from workbench.llm.turns import Limiter, Locks
 from workbench.types import Completion, Request
@@ -66,16 +74,16 @@ class Client:
     """Answers requests from the cache, and sends the others to their providers.
 
     `send` replaces LiteLLM. `api_base` is an address, or one for each model; by default the
-    environment's PROVIDER_API_BASE. `offline` refuses what is not cached, `refresh` asks every
-    request once more, and `batch` sends calls in batches at half the price, where the provider has
-    batches in OpenAI's form. `at_once` limits the calls of a model under way, `retries` the tries
-    after the first one, and `timeout` the seconds until a reply.
+    environment's PROVIDER_API_BASE. `offline` refuses what is not cached, and `batch` sends calls
+    in batches at half the price, where the provider has batches in OpenAI's form. `at_once` limits
+    the calls of a model under way, `retries` the tries after the first one, and `timeout` the
+    seconds until a reply.
 
     >>> client = wb.Client(wb.Cache(), budget=wb.Budget(dollars=5))
     >>> ask = [{"role": "user", "content": "How many rows has t?"}]
     >>> requests = [wb.Request("direct", "embedded/parser", ask, sample=n) for n in (0, 1)]
     >>> print(client.preview(requests))
-    2 requests: 0 cached, 2 to make; $0.0000 to $0.0000; the cache grows by 0.0 MB
+    2 requests: 0 cached, 2 to make; $0.0000 to $0.0000
     """
 
     def __init__(
@@ -85,7 +93,6 @@ class Client:
         send: Send = send,
         api_base: str | Mapping[str, str] = "",
         offline: bool = False,
-        refresh: bool = False,
         budget: Budget | None = None,
         at_once: int = 64,
         retries: int = 4,
@@ -98,15 +105,22 @@ class Client:
             raise BadInputError(
                 f"timeout is {timeout!r}: it must be a number of seconds above 0, at most a week"
             )
-        self.cache, self.send, self.api_base = cache, send, api_base
-        self.offline, self.refresh, self.batch = offline, refresh, batch
-        self.budget, self.ledger = budget or Budget(), Ledger()
-        self.at_once, self.retries, self.timeout = at_once, retries, timeout
-        self._locks, self._batches = Locks(cache.path), Batches(cache)
-        self._limiters: dict[str, Limiter] = {}
-        self._urls: dict[str, str] = {}  # by model, as the next one
+        self.cache = cache
+        self.send = send
+        self.api_base = api_base
+        self.offline = offline
+        self.budget = budget or Budget()
+        self.ledger = Ledger()
+        self.at_once = at_once
+        self.retries = retries
+        self.timeout = timeout
+        self.batch = batch
+        self._locks = Locks(cache.path)
+        self._batches = Batches(cache)
+        # By model, as the next two.
+        self._limiters: dict[str, Limiter] = defaultdict(lambda: Limiter(at_once))
+        self._urls: dict[str, str] = {}
         self._endpoints: dict[str, str] = {}
-        self._refreshed: set[str] = set()
         self._checked: set[str] = set()  # models whose key and address are there
         self._checking = asyncio.Lock()
         # Hosts that could not be reached, which is said once.
@@ -134,7 +148,8 @@ class Client:
     def preview(self, requests: Iterable[Request]) -> Preview:
         """Return the calls and dollars of `complete_many(requests)`, before it is run."""
         by_key = {self.key(request): request for request in requests}
-        known, groups = self.cache.get_many(list(by_key)), defaultdict(list)
+        known = self.cache.get_many(list(by_key))
+        groups = defaultdict(list)
         for key, request in by_key.items():
             if key not in known:
                 groups[request.prompt, request.model].append(request)
@@ -142,12 +157,10 @@ class Client:
         for group in groups.values():
             letters = 0
             for request in group:
-                letters += sum(
-                    len(str(message.get("content"))) for message in request.messages
-                )
-            sums += estimate(
-                self.cache, group[0], letters / LETTERS / len(group), len(group)
-            )
+                for message in request.messages:
+                    letters += len(str(message.get("content")))
+            tokens = letters / LETTERS / len(group)
+            sums += estimate(self.cache, group[0], tokens, len(group))
         return sums
 
     def complete(self, request: Request) -> Completion:
@@ -165,22 +178,21 @@ class Client:
         if not requests:
             return []
         keys = [self.key(request) for request in requests]
-        known = self._refreshed.intersection(keys) if self.refresh else keys
-        answers = self.cache.get_many(list(known))
-        missing = {
-            k: r for k, r in zip(keys, requests, strict=True) if k not in answers
-        }
+        by_key = dict(zip(keys, requests, strict=True))
+        answers = self.cache.get_many(keys)
+        missing = {key: by_key[key] for key in by_key if key not in answers}
         if missing:
             answers |= self._find(missing, len(keys))
         ordered = []
+        seen: set[str] = set()
         for key, request in zip(keys, requests, strict=True):
             answer = answers[key]
+            if key in seen:  # the same request once more costs nothing
+                answer = replace(answer, cached=True)
+            seen.add(key)
             ordered.append(answer)
-            if answer.cached:
-                # Any other was counted when it was paid.
+            if answer.cached:  # any other was counted when it was paid
                 self.ledger.add(request, answer)
-            # The same request once more costs nothing.
-            answers[key] = replace(answer, cached=True)
         return ordered
 
     def _find(self, missing: dict[str, Request], total: int) -> dict[str, Completion]:
@@ -200,7 +212,7 @@ class Client:
         local: dict[str, Request] = {}
         remote: dict[str, Request] = {}
         for key, request in missing.items():
-            if self.send is send and calls.in_process(request.model):
+            if self.send is send and calls.runs_here(request.model):
                 local[key] = request
             else:
                 remote[key] = request
@@ -230,7 +242,8 @@ class Client:
 
     def _compute(self, missing: dict[str, Request]) -> dict[str, Completion]:
         """Return the answers of models of this process, which are stored together."""
-        answers, rows = {}, []
+        answers = {}
+        rows = []
         try:
             for key, request in missing.items():
                 self.budget.count(self.cache)
@@ -246,7 +259,6 @@ class Client:
             with self.cache.write(durable=False) as db:
                 for row in rows:
                     db.execute(*row)
-        self._refreshed |= missing.keys()
         return answers
 
     @contextmanager
@@ -258,14 +270,15 @@ class Client:
         """
         self._halted = WeakSet(threading.enumerate())
         self._halted.discard(threading.current_thread())
-        if count := asyncio.run_coroutine_threadsafe(self._stop(), _loop()).result():
+        count = asyncio.run_coroutine_threadsafe(self._stop(), _loop()).result()
+        if count:
             replies = "1 reply" if count == 1 else f"{count:,} replies"
             print(
                 f"waiting for {replies} under way; Ctrl-C again leaves them",
                 file=sys.stderr,
             )
         yield
-        self._halted = WeakSet()
+        self._halted = WeakSet()  # not in a `finally`, see above
 
     async def _stop(self) -> int:
         for call in self._calls:
@@ -301,7 +314,8 @@ class Client:
 
     def _kept(self) -> str:
         """Return what is paid and stored so far, for the message of a run that ends."""
-        if waits := self.cache.waits:
+        waits = self.cache.waits
+        if waits:
             advice = "make space and run the same again in this process; ending it loses them"
             return f"{waits:,} paid replies wait in memory: {advice}"
         sums = self.ledger.total()
@@ -314,97 +328,111 @@ class Client:
     async def _make(self, call: Call, key: str, request: Request) -> Completion:
         """Return the answer to a call: limited, locked, and repeated while that may help."""
         await self._check_access(request.model)
-        batch = (
-            self.batch and EMBEDDING not in request.parameters and takes(request.model)
-        )
-        limiter = self._limiters.setdefault(request.model, Limiter(self.at_once))
-        attempt, end, wait = 1, time.monotonic() + self.timeout, 0.01
+        takes_batches = EMBEDDING not in request.parameters and self.batch
+        batch = takes_batches and takes(request.model)
+        end = time.monotonic() + self.timeout
+        failures = 0
+        look = 0.0  # seconds until the next look at another run's call
         while True:
             try:
-                async with nullcontext() if batch else limiter.place():
-                    if self._locks.acquire(key):
-                        try:
-                            return await self._answer(call, key, request, batch=batch)
-                        finally:
-                            self._locks.release(key)
-                # Another run or process makes this call.
-                wait = min(0.5, 0.01 + 2 * wait)
+                answer = await self._attempt(call, key, request, batch=batch)
             except Refusal as refused:
                 if refused.fatal:
                     raise ProviderError(f"{request.model} refused: {refused}") from None
-                limited = (
-                    refused.fault == "rate_limit"
-                    and not batch
-                    and time.monotonic() < end
-                )
-                again = limited or (refused.again and attempt <= self.retries)
+                is_in_time = time.monotonic() < end
+                limited = refused.fault == "rate_limit" and is_in_time and not batch
+                again = limited or (refused.again and failures < self.retries)
                 if call.stopped or not again:
-                    failed = Completion(
-                        "",
-                        request.model,
-                        key=key,
-                        fault=refused.fault,
-                        error=str(refused),
-                    )
-                    self.ledger.add(request, failed)
-                    return failed
+                    return self._failed(key, request, refused)
                 self._tell(call.host, refused)
-                if limited:
-                    wait = 0.0  # the limiter waits
-                else:
-                    wait = pause(attempt, refused.wait)
-                    attempt += 1
+                wait = 0.0  # after a rate limit, the limiter waits
+                if not limited:
+                    failures += 1
+                    wait = pause(failures, refused.wait)
+            else:
+                if answer:
+                    return answer
+                look = min(0.5, 0.01 + 2 * look)
+                wait = look
             await asyncio.sleep(wait)
+
+    async def _attempt(
+        self, call: Call, key: str, request: Request, *, batch: bool
+    ) -> Completion | None:
+        """Return the answer of one attempt; None while another run or process makes the call."""
+        # A batch is one request, however many calls it has.
+        place = nullcontext() if batch else self._limiters[request.model].place()
+        async with place:
+            if not self._locks.acquire(key):
+                return None
+            try:
+                return await self._answer(call, key, request, batch=batch)
+            finally:
+                self._locks.release(key)
+
+    def _failed(self, key: str, request: Request, refused: Refusal) -> Completion:
+        failed = Completion(
+            "", request.model, key=key, fault=refused.fault, error=str(refused)
+        )
+        self.ledger.add(request, failed)
+        return failed
 
     def _tell(self, host: str, refused: Refusal) -> None:
         """Say once that a host cannot be reached: the tries that follow take a while."""
-        if (
-            refused.fault == "connection"
-            and not refused.paid
-            and host not in self._unreached
-        ):
+        is_unreached = refused.fault == "connection" and not refused.paid
+        if is_unreached and host not in self._unreached:
             self._unreached.add(host)
             print(f"{refused}; trying again", file=sys.stderr)
 
     async def _answer(
         self, call: Call, key: str, request: Request, *, batch: bool
     ) -> Completion:
-        """Return the answer that another run has stored meanwhile, else that of one attempt."""
+        """Return the answer that another run has stored meanwhile, else ask for it and pay."""
         while self.cache.waits:  # a full disk: nothing is paid until there is room
             await self.cache.put()
-        may_be_cached = not self.refresh or key in self._refreshed
-        if may_be_cached and (cached := self.cache.get_many([key]).get(key)):
+        cached = self.cache.get_many([key]).get(key)
+        if cached:
             return cached
         reservation = await self.budget.reserve(self.cache, request, batch=batch)
-        call.posted, call.response = False, None
-        began, cost, paid, statements = time.time(), None, False, []
+        bill = _Bill()
+        try:
+            answer = await self._pay(call, key, request, bill, batch=batch)
+        finally:  # what was paid is stored with the end of its reservation
+            settled = self.budget.settled(reservation, bill.cost, paid=bill.is_paid)
+            try:
+                if bill.replies or settled:
+                    await self.cache.put(*bill.replies, *settled)
+            finally:
+                self.budget.ended(reservation)
+                call.posted = False
+        self.ledger.add(request, answer)
+        return answer
+
+    async def _pay(
+        self, call: Call, key: str, request: Request, bill: "_Bill", *, batch: bool
+    ) -> Completion:
+        """Return the answer of the model, and note in the bill what is paid, also on an error."""
+        call.posted = False
+        call.response = None
+        began = time.time()
         try:
             reply = await self._reply(call, key, request, batch=batch)
-            paid = True
+            bill.is_paid = True
             with http.reading():
                 answer = http.completion(request, key, reply)
-            cost = answer.cost
-            if not answer.text and (refused := _error_behind(reply, call)):
-                raise refused
+            bill.cost = answer.cost
+            behind = None if answer.text else _error_behind(reply, call)
+            if behind:
+                raise behind
             if answer.fault != "empty":
                 endpoint = self.endpoint(request.model)
-                statements.append(insert(request, answer, endpoint, reply, began))
+                bill.replies.append(insert(request, answer, endpoint, reply, began))
         except Exception as error:  # noqa: BLE001  `refusal` raises again what is no provider's
             refused = refusal(
                 error, posted=call.posted, response=call.response, host=call.host
             )
-            paid = refused.paid
+            bill.is_paid = refused.paid
             raise refused from None  # LiteLLM's text may repeat a key
-        finally:  # what was paid is stored with the end of its reservation
-            statements += self.budget.settled(reservation, cost, paid=paid)
-            try:
-                if statements:
-                    await self.cache.put(*statements)
-            finally:
-                self.budget.ended(reservation)
-                call.posted = False
-        self._refreshed.add(key)
-        self.ledger.add(request, answer)
         return answer
 
     async def _reply(
@@ -419,6 +447,18 @@ class Client:
             return await http.called(self.send, request, url, self.timeout)
 
 
+@dataclass
+class _Bill:
+    """What one attempt costs: whether it is paid, or perhaps, its cost if known, and its reply."""
+
+    is_paid: bool = False
+    cost: float | None = None
+    replies: list[Statement] = field(default_factory=list)  # one or none, to be stored
+
+
 def _error_behind(reply: calls.Reply, call: Call) -> Refusal | None:
     """Return the error object that came in place of an answer; LiteLLM drops some."""
-    return error_of(reply) or (error_in(call.response) if call.response else None)
+    refused = error_of(reply)
+    if not refused and call.response:
+        refused = error_in(call.response)
+    return refused

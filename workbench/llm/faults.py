@@ -67,27 +67,26 @@ class Refusal(Exception):  # noqa: N818  not an error of ours
         wait: float = 0.0,
         paid: bool = False,
     ) -> None:
-        plain = " ".join(re.sub(r"<[^>]*>", " ", redact(text)).split())
-        super().__init__(plain[:2_000])  # a server may send a whole page
-        self.fault, self.fatal, self.again, self.wait, self.paid = (
-            fault,
-            fatal,
-            again,
-            wait,
-            paid,
-        )
+        without_tags = re.sub(r"<[^>]*>", " ", redact(text))
+        on_one_line = " ".join(without_tags.split())
+        super().__init__(on_one_line[:2_000])  # a server may send a whole page
+        self.fault = fault
+        self.fatal = fatal
+        self.again = again
+        self.wait = wait
+        self.paid = paid
 
 
 def refusal(
     error: Exception, *, posted: bool, response: Any, host: str = ""
 ) -> Refusal:
     """Return the Refusal for an exception of `send`; one of no provider is raised again."""
-    status = response.status_code if response else 0
     if isinstance(error, Refusal):
         return error
-    if isinstance(error, TimeoutError):
+    if isinstance(error, TimeoutError):  # of the whole call, whatever has come
         return Refusal("timeout", "no reply in time", again=not posted, paid=posted)
-    if status == 200:
+    status = response.status_code if response else 0
+    if status == 200:  # whatever was raised, the reply is paid
         unread = Refusal("malformed", f"the reply cannot be read: {error}", paid=True)
         return error_in(response) or unread
     if not type(error).__module__.startswith(("litellm", "openai", "httpx")):
@@ -96,21 +95,24 @@ def refusal(
         target = response.headers.get("location", "")
         text = f"the server redirects to {target}, and a key follows no redirect: give that address"
         return Refusal("rejected", text, fatal=True)
+    cause = None if status else _no_connection(error)
+    if cause:
+        text = f"no connection to {host or 'its server'} ({cause})"
+        return Refusal("connection", text, again=True)
     name = type(error).__name__
-    if not status and (cause := _no_connection(error)):
-        return Refusal(
-            "connection",
-            f"no connection to {host or 'its server'} ({cause})",
-            again=True,
-        )
-    text = (
-        str(error).partition("Traceback (")[0].replace(f"{name}: {name}: ", f"{name}: ")
-    )
+    text = _without_traceback(error)
     source = response or getattr(error, "response", None)
     wait = wait_in(getattr(source, "headers", None) or {}, text)
     if posted and not status and name in _SERVER:  # the connection was made, and lost
         return Refusal("connection", text, again=True, wait=wait, paid=True)
     return sort(name, status, text, wait)
+
+
+def _without_traceback(error: Exception) -> str:
+    """Return the text of LiteLLM's exception, which may repeat its name and end in a traceback."""
+    name = type(error).__name__
+    text = str(error).partition("Traceback (")[0]
+    return text.replace(f"{name}: {name}: ", f"{name}: ")
 
 
 def _no_connection(error: BaseException) -> BaseException | None:
@@ -125,13 +127,17 @@ def _no_connection(error: BaseException) -> BaseException | None:
 
 
 def sort(name: str, status: int, text: str, wait: float = 0.0) -> Refusal:
-    """Return the Refusal for LiteLLM's exception of this name, a server's status and its words."""
-    if name == "ContentPolicyViolationError" or (
-        status in {0, 400} and _FILTERED.search(text)
-    ):
+    """Return the Refusal for LiteLLM's exception of this name, a server's status and its words.
+
+    LiteLLM's name counts beside the status: it knows more words of providers than we do.
+    """
+    may_be_filtered = status in {0, 400} and _FILTERED.search(text)
+    if name == "ContentPolicyViolationError" or may_be_filtered:
         return Refusal("filtered", text)
-    ended = "exceeded your current quota" in text and not wait
-    if name in _FATAL or status in {401, 402, 403, 404} or ended or _ENDS.search(text):
+    # Some say this of a limit on time, too, and then how long to wait.
+    has_no_money = "exceeded your current quota" in text and not wait
+    is_fatal = name in _FATAL or status in {401, 402, 403, 404}
+    if is_fatal or has_no_money or _ENDS.search(text):
         return Refusal("rejected", text, fatal=True)
     if name == "RateLimitError" or status == 429:
         return Refusal("rate_limit", text, again=True, wait=wait)
@@ -152,14 +158,7 @@ def error_in(response: Any) -> Refusal | None:
 
 def error_of(body: Any) -> Refusal | None:
     """Return the Refusal for an error object in a reply, in its place or in that of its answer."""
-    if not isinstance(body, dict):
-        return None
-    choices = body.get("choices")
-    if choices:
-        first = choices[0] if isinstance(choices, list) else None
-        error = first.get("error") if isinstance(first, dict) else None
-    else:
-        error = body.get("error")
+    error = _error_object(body) if isinstance(body, dict) else None
     if not error:
         return None
     code = error.get("code") if isinstance(error, dict) else None
@@ -167,16 +166,40 @@ def error_of(body: Any) -> Refusal | None:
     return sort("", code if isinstance(code, int) else 500, text, wait_in({}, text))
 
 
+def _error_object(body: dict[str, Any]) -> Any:
+    choices = body.get("choices")
+    if not choices:
+        return body.get("error")
+    first = choices[0] if isinstance(choices, list) else None
+    return first.get("error") if isinstance(first, dict) else None
+
+
 def wait_in(headers: Any, text: str) -> float:
     """Return the seconds that the provider asks to wait, in Retry-After or in its words; else 0."""
-    header, wait = str(headers.get("retry-after") or ""), 0.0
-    if delay := _DELAY.search(text):
-        minutes, amount, unit = delay.groups()
-        wait = 60 * int(minutes or 0) + float(amount) / (1000 if unit == "ms" else 1)
-    with suppress(ValueError, OverflowError):
-        wait = parsedate_to_datetime(header).timestamp() - time.time()
-    with suppress(ValueError):
-        wait = float(header)
+    header = str(headers.get("retry-after") or "")
+    for read, source in ((float, header), (_until, header), (_delay, text)):
+        with suppress(ValueError, OverflowError):
+            return _capped(read(source))
+    return 0.0
+
+
+def _until(date: str) -> float:
+    return parsedate_to_datetime(date).timestamp() - time.time()
+
+
+def _delay(text: str) -> float:
+    """Return the seconds of a text like "retry in 1m30s"; 0 if it has none."""
+    delay = _DELAY.search(text)
+    if not delay:
+        return 0.0
+    minutes, amount, unit = delay.groups()
+    seconds = float(amount)
+    if unit == "ms":
+        seconds /= 1000
+    return 60 * int(minutes or 0) + seconds
+
+
+def _capped(wait: float) -> float:
     if wait > LONGEST:
         told = f"the server asks to wait {wait:,.0f} s; the next call waits {LONGEST:.0f} s"
         print(told, file=sys.stderr)

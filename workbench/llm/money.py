@@ -7,12 +7,11 @@ import asyncio
 import functools
 import importlib
 import math
-import operator
 import os
 import threading
 import warnings
 from collections import Counter, defaultdict
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -32,7 +31,7 @@ _COLUMNS = (
     "prompt, question, system, model, input, output, dollars, cached, again, fault"
 )
 _loading = threading.Lock()
-Statement = tuple[str, tuple[Any, ...]]
+Statement = tuple[str, tuple[Any, ...] | dict[str, Any]]  # and its values
 
 
 @functools.cache
@@ -63,7 +62,7 @@ def price(request: Request, tokens_in: float, tokens_out: float) -> float | None
         cost = sum(litellm().cost_per_token(request.model, **counts, service_tier=tier))
     except Exception:  # noqa: BLE001  of several kinds: the model has no price
         return None
-    return valid_cost(cost) or None
+    return _above_zero(cost)
 
 
 def priced(request: Request, reply: Reply, stated: object = None) -> float | None:
@@ -75,7 +74,13 @@ def priced(request: Request, reply: Reply, stated: object = None) -> float | Non
     answers = bool(reply.get("choices"))  # the vector of a text has no output
     if not read or (answers and not written):
         return None
-    return valid_cost(stated) or price(request, read, written or 0)
+    return _above_zero(stated) or price(request, read, written or 0)
+
+
+def _above_zero(cost: object) -> float | None:
+    """Return a cost, None where it is zero: of models that are not free, that is unknown."""
+    known = valid_cost(cost)
+    return known or None
 
 
 def valid_cost(cost: object) -> float | None:
@@ -102,15 +107,20 @@ class Preview:
     unpriced: int = 0  # calls of unknown price, which the dollars leave out
     low: float = 0.0
     high: float = 0.0
-    megabytes: float = 0.0  # by which the cache grows
 
     def __add__(self, other: "Preview") -> "Preview":
-        return Preview(*map(operator.add, astuple(self), astuple(other)))
+        return Preview(
+            self.calls + other.calls,
+            self.cached + other.cached,
+            self.unpriced + other.unpriced,
+            self.low + other.low,
+            self.high + other.high,
+        )
 
     def __str__(self) -> str:
-        asked = f"{self.calls + self.cached:,} requests: {self.cached:,} cached, {self.calls:,} to"
+        requests = f"{self.calls + self.cached:,} requests"
         cost = f"{dollars(self.low)} to {dollars(self.high, self.unpriced)}"
-        return f"{asked} make; {cost}; the cache grows by {self.megabytes:,.1f} MB"
+        return f"{requests}: {self.cached:,} cached, {self.calls:,} to make; {cost}"
 
 
 def estimate(
@@ -124,15 +134,13 @@ def estimate(
         return Preview(cached=cached)
     select = "SELECT avg(output_tokens) FROM calls WHERE prompt = ? AND model = ?"
     mean = store.read(select, [request.prompt, request.model])[0][0]
-    shortest, longer = (0.7 * mean, 1.3 * mean) if mean else (20, 1000)
+    shorter, longer = (0.7 * mean, 1.3 * mean) if mean else (20, 1000)
     limit = longest(request)
-    low = price(request, 0.7 * tokens, min(shortest, limit))
+    low = price(request, 0.7 * tokens, min(shorter, limit))
     high = price(request, 1.3 * tokens, min(longer, limit))
-    # Of messages, and the rest of a row.
-    megabytes = calls * (1.3 * LETTERS * tokens + 2_000) / 1e6
     if low is None or high is None:
-        return Preview(calls, cached, calls, 0.0, 0.0, megabytes)
-    return Preview(calls, cached, 0, calls * low, calls * high, megabytes)
+        return Preview(calls, cached, unpriced=calls)
+    return Preview(calls, cached, low=calls * low, high=calls * high)
 
 
 @dataclass(slots=True)
@@ -155,14 +163,15 @@ class Tally:
     def add(self, answer: Completion) -> None:
         self.input_tokens += answer.input_tokens
         self.output_tokens += answer.output_tokens
+        unpriced = 1 if answer.cost is None else 0
         if answer.cached:
             self.hits += 1
             self.cached_cost += answer.cost or 0.0
-            self.cached_unpriced += answer.cost is None
+            self.cached_unpriced += unpriced
         else:
             self.calls += 1
             self.cost += answer.cost or 0.0
-            self.unpriced += answer.cost is None
+            self.unpriced += unpriced
 
 
 class Ledger:
@@ -175,8 +184,8 @@ class Ledger:
         self.rows: list[tuple[Any, ...]] = []
         self.failed: Counter[str] = Counter()
         self.failed_by_question: Counter[str] = Counter()
-        # None: all together.
-        self._questions: dict[str | None, Tally] = defaultdict(Tally)
+        self._all = Tally()
+        self._questions: dict[str, Tally] = defaultdict(Tally)
         self._lock = threading.Lock()
 
     def add(self, request: Request, answer: Completion) -> None:
@@ -190,7 +199,7 @@ class Ledger:
                 self.failed[answer.fault] += 1
                 self.failed_by_question[request.question] += 1
             if not answer.fault or answer.cost is not None:
-                self._questions[None].add(answer)
+                self._all.add(answer)
                 self._questions[request.question].add(answer)
 
     def frame(self) -> "pd.DataFrame":
@@ -204,7 +213,8 @@ class Ledger:
     def total(self, question: str | None = None) -> Tally:
         """Return the tally of one question, by default of all."""
         with self._lock:
-            return replace(self._questions[question])
+            tally = self._all if question is None else self._questions[question]
+            return replace(tally)
 
     def __str__(self) -> str:
         sums = self.total()
@@ -257,7 +267,9 @@ class Budget:
             raise BadInputError(
                 f"dollars is {dollars!r}: it must be a number, 0 or more"
             )
-        self.dollars, self.calls, self.name = dollars, calls, name or uuid4().hex
+        self.dollars = dollars
+        self.calls = calls
+        self.name = name or uuid4().hex
         self._most_dollars = math.inf if dollars is None else dollars
         self._most_calls = math.inf if calls is None else calls
         self._limited = min(self._most_dollars, self._most_calls) < math.inf
@@ -274,18 +286,20 @@ class Budget:
     @property
     def spent(self) -> float:
         """The dollars spent so far; without a limit nothing is counted."""
-        return float(self._row[0])
+        return float(self._row["spent"])
 
     @property
     def made(self) -> int:
         """The number of calls made so far; without a limit nothing is counted."""
-        return int(self._row[1])
+        return int(self._row["made"])
 
     @property
-    def _row(self) -> tuple[Any, ...]:
-        select = "SELECT spent, made, reserved FROM budgets WHERE name = ?"
+    def _row(self) -> dict[str, Any]:
+        names = ("spent", "made", "reserved", "under_way")
+        select = f"SELECT {', '.join(names)} FROM budgets WHERE name = ?"
         rows = self._store.read(select, [self.name]) if self._store else []
-        return rows[0] if rows else (0.0, 0, 0.0)
+        row = rows[0] if rows else (0.0, 0, 0.0, 0)
+        return dict(zip(names, row, strict=True))
 
     def count(self, store: Store) -> None:
         """Count a call of a model of this process; raises BudgetError if no more are allowed."""
@@ -331,7 +345,8 @@ class Budget:
                 return None
             if self._took(store, "under_way", reservation.dollars):
                 self._under_way += 1
-                self._guesses[request.model] += reservation.is_guess
+                if reservation.is_guess:
+                    self._guesses[request.model] += 1
                 return reservation
             if not self._under_way:
                 raise self._reached(reservation.dollars)
@@ -370,15 +385,15 @@ class Budget:
             return db.execute(update, values).rowcount == 1
 
     def _reached(self, needed: float) -> BudgetError:
-        spent, _, reserved = self._row
-        # Other processes' calls count too.
-        if spent + reserved + needed <= self._most_dollars:
+        row = self._row  # other processes' calls count too
+        if self.calls is not None and row["made"] + row["under_way"] >= self.calls:
             return BudgetError(
                 f"the budget of {self.calls:,} calls is used up: allow more (--calls)"
             )
         return BudgetError(
-            f"the budget of {dollars(self._most_dollars)} is reached: ${spent:,.4f} are spent, "
-            f"${reserved:,.4f} reserved, and the next call may cost ${needed:,.4f}"
+            f"the budget of {dollars(self._most_dollars)} is reached: "
+            f"${row['spent']:,.4f} are spent, ${row['reserved']:,.4f} reserved, "
+            f"and the next call may cost ${needed:,.4f}"
         )
 
     def _most(self, request: Request) -> float:
@@ -426,7 +441,8 @@ class Budget:
             return
         with self._lock:
             self._under_way -= 1
-            self._guesses[reservation.request.model] -= reservation.is_guess
+            if reservation.is_guess:
+                self._guesses[reservation.request.model] -= 1
         self._freed.set()
         self._freed = asyncio.Event()
 

@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -37,11 +38,15 @@ dropped: dict[bytes, str] = {}  # what LiteLLM leaves out, by `asked`
 _answering = threading.Lock()
 
 
+@dataclass(eq=False)  # a set has it by identity
 class Call:
     """A call without an answer yet; the hooks note if and where it is posted, and the response."""
 
-    task: "asyncio.Task[Completion]"
-    posted, stopped, response, host = False, False, None, ""
+    posted: bool = False
+    stopped: bool = False
+    response: Any = None
+    host: str = ""
+    task: "asyncio.Task[Completion]" = field(init=False)
 
     def stop(self) -> None:
         """Never post it; what is posted is perhaps paid, and goes on.
@@ -58,21 +63,21 @@ CALL: ContextVar[Call] = ContextVar("CALL")
 
 async def _before(request: Any) -> None:
     """Post nothing after a stop, and only once an attempt: LiteLLM repeats lost connections."""
-    if call := CALL.get(None):
-        if call.stopped:
-            raise asyncio.CancelledError
-        if call.posted:
-            raise Refusal(
-                "connection", "the connection was lost", again=True, paid=True
-            )
-        call.posted, call.host = (
-            True,
-            f"{request.url.scheme}://{request.url.netloc.decode()}",
-        )
+    call = CALL.get(None)
+    if not call:
+        return
+    if call.stopped:
+        raise asyncio.CancelledError
+    if call.posted:
+        text = "the connection was lost"
+        raise Refusal("connection", text, again=True, paid=True)
+    call.posted = True
+    call.host = f"{request.url.scheme}://{request.url.netloc.decode()}"
 
 
 async def _after(response: Any) -> None:
-    if call := CALL.get(None):
+    call = CALL.get(None)
+    if call:
         call.response = response
 
 
@@ -128,11 +133,11 @@ def check_access(model: str, url: str) -> None:
         )
     needed = litellm().validate_environment(model)["missing_keys"]
     keys = [name for name in needed if name.endswith("_API_KEY")]
-    # Some providers know more names of a key, as TOGETHER_API_KEY or AZURE_AD_TOKEN.
-    stems = tuple(name[:5] for name in keys)
-    known = [
-        n for n in os.environ if n.startswith(stems) and n.endswith(("KEY", "TOKEN"))
-    ]
+    # Some providers know more names of a key: TOGETHER_API_KEY for TOGETHERAI_API_KEY, or
+    # AZURE_AD_TOKEN for AZURE_API_KEY.
+    beginnings = tuple(name[:5] for name in keys)
+    alike = [name for name in os.environ if name.startswith(beginnings)]
+    known = [name for name in alike if name.endswith(("KEY", "TOKEN"))]
     if keys and not any(os.environ[name] for name in known):
         raise ProviderError(
             f"{model} needs a key, and {' or '.join(keys)} is not set: export it in the "
@@ -168,7 +173,8 @@ async def send(request: Request, url: str, seconds: float) -> Reply:
         _leave_out(request, str(error).removeprefix("litellm."))
         return await send(request, url, seconds)
     call = CALL.get(None)
-    if call and not call.response:
+    passed_by_no_hook = call and not call.response
+    if passed_by_no_hook:
         text = (
             "LiteLLM reaches this provider by another HTTP client than ours, which obeys no stop "
             "and no limit: ask it through a server in OpenAI's form, as openai/MODEL with its "
@@ -178,8 +184,10 @@ async def send(request: Request, url: str, seconds: float) -> Reply:
     whole: Reply = reply.model_dump(exclude_none=True, warnings=False)
     stated = reply._hidden_params.get("response_cost")  # noqa: SLF001  where LiteLLM puts it
     whole["cost"] = priced(request, whole, stated)
-    if data := whole.pop("data", None):  # a vector, as a text: float32 in base64
-        floats = struct.pack(f"<{len(data[0]['embedding'])}f", *data[0]["embedding"])
+    data = whole.pop("data", None)
+    if data:  # a vector, as a text: float32 in base64
+        vector = data[0]["embedding"]
+        floats = struct.pack(f"<{len(vector)}f", *vector)
         message = {"content": base64.b64encode(floats).decode()}
         whole["choices"] = [{"message": message, "finish_reason": "stop"}]
     return whole
@@ -204,9 +212,8 @@ def asked(request: Request) -> bytes:
 
 async def called(send: Send, request: Request, url: str, seconds: float) -> Reply:
     """Return the reply of any `send`, without secrets; a plain function runs in a thread."""
-    if inspect.iscoroutinefunction(send) or inspect.iscoroutinefunction(
-        type(send).__call__
-    ):
+    method = type(send).__call__  # of an object such as `scripted`
+    if inspect.iscoroutinefunction(send) or inspect.iscoroutinefunction(method):
         reply = send(request, url, seconds)
     else:
         reply = await asyncio.to_thread(send, request, url, seconds)
@@ -242,7 +249,8 @@ def completion(request: Request, key: str, reply: Reply) -> Completion:
     """Return the answer in a reply, which loses its text and cost; a fault if it has no text."""
     cost = valid_cost(reply.pop("cost", None))
     choice = (reply.get("choices") or [{}])[0]
-    message, reason = choice.get("message") or {}, choice.get("finish_reason") or "stop"
+    message = choice.get("message") or {}
+    reason = choice.get("finish_reason") or "stop"
     text = message.pop("content", None)
     if isinstance(text, list):  # parts, of which those of thinking are no answer
         parts = [part for part in text if isinstance(part, dict)]
@@ -252,14 +260,13 @@ def completion(request: Request, key: str, reply: Reply) -> Completion:
     fault: Fault = ""
     error = ""
     if refused or reason == "content_filter":
-        reason, text, fault, error = (
-            "content_filter",
-            text or refused,
-            "filtered",
-            FILTERED,
-        )
+        reason = "content_filter"
+        text = text or refused
+        fault = "filtered"
+        error = FILTERED
     elif text is None and reason != "length":
-        fault, error = "empty", f"the reply has no content (finish_reason {reason!r})"
+        fault = "empty"
+        error = f"the reply has no content (finish_reason {reason!r})"
     counts = _token_counts(reply.get("usage") or {})
     return Completion(
         text or "", request.model, reason, *counts, cost, key, fault=fault, error=error

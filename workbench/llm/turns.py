@@ -28,8 +28,11 @@ class Limiter:
     """Additive increase, multiplicative decrease; a wait that a 429 asks for pauses the model."""
 
     def __init__(self, most: int) -> None:
-        self._most, self.limit, self.running = most, float(most), 0
-        self._opens_at = self._cut_at = 0.0
+        self._most = most
+        self.limit = float(most)
+        self.running = 0
+        self._opens_at = 0.0
+        self._cut_at = 0.0
         self._pause = 0.25
         self._turn = asyncio.Condition()
 
@@ -39,35 +42,45 @@ class Limiter:
         async with self._turn:
             await self._turn.wait_for(lambda: self.running < int(self.limit))
             self.running += 1
-        throttled, asked = False, 0.0
+        sent_at = 0.0
+        throttled = None
         try:
             while (wait := self._opens_at - time.monotonic()) > 0:  # noqa: ASYNC110
                 await asyncio.sleep(wait)
-            entered = time.monotonic()
+            sent_at = time.monotonic()
             yield
         except faults.Refusal as refused:
-            throttled, asked = refused.fault == "rate_limit", refused.wait
+            if refused.fault == "rate_limit":
+                throttled = refused
             raise
         finally:
-            self.running, before = self.running - 1, int(self.limit)
+            places = int(self.limit)
+            self.running -= 1
             if throttled:
-                now = time.monotonic()
-                # One cut for all 429s of calls that were sent before it.
-                if entered > self._cut_at:
-                    self._cut_at = now
-                    self.limit = max(1.0, 0.95 * self.running)
-                    self._pause = min(faults.LONGEST, asked or 2 * self._pause)
-                    # Nothing was accepted: a limit on time.
-                    if asked or not self.running:
-                        self._opens_at = now + self._pause
-                else:  # sent before the cut: as many as are still under way were accepted
-                    self.limit = min(self.limit, max(1.0, self.running))
-                    self._opens_at = max(self._opens_at, now + asked)
+                self._cut(sent_at, throttled.wait)
             else:
-                self.limit = min(self._most, self.limit + 1 / self.limit)
-                self._pause = 0.25
+                self._grow()
+            new_places = max(0, int(self.limit) - places)
             async with self._turn:
-                self._turn.notify(1 + max(0, int(self.limit) - before))
+                self._turn.notify(1 + new_places)
+
+    def _cut(self, sent_at: float, asked: float) -> None:
+        """Cut the limit once for all 429s of calls that were sent before the cut."""
+        now = time.monotonic()
+        if sent_at <= self._cut_at:
+            # As many as are still under way were accepted.
+            self.limit = min(self.limit, max(1.0, self.running))
+            self._opens_at = max(self._opens_at, now + asked)
+            return
+        self._cut_at = now
+        self.limit = max(1.0, 0.95 * self.running)
+        self._pause = min(faults.LONGEST, asked or 2 * self._pause)
+        if asked or not self.running:  # nothing was accepted: a limit on time
+            self._opens_at = now + self._pause
+
+    def _grow(self) -> None:
+        self.limit = min(self._most, self.limit + 1 / self.limit)
+        self._pause = 0.25
 
 
 class Locks:

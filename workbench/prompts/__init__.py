@@ -28,6 +28,8 @@ _FORBIDDEN = (nodes.Call, nodes.Include, nodes.Import, nodes.FromImport, nodes.E
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
 _COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
 _HEADINGS = re.compile(r"^# (System|User)[ \t]*$", re.MULTILINE)
+_SECTIONS = re.compile(r"^## (.*)\n?", re.MULTILINE)
+_ROLES_OF_MESSAGES = (["user"], ["system", "user"])
 _BREAKS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _OPENS = re.compile(r"^(?= {0,3}(?:##+(?:\s|$)|```|~~~))", re.MULTILINE)
 
@@ -143,10 +145,16 @@ def check_folder(folder: Path) -> None:
 
 def sections(text: str) -> list[tuple[str, str]]:
     """Return the sections of a rendered message: title and text, "" the title of what is before."""
-    before, *titled = re.split(r"^## (.*)\n?", text, flags=re.MULTILINE)
+    before, titled = _split(_SECTIONS, text)
     pairs = [("", before)] if before.strip() else []
-    pairs += zip(titled[::2], titled[1::2], strict=True)
+    pairs += titled
     return [(title.strip(), body.strip("\n")) for title, body in pairs]
+
+
+def _split(title: re.Pattern[str], text: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return what is before the first title, and the pairs of a title and the text below it."""
+    before, *parts = title.split(text)
+    return before, list(zip(parts[::2], parts[1::2], strict=True))
 
 
 @lru_cache(maxsize=256)
@@ -154,22 +162,22 @@ def _parsed(source: str, name: str) -> _Parsed:
     front_matter = _FRONT_MATTER.match(source)
     settings = _settings(front_matter[1], name) if front_matter else {}
     template = source[front_matter.end() :] if front_matter else source
-    before, *parts = _HEADINGS.split(template)
-    roles = [title.lower() for title in parts[::2]]
+    before, parts = _split(_HEADINGS, template)
+    roles = [title.lower() for title, _ in parts]
     outside = _COMMENT.sub("", before).strip()
-    if outside or roles not in (["user"], ["system", "user"]):
+    if outside or roles not in _ROLES_OF_MESSAGES:
         raise BadTemplateError(
             f"prompt {name}: expected front matter between two lines ---, a comment {{# ... #}}, "
             "# System and its message, # User and its message; all but the last may be left out"
         )
     variables: set[str] = set()
     messages = {}
-    for role, text in zip(roles, parts[1::2], strict=True):
+    for title, text in parts:
         try:
-            # So many line breaks above it that errors name the file's lines.
+            # Errors name lines of the file, so it has all line breaks above the message.
             lines_above = source[: source.rindex(text)].count("\n")
             tree = _ENVIRONMENT.parse("\n" * lines_above + text)
-            messages[role] = _ENVIRONMENT.from_string(tree)
+            messages[title.lower()] = _ENVIRONMENT.from_string(tree)
         except jinja2.TemplateSyntaxError as error:
             message = f"prompt {name}.md:{error.lineno}: {error.message}"
             raise BadTemplateError(message, error.lineno) from None

@@ -98,7 +98,7 @@ class Case:
     def _replay(self, **listeners: Any) -> None:
         """Solve the question once more by cached calls; `listeners` are fields of a `Lab`."""
         client = copy.copy(self.lab.client)
-        client.offline, client.refresh = True, False
+        client.offline = True
         client.ledger = Ledger()  # looking at cached calls is not counted as their use
         with suppress(CacheMissError):
             lab = replace(self.lab, client=client, **listeners)

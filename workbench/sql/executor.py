@@ -13,8 +13,9 @@ import re
 import sqlite3
 import stat
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -24,16 +25,14 @@ import orjson
 from workbench.canonical import canonical, content_hash
 from workbench.errors import UnreadableDatabaseError
 from workbench.sql.sandbox import Answer, Sandbox
+from workbench.sql.worker import MB, SETTLED
 from workbench.store import Store
 from workbench.types import Execution, Limits
 
 Job = tuple[Path, str]
 T = TypeVar("T")
 
-# Nanoseconds; a younger file may change again without a change of its times.
-SETTLED = 2_000_000_000
-MB = 1_000_000
-_MEANING = 4  # raised when the same key would have another result
+_KEY_VERSION = 4  # raised when the same key would have another result
 DEFAULT = Limits()
 # What gives another value at another time.
 _CHANGING = re.compile(
@@ -51,6 +50,9 @@ FIELDS = (
     "columns",
     "rows",
 )
+_COLUMNS = ("key", "database", "sql", "limits", *FIELDS)
+_INSERT = f"""INSERT OR IGNORE INTO executions ({", ".join(_COLUMNS)})
+    VALUES ({", ".join("?" * len(_COLUMNS))})"""
 
 
 class Executor:
@@ -102,42 +104,59 @@ class Executor:
         fields: Sequence[str],
         read: Callable[[Answer], T],
     ) -> list[T]:
-        """Return what `read` makes of each job's answer; a cached answer has these fields alone."""
+        """Return what `read` makes of each job's answer, of which it needs these fields.
+
+        An answer has the form of a row of the cache, in which columns and rows are JSON.
+        """
         states = {path: file_state(path) for path, _ in jobs}
         # Without a store, keys are used in this call only, so a path can stand for its content.
         contents = {path: str(path) for path in states}
         if self.store:
             contents = self._contents(states)
         keys = _keys(jobs, contents, limits)
-        to_run = dict(zip(keys, jobs, strict=True))
-        results = {}
+        results = {key: read(answer) for key, answer in self._cached(keys, fields)}
+        by_key = dict(zip(keys, jobs, strict=True))  # equal jobs have one key
+        missing = {key: by_key[key] for key in by_key if key not in results}
+        for key, answer in self._executed(missing, limits, states, contents):
+            results[key] = read(answer)
+        return [results[key] for key in keys]
+
+    def _cached(
+        self, keys: Iterable[str], fields: Sequence[str]
+    ) -> Iterator[tuple[str, Answer]]:
+        """Yield the keys that are cached, each with these fields of its answer."""
         if self.store:
             select = f"SELECT key, {', '.join(fields)} FROM executions WHERE key IN"
-            for key, *cached in self.store.read_keys(select, list(to_run)):
-                results[key] = read(dict(zip(fields, cached, strict=True)))
-                del to_run[key]
-        running = list(to_run.items())
-        requests = _requests([job for _, job in running], limits)
+            for key, *row in self.store.read_keys(select, list(dict.fromkeys(keys))):
+                yield key, dict(zip(fields, row, strict=True))
+
+    def _executed(
+        self,
+        jobs: dict[str, Job],
+        limits: Limits,
+        states: dict[Path, str],
+        contents: dict[Path, str],
+    ) -> Iterator[tuple[str, Answer]]:
+        """Run the jobs, cache the answers that last, and yield each key with its answer."""
+        keys = list(jobs)
+        requests = _requests(list(jobs.values()), limits)
         limits_text = canonical(limits).decode()
         for batch in self.sandbox.run(requests):
             rows = []
             for index, answer in batch:
-                key, (path, sql) = running[index]
+                path, sql = jobs[keys[index]]
                 answer["columns"] = orjson.dumps(answer["columns"]).decode()
-                results[key] = read(answer)  # in the form of a cached one
                 # If the file has changed, the result may be of another content.
                 is_lasting = self.store and _is_lasting(sql, answer)
                 if is_lasting and _is_still(path, states[path]):
-                    row = (key, contents[path], _utf8(sql), limits_text)
+                    row = (keys[index], contents[path], _utf8(sql), limits_text)
                     rows.append((*row, *(answer[field] for field in FIELDS)))
-            names = f"key, database, sql, limits, {', '.join(FIELDS)}"
-            self._write(f"INSERT OR IGNORE INTO executions ({names})", rows)
-        return [results[key] for key in keys]
+            self._write(_INSERT, rows)
+            for index, answer in batch:
+                yield keys[index], answer
 
     def _write(self, insert: str, rows: list[tuple[Any, ...]]) -> None:
         if rows and self.store and not self.store.read_only:
-            marks = ", ".join("?" * len(rows[0]))
-            insert += f" VALUES ({marks})"
             with self.store.write(durable=False) as connection:
                 connection.executemany(insert, rows)
 
@@ -148,22 +167,22 @@ class Executor:
     def _contents(self, states: dict[Path, str]) -> dict[Path, str]:
         """Return the fingerprints of database files in these states."""
         places: dict[Path, str] = {}
-        for path in states:
-            places[path] = content_hash("place", os.path.realpath(path))
-        cached: dict[tuple[str, str], str] = {}
-        if self.store:
-            select = "SELECT place, state, fingerprint FROM databases WHERE place IN"
-            for row in self.store.read_keys(select, list(places.values())):
-                place, state, fingerprint = row
-                cached[place, state] = fingerprint
-        contents = {}
         for path, state in states.items():
-            key = (places[path], state)
-            contents[path] = cached.get(key) or self._hash(path)
-            is_settled = path.stat().st_ctime_ns < time.time_ns() - SETTLED
-            if key not in cached and is_settled:
-                insert = "INSERT OR REPLACE INTO databases"
-                self._write(insert, [(*key, contents[path])])
+            places[path] = content_hash("place", [os.path.realpath(path), state])
+        cached: dict[str, str] = {}
+        if self.store:
+            select = "SELECT place, fingerprint FROM databases WHERE place IN"
+            cached.update(self.store.read_keys(select, list(places.values())))
+        contents = {}
+        for path, place in places.items():
+            if place in cached:
+                contents[path] = cached[place]
+                continue
+            contents[path] = self._hash(path)
+            # Asked after hashing: a file that is younger now may have changed meanwhile.
+            if path.stat().st_ctime_ns < time.time_ns() - SETTLED:
+                insert = "INSERT OR REPLACE INTO databases VALUES (?, ?, ?)"
+                self._write(insert, [(place, states[path], contents[path])])
         return contents
 
     def _hash(self, database: Path) -> str:
@@ -199,7 +218,7 @@ def _keys(jobs: Sequence[Job], contents: dict[Path, str], limits: Limits) -> lis
     parts = (limits, sqlite3.sqlite_version)
     common: dict[Path, bytes] = {}
     for path, content in contents.items():
-        common[path] = canonical([_MEANING, content, *parts])
+        common[path] = canonical([_KEY_VERSION, content, *parts])
     keys = []
     for path, sql in jobs:
         digest = sha256(common[path] + sql.encode("utf-8", "surrogatepass"))
@@ -208,12 +227,7 @@ def _keys(jobs: Sequence[Job], contents: dict[Path, str], limits: Limits) -> lis
 
 
 def _requests(jobs: Sequence[Job], limits: Limits) -> list[Answer]:
-    common = {
-        "do": "run",
-        "seconds": limits.seconds,
-        "max_rows": limits.rows,
-        "max_bytes": limits.bytes,
-    }
+    common = {"do": "run", **asdict(limits)}
     real = {path: os.path.realpath(path) for path, _ in jobs}
     requests = []
     for path, sql in jobs:
@@ -231,20 +245,22 @@ def file_state(path: Path) -> str:
     """
     # Every step of a system calls this, and texts are faster than paths.
     text = str(path)
+    problem = ""
     try:
         text.encode()
         status = os.stat(text)  # noqa: PTH116
         log = f"{os.path.realpath(text)}-wal"
         if not stat.S_ISREG(status.st_mode):
-            raise OSError(0, "not a file")
-        if os.path.exists(log) and os.path.getsize(log):  # noqa: PTH110, PTH202
-            why = "its write-ahead log (-wal) holds changes: end the program that writes it"
-            raise OSError(0, why)
-    except (OSError, ValueError) as error:
-        # A ValueError for a NUL, and for what is not UTF-8.
-        reason = getattr(error, "strerror", error)
-        message = f"{_utf8(path.name)}: {reason}; give a whole SQLite database"
-        raise UnreadableDatabaseError(message) from None
+            problem = "not a file"
+        elif os.path.exists(log) and os.path.getsize(log):  # noqa: PTH110, PTH202
+            problem = "its write-ahead log (-wal) holds changes: end the program that writes it"
+    except OSError as error:
+        problem = error.strerror or str(error)
+    except ValueError as error:  # of a NUL, and of what is not UTF-8
+        problem = str(error)
+    if problem:
+        message = f"{_utf8(path.name)}: {problem}; give a whole SQLite database"
+        raise UnreadableDatabaseError(message)
     identity = (status.st_dev, status.st_ino)
     times = (status.st_mtime_ns, status.st_ctime_ns)
     return " ".join(map(str, (*identity, status.st_size, *times)))
@@ -265,11 +281,17 @@ def _is_still(path: Path, state: str) -> bool:
 
 def execution(answer: Answer) -> Execution:
     """Return a worker's answer, or a row of the cache, as an `Execution`."""
-    fields = {name: answer[name] for name in FIELDS}
-    fields["rows"] = tuple(map(tuple, values(answer["rows"])))
-    fields["columns"] = tuple(orjson.loads(answer["columns"]))
-    fields["truncated"] = bool(answer["truncated"])
-    return Execution(**fields, transient=answer.get("transient", False))
+    return Execution(
+        status=answer["status"],
+        fingerprint=answer["fingerprint"],
+        row_count=answer["row_count"],
+        truncated=bool(answer["truncated"]),
+        seconds=answer["seconds"],
+        error=answer["error"],
+        columns=tuple(orjson.loads(answer["columns"])),
+        rows=tuple(map(tuple, values(answer["rows"]))),
+        transient=answer.get("transient", False),
+    )
 
 
 def values(text: str) -> Any:
@@ -278,6 +300,7 @@ def values(text: str) -> Any:
         return orjson.loads(text)
 
     def with_bytes(value: dict[str, str]) -> Any:
+        # Another dict is one of a counterexample's results.
         return base64.b64decode(value["blob"]) if "blob" in value else value
 
     return json.loads(text, object_hook=with_bytes)

@@ -30,8 +30,8 @@ def features(sql: str) -> dict[str, int] | None:
         return sum(isinstance(node, kinds) for node in nodes)
 
     orders = [node.parent for node in nodes if isinstance(node, exp.Order)]
-    plain = [node for node in nodes if not _has_over(node)]
-    calls = [node for node in plain if _is_scalar_call(node)]
+    without_over = [node for node in nodes if not _has_over(node)]
+    calls = [node for node in without_over if _is_scalar_call(node)]
     scalar_calls = [node for node in calls if not isinstance(node, exp.Case | exp.If)]
     compounds = count(exp.SetOperation)
     named_windows = sum(len(node.args.get("windows") or ()) for node in nodes)
@@ -42,7 +42,7 @@ def features(sql: str) -> dict[str, int] | None:
         "ORDER BY": sum(isinstance(parent, exp.Query) for parent in orders),
         "LIMIT": count(exp.Limit),
         "DISTINCT": count(exp.Distinct),  # of a SELECT or inside an aggregate
-        "aggregation": sum(map(_is_aggregate, plain)),
+        "aggregation": sum(map(_is_aggregate, without_over)),
         "scalar function": len(scalar_calls),
         "arithmetic": count(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod),
         "AND or OR": count(exp.And, exp.Or),  # that of BETWEEN apart
@@ -163,25 +163,34 @@ def aligned(first: str, second: str, schema: Schema) -> Rows:
             return clause(part)
         return part.clause, part.depth, part.says
 
-    twins: dict[Part, tuple[Part, bool]] = {}
-    unmatched = list(right)
-
-    def pair(key: Callable[[Part], object], *, same: bool) -> None:
-        for part in left:
-            alike = [other for other in unmatched if key(other) == key(part)]
-            if alike and part not in twins:
-                twins[part] = alike[0], same
-                unmatched.remove(alike[0])
-
-    pair(meaning, same=True)
-    pair(clause, same=False)
-    rows: Rows = [(part, *twins.get(part, (None, False))) for part in left]
+    same = _paired(left, right, meaning)
+    left_over = [part for part in left if part not in same]
+    right_over = [part for part in right if part not in same.values()]
+    different = _paired(left_over, right_over, clause)
+    partners = same | different
+    rows: Rows = [(part, partners.get(part), part in same) for part in left]
+    # A part without a partner follows the part before it in the second query.
     at = 0
     for part in right:
-        if part in unmatched:  # it stands where the second query has it
+        if part not in partners.values():
             rows.insert(at, (None, part, False))
         at = [other for _, other, _ in rows].index(part) + 1
     return rows
+
+
+def _paired(
+    left: list[Part], right: list[Part], key: Callable[[Part], object]
+) -> dict[Part, Part]:
+    """Return a part with an equal key for each part that has one; each is taken once."""
+    free = list(right)
+    pairs: dict[Part, Part] = {}
+    for part in left:
+        for other in free:
+            if key(other) == key(part):
+                pairs[part] = other
+                free.remove(other)
+                break
+    return pairs
 
 
 def _joins(query: list[Part]) -> list[tuple[str, str]]:
@@ -204,21 +213,20 @@ def _parts(node: exp.Expr, depth: int, names: Resolved) -> Iterator[Part]:
     distinct = node.args.get("distinct")
     for clause, items in _clauses(node).items():
         if clause == "SELECT" and isinstance(node, exp.SetOperation):
-            yield from _parts(node.this, depth, names)
             operator = node.key.upper() if distinct else f"{node.key.upper()} ALL"
+            yield from _parts(node.this, depth, names)
             yield Part("UNION", depth, 0, operator, (("UNION", operator),))
             yield from _parts(node.expression, depth, names)
-        for item in items:
-            word, indent = _opening(clause, item is items[0])
+        for number, item in enumerate(items, 1):
+            word, indent = _opening(clause, number == 1)
             says = _says(clause, item, node, names)
-            if clause == "SELECT" and item is items[0] and distinct:
+            text = _written(item.this if isinstance(item, exp.From) else item)
+            if clause == "SELECT" and distinct and number == 1:
                 word = "SELECT DISTINCT "
                 says.insert(0, ("DISTINCT", "DISTINCT"))
-            shown = item.this if isinstance(item, exp.From) else item
-            text = word + _written(shown)
-            if clause == "SELECT" and item is not items[-1]:
+            if clause == "SELECT" and number < len(items):
                 text += ","
-            yield Part(clause, depth, indent, text, tuple(says))
+            yield Part(clause, depth, indent, word + text, tuple(says))
             for inner in item.find_all(exp.Select, exp.SetOperation):
                 if inner.find_ancestor(exp.Select, exp.SetOperation) is node:
                     yield from _parts(inner, depth + 1, names)
@@ -274,46 +282,50 @@ def _says(
     aliases: dict[str, exp.Expr] = {}
     if clause != "SELECT":
         aliases = {each.alias_or_name: each.unalias() for each in query.expressions}
-
-    def named(node: exp.Expr) -> exp.Expr:
-        column = names.column(node)
-        return exp.column(column[1], column[0]) if column else node
-
-    def without_alias(node: exp.Expr) -> exp.Expr:
-        is_free = isinstance(node, exp.Column) and not node.table
-        if is_free and node.name in aliases and not names.column(node):
-            return aliases[node.name].transform(named)
-        return named(node)
-
     says = []
     conditions = [item.unalias()]
     if clause == "FROM":
-        side = item.args.get("side")
-        is_table = isinstance(item.this, exp.Table)
-        table = lower_name(item.this.name) if is_table else "(…)"
-        says.append((clause, f"{side} JOIN {table}" if side else table))
+        says.append((clause, _joined(item)))
         conditions = _conditions(item.args.get("on"))
     for condition in conditions:
-        meaning = condition.transform(without_alias)
+        meaning = condition.transform(_without_alias, aliases, names)
         text = _written(meaning)
         is_join = clause == "FROM"
         if isinstance(meaning, exp.EQ):
-            columns, others = _sides(meaning)
-            text = " = ".join(columns + others)
-            is_join = is_join or (clause == "WHERE" and not others)
+            # Columns first, then by their text, so that `a = b` says what `b = a` says.
+            sides = sorted(meaning.iter_expressions(), key=_column_first)
+            text = " = ".join(map(_written, sides))
+            of_columns = isinstance(sides[-1], exp.Column)
+            is_join = is_join or (clause == "WHERE" and of_columns)
         says.append(("JOIN ON" if is_join else clause, text))
     return says
 
 
-def _sides(equality: exp.EQ) -> tuple[list[str], list[str]]:
-    """Return the sides that are columns and those that are not, each sorted."""
-    columns: list[str] = []
-    others: list[str] = []
-    for side in equality.iter_expressions():
-        is_column = isinstance(side, exp.Column)
-        alike = columns if is_column else others
-        alike.append(_written(side))
-    return sorted(columns), sorted(others)
+def _joined(source: exp.Expr) -> str:
+    """Return the table of a FROM or JOIN, with the side of an outer join."""
+    side = source.args.get("side")
+    is_table = isinstance(source.this, exp.Table)
+    table = lower_name(source.this.name) if is_table else "(…)"
+    return f"{side} JOIN {table}" if side else table
+
+
+def _without_alias(
+    node: exp.Expr, aliases: dict[str, exp.Expr], names: Resolved
+) -> exp.Expr:
+    """Return a column with its table; for the alias of a result column, what it stands for."""
+    is_free = isinstance(node, exp.Column) and not node.table
+    if is_free and node.name in aliases and not names.column(node):
+        return aliases[node.name].transform(_with_table, names)
+    return _with_table(node, names)
+
+
+def _with_table(node: exp.Expr, names: Resolved) -> exp.Expr:
+    column = names.column(node)
+    return exp.column(column[1], column[0]) if column else node
+
+
+def _column_first(side: exp.Expr) -> tuple[bool, str]:
+    return not isinstance(side, exp.Column), _written(side)
 
 
 def _written(node: exp.Expr) -> str:

@@ -52,7 +52,9 @@ def _ranking(select: exp.Select) -> Iterator[Ranking]:
     order = select.args.get("order")
     start = _whole(select.args.get("offset"))
     size = _whole(select.args.get("limit"))
-    if not order or start < 0 or size < 1 or select.args.get("distinct"):
+    if not order or start is None or size is None or select.args.get("distinct"):
+        return
+    if start < 0 or size < 1:
         return
     probe = select.copy()
     probe.set("offset", None)
@@ -77,17 +79,19 @@ def _key(select: exp.Select, key: exp.Expr) -> exp.Expr | None:
     if isinstance(key, exp.Column | exp.Literal) and not key.text("table"):
         columns: list[exp.Expr] = select.expressions
         for number, column in enumerate(columns, 1):
-            if key.name in {str(number), column.alias}:
+            is_number = key.name == str(number)
+            is_alias = key.name == column.alias
+            if is_number or is_alias:
                 return column.unalias().copy()
     return key.copy()
 
 
-def _whole(clause: exp.Expr | None) -> int:
-    """Return the number of a LIMIT or OFFSET: 0 without one, -1 for another expression."""
+def _whole(clause: exp.Expr | None) -> int | None:
+    """Return the number of a LIMIT or OFFSET: 0 without one, None for another expression."""
     if clause is None:
         return 0
     number = clause.expression
-    return int(number.to_py()) if number.is_int else -1
+    return int(number.to_py()) if number.is_int else None
 
 
 def _compared(select: exp.Select) -> Iterator[Compared]:

@@ -2,7 +2,7 @@
 
 import re
 from functools import lru_cache
-from itertools import chain, pairwise, starmap
+from itertools import pairwise, starmap
 from typing import NamedTuple
 
 import sqlglot
@@ -19,8 +19,8 @@ _SQLITE = sqlglot.Dialect.get_or_raise("sqlite")
 ColumnName = tuple[str, str]  # a table and its column, spelt as in the schema
 
 _LONGEST = 20_000  # characters; parsing more takes seconds
-_TABLES = 64  # in a join, which is also SQLite's limit
-_WORK = 1_000_000  # the depths of all nodes together: for each, sqlglot may climb to the root
+_TOKENS = 2_500  # sqlglot's time may grow with their square
+_JOINS = 64  # SQLite joins as many tables at most
 # Other texts are refused before sqlglot, which would log warnings about many of them, and so are
 # commands in a query.
 _COMMANDS = {
@@ -76,6 +76,8 @@ def parse(sql: str) -> exp.Expr | None:
     try:
         tokens = sqlglot.tokenize(sql, read="sqlite")
         kinds = [token.token_type for token in tokens]
+        if len(tokens) > _TOKENS or kinds.count(TokenType.JOIN) >= _JOINS:
+            return None
         if any(starmap(_begins_another, pairwise(kinds))):
             return None
         trees = _SQLITE.parser().parse(tokens, sql)
@@ -88,26 +90,15 @@ def parse(sql: str) -> exp.Expr | None:
     if not isinstance(query, exp.Query | exp.Values):
         return None
     is_bare = isinstance(query, exp.Select) and not query.expressions
-    return None if is_bare or _takes_long(query) else query
+    return None if is_bare else query
 
 
 def _begins_another(before: TokenType, kind: TokenType) -> bool:
     """Whether the second token begins another statement, or a command in a query's place."""
     if before == TokenType.SEMICOLON:
         return kind != TokenType.SEMICOLON
+    # After a bracket: "(CREATE ...", or "WITH a AS (SELECT 1) CREATE ...".
     return kind in _COMMANDS and before in {TokenType.L_PAREN, TokenType.R_PAREN}
-
-
-def _takes_long(tree: exp.Expr) -> bool:
-    level = [tree]
-    depth = work = 0
-    while level:
-        depth += 1
-        work += depth * len(level)
-        if any(len(node.args.get("joins") or ()) >= _TABLES for node in level):
-            return True
-        level = list(chain.from_iterable(node.iter_expressions() for node in level))
-    return work > _WORK
 
 
 @lru_cache(maxsize=4096)  # many candidates of a question are equal
@@ -237,7 +228,10 @@ class Resolved(NamedTuple):
 
 
 def _place(column: exp.Column) -> int:
-    """Return where a column stands in the query, which `qualify` keeps; those of `*` do not."""
+    """Return where a column stands in the query, which `qualify` keeps.
+
+    A column that `qualify` has made of `*` stands nowhere, and gets a number of its own below 0.
+    """
     return int(column.this.meta.get("start", -id(column)))
 
 

@@ -22,7 +22,8 @@ from typing import Any
 
 import orjson
 
-# The fields of an `Execution`, with its rows as JSON; or those of another request or answer.
+# The fields of an `Execution`, with its rows as JSON; or those of another request or answer. A
+# request is a line of JSON. An answer is two lines: its fields without the rows, then the rows.
 Answer = dict[str, Any]
 BLANK: Answer = {
     "rows": "[]",
@@ -33,6 +34,11 @@ BLANK: Answer = {
     "error": "",
     "truncated": False,
     "transient": False,
+}
+_KILLED: Answer = BLANK | {
+    "status": "error",
+    "error": "the worker process was killed twice; is there too little memory?",
+    "transient": True,
 }
 WORKER = str(Path(__file__).with_name("worker.py"))
 GRACE = 0.5  # seconds past the deadline in which a worker may stop a query by itself
@@ -63,17 +69,13 @@ class Worker:
             self._read(60.0)
             self.ready = True
         lines = [json.dumps(request).encode() + b"\n" for request in requests]
-        sent = 0
-        for number, request in enumerate(requests):
-            # Once all is answered, several go at once, so that the worker need not wait.
-            if number == sent:
-                data = lines[number]
-                sent += 1
-                while sent < len(lines) and len(data) + len(lines[sent]) <= PIPE:
-                    data += lines[sent]
-                    sent += 1
-                self._send(data)
-            yield self._read(request["seconds"] + GRACE)
+        answered = 0
+        for group in _groups(lines):
+            # Several at once, so that the worker need not wait for the next.
+            self._send(b"".join(group))
+            for request in requests[answered : answered + len(group)]:
+                yield self._read(request["seconds"] + GRACE)
+            answered += len(group)
 
     def _send(self, data: bytes) -> None:
         assert self.process.stdin is not None  # noqa: S101  for the type checker: it is a pipe
@@ -106,6 +108,26 @@ class Worker:
             process.kill()
 
 
+def _groups(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Yield the lines in groups of at most `PIPE` bytes; a longer line is alone."""
+    group: list[bytes] = []
+    size = 0
+    for line in lines:
+        if group and size + len(line) > PIPE:
+            yield group
+            group = []
+            size = 0
+        group.append(line)
+        size += len(line)
+    if group:
+        yield group
+
+
+def _late(seconds: float) -> Answer:
+    error = f"no answer within {seconds:g} s"
+    return BLANK | {"status": "timeout", "error": error, "seconds": seconds}
+
+
 class Sandbox:
     """At most `size` workers, which threads may share."""
 
@@ -117,8 +139,8 @@ class Sandbox:
         self._process = os.getpid()
         self._pool = ThreadPoolExecutor(self._size, "sql")
         self._workers: dict[int, Worker] = {}  # of each thread of the pool
-        # Each is set when its caller has left.
-        self._calls: set[threading.Event] = set()
+        # Of each caller of `run`: set when it has left.
+        self._stops: set[threading.Event] = set()
 
     def ask(self, request: Answer) -> Answer:
         """Return the answer to one request."""
@@ -135,13 +157,14 @@ class Sandbox:
         if self._process != os.getpid():
             self._begin()
         left = threading.Event()
-        self._calls.add(left)
+        self._stops.add(left)
         # So few in a task that no worker is left without one while another has several.
-        size = max(1, min(32, len(requests) // (4 * self._size)))
-        futures: dict[Future[list[Answer]], int] = {}
+        per_task = len(requests) // (4 * self._size)
+        per_task = max(1, min(32, per_task))
+        futures: dict[Future[list[Answer]], int] = {}  # with the index of their first
         try:
-            for start in range(0, len(requests), size):
-                part = requests[start : start + size]
+            for start in range(0, len(requests), per_task):
+                part = requests[start : start + per_task]
                 futures[self._pool.submit(self._answers, part, left)] = start
             while futures:
                 done, _ = wait(futures, 0.1)
@@ -152,10 +175,11 @@ class Sandbox:
                 if arrived:
                     yield arrived
         finally:
-            self._calls.discard(left)
+            self._stops.discard(left)
             for future in futures:
                 future.cancel()
             if futures:
+                # All workers end, as nobody knows here which one has a request of this caller.
                 self._stop([left])
 
     def _answers(
@@ -163,7 +187,7 @@ class Sandbox:
     ) -> list[Answer]:
         """Return the answers of this thread's worker, and of those that take its place."""
         answers: list[Answer] = []
-        last_death = -1  # the request at which the last worker died
+        died_at = -1  # the request at which the last worker died
         thread = threading.get_ident()
         while len(answers) < len(requests):
             if thread not in self._workers:
@@ -173,18 +197,19 @@ class Sandbox:
             try:
                 for answer in self._workers[thread].ask(requests[len(answers) :]):
                     answers.append(answer)  # noqa: PERF402  those before an error count
-                break
             except TimeoutError:
                 seconds = requests[len(answers)]["seconds"]
-                late = {"status": "timeout", "error": f"no answer within {seconds:g} s"}
-                answers.append(BLANK | late | {"seconds": seconds})
+                answers.append(_late(seconds))
             except OSError:
-                if last_death == len(answers):
-                    why = "the worker process was killed twice; is there too little memory?"
-                    failed = {"status": "error", "error": why, "transient": True}
-                    answers.append(BLANK | failed)
-                last_death = len(answers)
-            self._workers.pop(thread).end()
+                at = len(answers)
+                if at == died_at:
+                    answers.append({**_KILLED})
+                died_at = at
+            else:
+                return answers
+            self._workers.pop(
+                thread
+            ).end()  # after an error; the next round has a new one
         return answers
 
     def _stop(self, calls: Iterable[threading.Event]) -> None:
@@ -197,7 +222,7 @@ class Sandbox:
     def close(self) -> None:
         """End the workers, and the requests under way. The sandbox can be used again."""
         if self._process == os.getpid():
-            self._stop(list(self._calls))
+            self._stop(list(self._stops))
             self._pool.shutdown()
             for worker in self._workers.values():
                 worker.end()

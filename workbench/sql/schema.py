@@ -10,6 +10,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby, zip_longest
 from operator import itemgetter
@@ -56,13 +57,12 @@ def read_schema(path: Path) -> Schema:
     tables: list[Table] = []
     for described in answer["tables"]:
         problem = described.get("error", "")
-        if not problem:
-            table = _table(described)
-            if table.columns:
-                tables.append(table)
-                continue
-            problem = "SQLite finds no columns in it"
-        skipped.append(one_line(f"{described['name']}: {problem}"))
+        table = None if problem else _table(described)
+        if table and table.columns:
+            tables.append(table)
+        else:
+            problem = problem or "SQLite finds no columns in it"
+            skipped.append(one_line(f"{described['name']}: {problem}"))
     schema = Schema(path.stem, tuple(tables), tuple(skipped))
     for at, table in enumerate(tables):
         keys = tuple(_as_spelt(key, schema) for key in table.foreign_keys)
@@ -197,13 +197,12 @@ def describe(schema: Schema, folder: Path) -> Schema:
 
     The files differ in encoding, in the case of names, in their headers and in whether commas are
     quoted. A `description` joins the expanded column name and the column description, unless one
-    repeats the other. Of two files for one table, the file that spells its name as the table does
-    counts. A file that describes no column adds a line to `skipped`.
+    repeats the other. A file that describes no column adds a line to `skipped`.
     """
     tables = {table.name: table for table in schema.tables}
     skipped = list(schema.skipped)
     files = [file for file in folder.glob("[!.]*") if file.suffix.lower() == ".csv"]
-    for path in sorted(files, key=lambda file: (file.stem in tables, file.name)):
+    for path in sorted(files):
         name = _find(path.stem, tables)
         columns = tables[name].columns if name else ()
         by_name = {column.name: column for column in columns}
@@ -236,18 +235,17 @@ def _described(column: Column, row: dict[str, str]) -> Column:
 
 def _rows(path: Path) -> Iterator[dict[str, str]]:
     """Yield the rows as dicts with normalised header names; blank rows are left out."""
-    text = _decoded(content_of(path)).replace("\0", "")
-    longest = max(csv.field_size_limit(), len(text))
-    csv.field_size_limit(longest)
+    text = _decoded(content_of(path))
     names: list[str] = []
-    for cells in csv.reader(io.StringIO(text, newline="")):
-        is_blank = not any(map(str.strip, cells))
-        if is_blank:
-            continue
-        if names:
-            yield _row(names, cells)
-        else:
-            names = [re.sub(r"\W+", "_", name.strip().lower()) for name in cells]
+    with suppress(csv.Error):  # a cell of more than 128 KB ends the file
+        for cells in csv.reader(io.StringIO(text, newline="")):
+            is_blank = not any(map(str.strip, cells))
+            if is_blank:
+                continue
+            if names:
+                yield _row(names, cells)
+            else:
+                names = [re.sub(r"\W+", "_", name.strip().lower()) for name in cells]
 
 
 def _row(names: list[str], cells: list[str]) -> dict[str, str]:
@@ -261,9 +259,8 @@ def _row(names: list[str], cells: list[str]) -> dict[str, str]:
 
 
 def _decoded(raw: bytes) -> str:
-    is_utf_16 = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
     try:
-        return raw.decode("utf-16" if is_utf_16 else "utf-8-sig")
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         return raw.decode("cp1252", "replace")
 

@@ -182,6 +182,7 @@ def context_data(
 def _by_column(
     schema: Schema, texts: Iterable[tuple[Match, str]], separator: str
 ) -> str:
+    # By table and column, each in the order of its first match; the innermost is a set with order.
     tables: dict[str, dict[str, dict[str, None]]] = {}
     for match, text in texts:
         if schema.column(match.table, match.column):
@@ -275,24 +276,19 @@ def with_retrieved(
     others, which would distract (CHESS, appendix A.2). Expanded column names always stay: they are
     short, and they explain abbreviated names.
     """
-    retrieved = defaultdict[tuple[type, str, str], dict[str, None]](dict)
-    matches: tuple[Match, ...] = (*values, *(descriptions or ()))
-    for match in matches:
-        text = match.value if isinstance(match, ValueMatch) else match.text
-        key = type(match), lower_name(match.table), lower_name(match.column)
-        retrieved[key][text] = None
+    values_of = _by_name((match, match.value) for match in values)
+    texts_of = _by_name((match, match.text) for match in descriptions or ())
 
     def shown(table: str, column: Column) -> Column:
-        name = lower_name(table), lower_name(column.name)
-        first = retrieved.get((ValueMatch, *name))
-        if first:
+        name = (lower_name(table), lower_name(column.name))
+        if name in values_of:
             known = {str(value): value for value in column.examples}
-            examples = tuple(known.get(text, text) for text in first | known)
+            distinct = dict.fromkeys([*values_of[name], *known])
+            examples = tuple(known.get(text, text) for text in distinct)
             column = replace(column, examples=examples)
         if descriptions is None:
             return column
-        texts = "; ".join(retrieved.get((DescriptionMatch, *name), ()))
-        text = texts or column.expanded
+        text = "; ".join(texts_of.get(name, ())) or column.expanded
         return replace(column, description=text, value_description="")
 
     tables = []
@@ -300,6 +296,16 @@ def with_retrieved(
         columns = tuple(shown(table.name, column) for column in table.columns)
         tables.append(replace(table, columns=columns))
     return replace(schema, tables=tuple(tables))
+
+
+def _by_name(
+    texts: Iterable[tuple[Match, str]],
+) -> dict[tuple[str, str], dict[str, None]]:
+    """Return the distinct texts of each table and column, in their order."""
+    by_name = defaultdict[tuple[str, str], dict[str, None]](dict)
+    for match, text in texts:
+        by_name[lower_name(match.table), lower_name(match.column)][text] = None
+    return by_name
 
 
 def _lines(texts: Mapping[str, str]) -> str:

@@ -22,7 +22,6 @@ import json
 import os
 import resource
 import sqlite3
-import struct
 import sys
 import threading
 import time
@@ -37,7 +36,7 @@ Row = tuple[Any, ...]
 RowId = tuple[str, int]  # a table, and one of its rows
 MB = 1_000_000
 OPCODES = 20_000  # between two looks at the clock: about a millisecond
-# Nanoseconds; a younger file may change again without a change of its times.
+# Nanoseconds. File times are coarse: a younger file may change again without a change of them.
 SETTLED = 2_000_000_000
 PRAGMAS = """PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY;
     PRAGMA mmap_size=256000000; PRAGMA hard_heap_limit=512000000;"""
@@ -72,21 +71,22 @@ TRANSIENT = {  # failures that the next attempt may not have
 # TEXT as str; a byte that is not UTF-8 becomes a backslash escape such as `\xff`.
 lenient = partial(str, encoding="utf-8", errors="backslashreplace")
 
-# When the request under way ends, and how many seconds it waits for a lock.
-deadline = patience = 0.0
-# The last one and its file's state: opening takes longer than a query.
+# Of the request under way, by `time.monotonic()`, and the seconds that it waits for a lock.
+deadline = lock_wait = 0.0
+# The last connection and its file's state: opening takes longer than a query.
 kept: tuple[Any, sqlite3.Connection] | None = None
 
 
 def authorize(
     action: int, first: str | None, second: str | None, *_: str | None
 ) -> int:
+    if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in FUNCTIONS:
+        return sqlite3.SQLITE_DENY
+    if action == sqlite3.SQLITE_READ and (first or "").lower() in TABLES:
+        return sqlite3.SQLITE_DENY
     if action == sqlite3.SQLITE_PRAGMA and first == "data_version" and second is None:
         return sqlite3.SQLITE_OK  # full-text tables run this pragma before each search
-    called = action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in FUNCTIONS
-    read = action == sqlite3.SQLITE_READ and (first or "").lower() in TABLES
-    allowed = action in ALLOWED and not called and not read
-    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
+    return sqlite3.SQLITE_OK if action in ALLOWED else sqlite3.SQLITE_DENY
 
 
 def late() -> bool:
@@ -103,23 +103,21 @@ def connect(path: str) -> sqlite3.Connection:
     No file is created or changed: a database in WAL mode is opened as immutable.
     """
     with open(path, "rb") as file:
-        header = file.read(100)
+        header = file.read(20)
         size = os.fstat(file.fileno()).st_size
-    # At 16 the size of a page, at 24 a counter of changes, at 28 the number of pages, which is
-    # valid if the counter at 92 is the same.
-    numbers = struct.unpack(">16xH6xII60xI4x", header.ljust(100, b"\0"))
-    page, changes, pages, changes_when_counted = numbers
-    whole = pages * (65_536 if page == 1 else page)
-    if changes == changes_when_counted and size < whole:
-        # SQLite would read NULLs from half a page.
-        raise sqlite3.DatabaseError(
-            f"the file is cut off: {size:,} of {whole:,} bytes are here"
-        )
+    # Byte 18 is 1 with a rollback journal, and 2 in WAL mode, for which SQLite would create files.
     options = "mode=ro" if header[18:19] == b"\1" else "mode=ro&immutable=1"
     uri = f"file:{quote(path)}?{options}"
-    return sqlite3.connect(
-        uri, patience, isolation_level=None, uri=True, cached_statements=0
+    connection = sqlite3.connect(
+        uri, lock_wait, isolation_level=None, uri=True, cached_statements=0
     )
+    page = connection.execute("PRAGMA page_size").fetchone()[0]
+    # SQLite itself refuses a file that lacks whole pages, and would read NULLs from half a page.
+    if header.startswith(b"SQLite format 3\0") and size % page:
+        raise sqlite3.DatabaseError(
+            f"the file is cut off: {size:,} bytes are no whole pages"
+        )
+    return connection
 
 
 def guarded(connection: sqlite3.Connection) -> sqlite3.Connection:
@@ -144,8 +142,9 @@ def opened(path: str) -> sqlite3.Connection:
     """Return a connection for the next query: the kept one if its file is as it was."""
     global kept
     stat = os.stat(path)
-    times = stat.st_mtime_ns, stat.st_ctime_ns
-    state = path, patience, stat.st_dev, stat.st_ino, stat.st_size, times
+    file = path, stat.st_dev, stat.st_ino, stat.st_size
+    changed = stat.st_mtime_ns, stat.st_ctime_ns
+    state = file, changed, lock_wait  # which a connection keeps
     is_young = stat.st_ctime_ns > time.time_ns() - SETTLED
     may_change = is_young or os.path.exists(f"{path}-wal")
     if may_change or kept is None or kept[0] != state:
@@ -155,9 +154,9 @@ def opened(path: str) -> sqlite3.Connection:
     return kept[1]
 
 
-def run(path: str, sql: str, max_rows: int, max_bytes: int) -> Answer:
-    """Return the fields of a query's `Execution`, as JSON values."""
-    return fetch(opened(path), sql, max_rows, max_bytes)
+def run(path: str, sql: str, rows: int, bytes: int) -> Answer:  # noqa: A002
+    """Return the fields of a query's `Execution`, as JSON values, within a `Limits`."""
+    return fetch(opened(path), sql, rows, bytes)
 
 
 def fetch(
@@ -170,8 +169,9 @@ def fetch(
     cursor = connection.execute(sql)
     if cursor.description is None:
         raise ValueError("no statement in it that returns rows")
+    columns = [column[0] for column in cursor.description]
     rows: list[Row] = []
-    answer = {"columns": [column[0] for column in cursor.description], "rows": rows}
+    reached = ""  # the limit that the result exceeds
     size = 0
     for row in cursor:  # one at a time: 64 of 20 MB would exceed the limit on memory
         size += 16 * len(row)
@@ -181,19 +181,18 @@ def fetch(
             elif isinstance(value, str | bytes):
                 size += len(value)
         if size > max_bytes:
-            return answer | too_large(f"{max_bytes:,} bytes")
-        if len(rows) == max_rows:
-            return answer | too_large(f"{max_rows:,} rows")
+            reached = f"{max_bytes:,} bytes"
+        elif len(rows) == max_rows:
+            reached = f"{max_rows:,} rows"
+        if reached:
+            break
         rows.append(row)
-    return answer | {
-        "status": "ok" if rows else "empty",
-        "fingerprint": fingerprint(rows),
-    }
-
-
-def too_large(most: str) -> Answer:
-    error = f"the result is larger than {most}"
-    return {"status": "too_large", "error": error, "truncated": True}
+    answer = {"columns": columns, "rows": rows}
+    if reached:
+        error = f"the result is larger than {reached}"
+        return answer | {"status": "too_large", "error": error, "truncated": True}
+    status = "ok" if rows else "empty"
+    return answer | {"status": status, "fingerprint": fingerprint(rows)}
 
 
 def fingerprint(rows: list[Row]) -> str:
@@ -210,16 +209,15 @@ def fingerprint(rows: list[Row]) -> str:
 
 def failure(error: Exception, seconds: float) -> Answer:
     """Return the answer for an error. It shows no folder."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what extends it
     status = "error"
     text = str(error.strerror if isinstance(error, OSError) else error)
-    if isinstance(error, MemoryError) or code in {
-        sqlite3.SQLITE_TOOBIG,
-        sqlite3.SQLITE_NOMEM,
-    }:
+    too_large = {sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM}
+    if isinstance(error, MemoryError) or code in too_large:
         status, text = "too_large", "a value or a step is larger than it may be"
     elif code == sqlite3.SQLITE_INTERRUPT:
         status, text = "timeout", f"no answer within {seconds:g} s"
+    # That is the code of a denied read; a denied function has another one, and this text.
     elif code == sqlite3.SQLITE_AUTH or text.startswith("not authorized"):
         status, text = "denied", f"{text}: only a SELECT from tables runs here"
     elif isinstance(error, UnicodeError):
@@ -239,24 +237,27 @@ def times(path: str, queries: list[str], repeats: int) -> Answer:
     A first run of each query counts them.
     """
     connection = opened(path)
-    opcodes: list[int] = []
+    count = 0
 
     def tick() -> bool:
-        opcodes[-1] += 10
+        nonlocal count
+        count += 10
         return late()
 
-    def spent(query: str) -> float:
+    def seconds_of(query: str) -> float:
         started = time.perf_counter()
         for _row in connection.execute(query):
             pass
         return time.perf_counter() - started
 
+    opcodes = []
     connection.set_progress_handler(tick, 10)
     for query in queries:
-        opcodes.append(0)
-        spent(query)
+        count = 0
+        seconds_of(query)
+        opcodes.append(count)
     connection.set_progress_handler(late, OPCODES)
-    rounds = [list(map(spent, queries)) for _ in range(repeats)]
+    rounds = [list(map(seconds_of, queries)) for _ in range(repeats)]
     by_query = list(zip(*rounds, strict=True))
     return {"status": "ok", "times": by_query, "opcodes": opcodes}
 
@@ -399,17 +400,21 @@ def told_apart(
     The queries come without their WITH, and each table's rows as a common table expression of its
     name. Results with different numbers of columns show that without an example.
     """
-    results: list[Answer] = []
-    for order in ("DESC", "ASC"):
+
+    def results_in(order: str) -> list[Answer]:
         parts = [
             f"{quoted(table)} AS ({select_rows(table, rows, order)})"
             for table in tables
         ]
         common = f"WITH RECURSIVE {', '.join(parts)}"
+        return [
+            fetch(connection, f"{common} {query}", 100_000, MB) for query in queries
+        ]
+
+    results: list[Answer] = []
+    for order in ("DESC", "ASC"):
         try:
-            results = [
-                fetch(connection, f"{common} {query}", 100_000, MB) for query in queries
-            ]
+            results = results_in(order)
         except sqlite3.Error:
             return []
         first, second = results
@@ -430,15 +435,23 @@ def select_rows(table: str, rows: list[RowId], order: str) -> str:
 
 
 REQUESTS: dict[str, Callable[..., Answer]] = {
-    function.__name__: function
-    for function in (run, times, digest, texts, schema, used, counterexample)
+    "run": run,
+    "times": times,
+    "digest": digest,
+    "texts": texts,
+    "schema": schema,
+    "used": used,
+    "counterexample": counterexample,
 }
 
 
 def answered(do: str, seconds: float, **request: Any) -> Answer:
-    global deadline, patience, kept
+    global deadline, lock_wait, kept
     started = time.monotonic()
-    deadline, patience = started + seconds, min(5.0, seconds / 2)
+    deadline = started + seconds
+    lock_wait = min(
+        5.0, seconds / 2
+    )  # so that a locked database is named, not a time-out
     try:
         answer = REQUESTS[do](**request)
     except (MemoryError, sqlite3.Error, sqlite3.Warning, OSError, ValueError) as error:
