@@ -9,7 +9,7 @@ import workbench as wb
 from workbench.benchmarks.benchmark import some
 from workbench.errors import BadInputError
 from workbench.retrieve.retrieval import Descriptions, Matching, with_retrieval
-from workbench.retrieve.values import LSH, Trigram
+from workbench.retrieve.values import LSH, Spelling
 from workbench.systems.chase_sql import Synthetic
 from workbench.systems.chess import UnitTester
 from workbench.systems.mac_sql import SchemaWithValues, decomposer
@@ -57,7 +57,7 @@ STEPS = [
     (NoisySchema, {"wrong": -1}),
 ]
 WITHOUT_MODEL = {
-    *(wb.Majority, LSH, Trigram, Descriptions, Matching, SchemaWithValues),
+    *(wb.Majority, LSH, Spelling, Descriptions, Matching, SchemaWithValues),
     NoisySchema,
 }
 

@@ -55,8 +55,12 @@ Answer.
 SELECT ...
 ```
 """
-MINE = """    "mine": Release(("mine.json",), "databases", 12, "bundled-train", "https://example.org"),
-"""
+MINE = {
+    "files": ["mine.json"],
+    "databases": "databases",
+    "questions": 12,
+    "url": "https://example.org",
+}
 TEST_MINE = """from workbench.benchmarks.benchmark import open_benchmark
 
 
@@ -108,9 +112,8 @@ def project(tmp_path_factory):
     """The copy, with a prompt, a benchmark, a notebook and a taxonomy more."""
     folder = copied(tmp_path_factory.mktemp("contribution"))
     (folder / "workbench/prompts/generate/terse.md").write_text(TERSE_PROMPT)
-    table = folder / "workbench/benchmarks/benchmark.py"
-    before, start, after = table.read_text().partition("BENCHMARKS = {\n")
-    table.write_text(before + start + MINE + after)
+    table = folder / "workbench/benchmarks/releases.json"
+    table.write_text(json.dumps(json.loads(table.read_text()) | {"mine": MINE}))
     (folder / "tests/datasets/test_mine.py").write_text(TEST_MINE)
     notebook = json.loads((folder / "notebooks/mac_sql/end_to_end.ipynb").read_text())
     text = json.dumps(notebook).replace("mac_table", "beyond_mine_table")

@@ -36,7 +36,7 @@ from .retrieve.retrieval import Lexical as Lexical
 from .retrieve.retrieval import Matching as Matching
 from .retrieve.retrieval import Retrieval as Retrieval
 from .retrieve.values import LSH as LSH
-from .retrieve.values import Trigram as Trigram
+from .retrieve.values import Spelling as Spelling
 from .sql.executor import Executor as Executor
 from .sql.reading import columns_used as columns_used
 from .sql.schema import read_schema as read_schema

@@ -29,11 +29,11 @@ import workbench as wb
 from workbench.sql.texts import context_data
 words = lambda lab, question: tuple(question.text.rstrip("?").split())
 retrieval = wb.Retrieval(words, descriptions=wb.Descriptions(5))
-trigram = wb.Retrieval(words, index=wb.Trigram())
+spelling = wb.Retrieval(words, index=wb.Spelling())
 with wb.open_study("bundled-dev", limit=int(sys.argv[1])) as study:
     for question in study.benchmark.questions:
         schema = study.lab.schema(question.db_id)
-        for retrieve in (retrieval, trigram):
+        for retrieve in (retrieval, spelling):
             context = retrieve(study.lab, question, schema)
             print(json.dumps([question.id, context_data(context), str(context.values)]))
 """

@@ -19,7 +19,7 @@ from workbench.retrieve.retrieval import (
     by_letters,
     with_retrieval,
 )
-from workbench.retrieve.values import Trigram
+from workbench.retrieve.values import Spelling
 from workbench.sql.texts import context_data
 from workbench.study.experiment import Experiment, Session
 from workbench.study.study import open_study
@@ -120,9 +120,9 @@ TOWNS = "CREATE TABLE t(town TEXT); INSERT INTO t VALUES ('Great Holme'), ('Fell
         ("Grate Holme", CHASE, "'Great Holme'"),  # a typo
         ("TX", CHASE, "'TX'"),  # shorter than an n-gram
         ("near Fellside", CHASE, "'Fellside'"),  # the end of a phrase
-        ("MALAGA", replace(CHASE, index=Trigram()), "'Málaga'"),
+        ("MALAGA", replace(CHASE, index=Spelling()), "'Málaga'"),
         ("MALAGA", CHASE, ""),  # hashes know no letter case
-        ("zzz", replace(CHASE, index=Trigram()), ""),
+        ("zzz", replace(CHASE, index=Spelling()), ""),
         ("Grate Holme", CHASE.without_values(), ""),
         ("Grate Holme", replace(CHASE, matching=Matching(edit=0.95)), ""),
         ("Grate Holme", replace(CHASE, matching=Matching(semantic=0.95)), ""),
@@ -252,9 +252,9 @@ def test_descriptions_that_are_equally_alike_come_in_the_order_of_their_names():
     ("given", "changed"),
     [
         ("lsh", {}),
-        ("trigram", {"index": Trigram()}),
+        ("spelling", {"index": Spelling()}),
         ({"index": "none"}, {"index": None}),
-        ({"similarity": "letters", "index": "trigram"}, {"index": Trigram()}),
+        ({"similarity": "letters", "index": "spelling"}, {"index": Spelling()}),
         ({"similarity": "a/b", "alike": 0.7}, {"similarity": Embedding("a/b", 0.7)}),
         ({"similarity": "letters", "alike": 0.7}, {"similarity": Lexical(0.7)}),
         ({"similarity": SMALL}, {"similarity": Embedding(SMALL)}),
@@ -276,13 +276,18 @@ def test_a_setting_changes_what_it_names_in_every_system(given, changed, tmp_pat
 
 def test_what_a_system_leaves_out_stays_left_out():
     without = with_retrieval(
-        CHASE.without_values(), {"index": "trigram", "descriptions": 9}
+        CHASE.without_values(), {"index": "spelling", "descriptions": 9}
     )
     assert without == CHASE.without_values()
     described = replace(CHASE, descriptions=Descriptions())
     assert with_retrieval(described, {"descriptions": 9}).descriptions == Descriptions(
         9
     )
+
+
+def test_a_setting_of_none_leaves_a_step_as_it_is():
+    step = replace(CHASE, similarity=Embedding(SMALL), descriptions=Descriptions(3))
+    assert with_retrieval(step, {"index": None, "descriptions": None}) == step
 
 
 def test_the_setting_reaches_the_examples_that_are_picked_by_similarity():

@@ -1,14 +1,12 @@
-"""LSH answers what datasketch's MinHashLSH answers; trigrams find what is meant, whatever was done to its spelling."""
+"""LSH answers what datasketch's MinHashLSH answers; spelling finds what is meant, whatever was done to it."""
 
 import datasketch
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rapidfuzz import fuzz
 
 from tests.benchmarks.gazetteer import Gazetteer, queries
-from workbench.retrieve.values import LSH, Trigram, folded
+from workbench.retrieve.values import LSH, Spelling, Values
 
 MADE = Gazetteer().values(2_000)
 TEXTS = sorted({value for column in MADE.values() for value in column})
@@ -37,13 +35,17 @@ def peers(texts):
     return search
 
 
+def finder(by, texts):
+    """A function that returns the numbers of the texts that a search finds."""
+    values = Values(by, by.build(texts), [], texts, [])
+    return lambda text, limit: list(by.find(values, text, limit))
+
+
 def test_lsh_has_the_top_ten_of_minhashlsh():
-    search, by = peers(TEXTS), LSH()
-    arrays = by.build(TEXTS)
+    search, find = peers(TEXTS), finder(LSH(), TEXTS)
     asked = [text for _, text, _ in queries(MADE, 10)]
     for text in [*asked, "TX", "é", "a text like no other", "x" * 300]:
-        found = by.find(arrays, TEXTS, text, 10).tolist()
-        assert found == [number for _, number in search(text)]
+        assert find(text, 10) == [number for _, number in search(text)]
 
 
 @given(
@@ -53,8 +55,7 @@ def test_lsh_has_the_top_ten_of_minhashlsh():
 def test_lsh_equals_minhashlsh_on_any_texts(texts, asked):
     texts = sorted(text for text in texts if text.isprintable()) or ["a"]
     asked = "".join(filter(str.isprintable, asked))
-    by = LSH()
-    found = by.find(by.build(texts), texts, asked, 10).tolist()
+    found = finder(LSH(), texts)(asked, 10)
     assert found == [number for _, number in peers(texts)(asked)]
 
 
@@ -63,40 +64,23 @@ def test_lsh_equals_minhashlsh_on_any_texts(texts, asked):
     [
         ("0 typos", 20),
         ("1 typo", 20),
-        ("2 typos", 19),
+        ("2 typos", 20),
         ("prefix", 19),
         ("another case", 20),
     ],
 )
-def test_trigrams_find_what_is_meant(sort, least):
-    by = Trigram()
-    arrays = by.build(TEXTS)
+def test_spelling_finds_what_is_meant(sort, least):
+    find = finder(Spelling(), TEXTS)
     asked = [(text, meant) for kind, text, meant in queries(MADE, 20) if kind == sort]
-    found = [
-        meant in [TEXTS[n] for n in by.find(arrays, TEXTS, text, 10)]
-        for text, meant in asked
-    ]
+    found = [meant in [TEXTS[n] for n in find(text, 10)] for text, meant in asked]
     assert sum(found) >= least
-
-
-def test_trigrams_find_nine_of_the_ten_that_comparing_everything_finds():
-    by, keys = Trigram(), [folded(text) for text in TEXTS]
-    arrays, good = by.build(TEXTS), []
-    for _, text, _ in queries(MADE, 10):
-        scores = np.array([fuzz.WRatio(folded(text), key) for key in keys])
-        tenth = np.sort(scores)[-10]
-        good += [scores[n] >= tenth - 1e-3 for n in by.find(arrays, TEXTS, text, 10)]
-    assert np.mean(good) >= 0.9
 
 
 @given(st.lists(st.text(max_size=12), min_size=1, max_size=20, unique=True), st.data())
 def test_an_exact_text_comes_first(texts, data):
     asked = data.draw(st.sampled_from(texts))
-    best = {
-        by: by.find(by.build(texts), texts, asked, 20).tolist()
-        for by in (LSH(), Trigram())
-    }
-    assert all(len(set(found)) == len(found) for found in best.values())
-    assert texts.index(asked) in best[LSH()]
-    if folded(asked):
-        assert texts.index(asked) == best[Trigram()][0]
+    lsh, spelling = (finder(by, texts)(asked, 20) for by in (LSH(), Spelling()))
+    assert len(set(lsh)) == len(lsh)
+    assert len(set(spelling)) == len(spelling)
+    assert texts.index(asked) in lsh
+    assert texts.index(asked) == spelling[0]

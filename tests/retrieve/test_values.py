@@ -3,7 +3,7 @@
 import pytest
 
 from workbench.errors import BadInputError
-from workbench.retrieve.values import LSH, Trigram, open_values
+from workbench.retrieve.values import LSH, Spelling, open_values
 from workbench.sql.executor import Executor
 
 SCRIPT = f"""
@@ -14,7 +14,7 @@ CREATE TABLE town (name TEXT);
 INSERT INTO town VALUES ('Bad Ems'), ('bad ems');
 CREATE VIEW seen AS SELECT name AS again FROM town;
 """
-BOTH = pytest.mark.parametrize("by", [LSH(), Trigram()], ids=["lsh", "trigram"])
+BOTH = pytest.mark.parametrize("by", [LSH(), Spelling()], ids=["lsh", "spelling"])
 
 
 @BOTH

@@ -173,7 +173,7 @@ def test_the_papers_experiments_have_the_papers_limits_and_name_their_embeddings
 def test_settings_that_are_empty_or_false_replace_the_experiments(tmp_path):
     whole = Experiment(
         "whole",
-        retrieval="trigram",
+        retrieval="spelling",
         suspect="nulls",
         models={"judge": "a/b"},
         parameters={"judge": {"seed": 1}},

@@ -120,7 +120,7 @@ def test_a_notebooks_key_covers_what_it_depends_on(checkout, tmp_path, monkeypat
     ]
     checkout(one=["1"])
     keys += [after("a.md", "one"), after("a.md", "two"), after("b.md", "two")]
-    keys += [key(limit=3), key(train="bundled-train"), key(retrieval="trigram")]
+    keys += [key(limit=3), key(train="bundled-train"), key(retrieval="spelling")]
     for server in ("http://127.0.0.1:1/v1", "http://127.0.0.1:2/v1"):
         monkeypatch.setenv("OPENAI_API_BASE", server)
         keys.append(key(model="openai/gpt-4o-mini"))

@@ -10,6 +10,7 @@ id. An id that a file gives twice, as the first release of BIRD's mini-dev does,
 import json
 import re
 import warnings
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -43,7 +44,8 @@ class Benchmark:
     """Questions in the order of their file, and the gold queries that judge answers.
 
     sense: that of the benchmark's own leaderboard.
-    databases: the folder with `DB/DB.sqlite` for each db_id, or `DB.sqlite` where it is `flat`.
+    databases: the folder with `DB/DB.sqlite` for each db_id.
+    flat: the folder has `DB.sqlite` instead, as Spider2-lite's.
     schemas: those of Spider's tables.json, on which exact match is defined.
     every: all questions of the file, where `questions` are only some of them.
     repeated: the ids of the questions to which the file gives the same id, by that id.
@@ -76,9 +78,9 @@ class Benchmark:
                 asked.setdefault((db_id, text), []).append(question)
         return asked
 
-    def sharing(self, stated: str) -> list[Question]:
+    def sharing(self, id_in_file: str) -> list[Question]:
         """Return the questions to which the file gives the same id; [] if it gives it once."""
-        keys = self.repeated.get(stated, ())
+        keys = self.repeated.get(id_in_file, ())
         return [question for question in self.whole if question.id in keys]
 
     def has(self, db_id: str) -> bool:
@@ -116,8 +118,8 @@ class Benchmark:
         return content_hash("questions", [self.questions, golds])
 
 
-def told(questions: Sequence[Question]) -> str:
-    """Return ids and texts of questions, one of which has to be said."""
+def named(questions: Sequence[Question]) -> str:
+    """Return the ids and texts of questions among which an error asks to choose."""
     texts = [f"{question.id} ({question.text})" for question in questions]
     return " or ".join(texts)
 
@@ -128,18 +130,18 @@ def _is_inside(path: Path, folder: Path) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Query:
-    """What of a gold is hashed where it is one query, as it was before there were other answers."""
+class _OneQuery:
+    """What is hashed of a gold that is one query: its fields before there were other answers."""
 
     question_id: str
     sql: str
     difficulty: str
 
 
-def _hashed(gold: Gold) -> Gold | _Query:
+def _hashed(gold: Gold) -> Gold | _OneQuery:
     if gold.others or gold.results:
         return gold
-    return _Query(gold.question_id, gold.sql, gold.difficulty)
+    return _OneQuery(gold.question_id, gold.sql, gold.difficulty)
 
 
 def some(questions: Sequence[Question], limit: float | None) -> list[Question]:
@@ -150,17 +152,21 @@ def some(questions: Sequence[Question], limit: float | None) -> list[Question]:
     Subsampled Development Set: 147 of 1,534 (section 4.1.1).
     """
     check_limit(limit)
-    is_share = limit is not None and limit < 1
-    parts: dict[str, list[int]] = {}
-    for place, question in enumerate(questions):
-        part = question.db_id if is_share else ""
-        parts.setdefault(part, []).append(place)
-    drawn: list[int] = []
-    for places in parts.values():
-        total = len(places)
-        count = size(total, limit)
-        drawn += [places[n * total // count] for n in range(count)]
-    return [questions[place] for place in sorted(drawn)]
+    if limit is None or limit >= 1:
+        return _spread(questions, limit)
+    by_database = defaultdict[str, list[Question]](list)
+    for question in questions:
+        by_database[question.db_id].append(question)
+    drawn: set[Question] = set()
+    for part in by_database.values():
+        drawn.update(_spread(part, limit))
+    return [question for question in questions if question in drawn]
+
+
+def _spread(questions: Sequence[Question], limit: float | None) -> list[Question]:
+    total = len(questions)
+    count = size(total, limit)
+    return [questions[n * total // count] for n in range(count)]
 
 
 def size(count: int, limit: float | None) -> int:
@@ -169,7 +175,7 @@ def size(count: int, limit: float | None) -> int:
         return count
     if limit >= 1:
         return min(int(limit), count)
-    share = int(count * limit + 1e-9)
+    share = int(count * limit + 1e-9)  # 100 * 0.29 is a little less than 29
     return max(1, share)
 
 
@@ -190,95 +196,21 @@ class Release:
     """A benchmark as it is known before its files are read.
 
     One without `url` comes with the workbench.
+
+    questions: the number that is published.
+    tables: the files that may describe the databases, as Spider's tables.json does.
     """
 
-    files: tuple[str, ...]
+    files: Sequence[str]
     databases: str
-    questions: int  # as published
-    train: str  # the benchmark whose questions may serve as examples
+    questions: int
     url: str = ""
     sense: Sense = "bird"
-    tables: tuple[str, ...] = ()
+    tables: Sequence[str] = ()
 
 
-_BIRD = "https://bird-bench.github.io"
-_SPIDER = "https://yale-lily.github.io/spider"
-BENCHMARKS = {
-    "bird-dev": Release(
-        files=("dev.json",),
-        databases="dev_databases",
-        questions=1534,
-        train="bird-train",
-        url=_BIRD,
-    ),
-    "bird-sds": Release(
-        files=("dev.json",),
-        databases="dev_databases",
-        questions=147,
-        train="bird-train",
-        url=_BIRD,
-    ),
-    "bird-mini-dev": Release(
-        files=("mini_dev_sqlite.json",),
-        databases="dev_databases",
-        questions=500,
-        train="bird-train",
-        url=_BIRD,
-    ),
-    "bird-train": Release(
-        files=("train.json",),
-        databases="train_databases",
-        questions=9428,
-        train="bird-train",
-        url=_BIRD,
-    ),
-    "spider-dev": Release(
-        files=("dev.json",),
-        databases="database",
-        questions=1034,
-        train="spider-train",
-        url=_SPIDER,
-        sense="spider",
-        tables=("tables.json",),
-    ),
-    "spider-test": Release(
-        files=("test.json",),
-        databases="test_database",
-        questions=2147,
-        train="spider-train",
-        url=_SPIDER,
-        sense="spider",
-        tables=("test_tables.json", "tables.json"),
-    ),
-    "spider-train": Release(
-        files=("train_spider.json", "train_others.json"),
-        databases="database",
-        questions=8659,
-        train="spider-train",
-        url=_SPIDER,
-        sense="spider",
-        tables=("tables.json",),
-    ),
-    "spider2-lite": Release(
-        files=("spider2-lite.jsonl",),
-        databases="",
-        questions=135,
-        train="spider-train",
-        url="https://spider2-sql.github.io",
-    ),
-    "bundled-dev": Release(
-        files=("dev.json",),
-        databases="dev_databases",
-        questions=278,
-        train="bundled-train",
-    ),
-    "bundled-train": Release(
-        files=("train.json",),
-        databases="train_databases",
-        questions=260,
-        train="bundled-train",
-    ),
-}
+_RELEASES = json.loads(Path(__file__).with_name("releases.json").read_text("utf-8"))
+BENCHMARKS = {name: Release(**fields) for name, fields in _RELEASES.items()}
 _ALIASES = {
     "bird": "bird-dev",
     "mini-dev": "bird-mini-dev",
@@ -314,121 +246,109 @@ def open_benchmark(name: str, root: str | Path | None = None) -> Benchmark:
     if not known:
         unknown = f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}"
         raise BadInputError(f"{unknown}, or give a JSON file of your own, NAME.json")
-    release = BENCHMARKS.get(known)
-    if root is None and release is None:
-        root = _databases_beside(Path(name))
-    if root is None and release and release.url:
-        raise BadInputError(
-            f"{name} is not bundled: give --root, the folder where it was unpacked"
-        )
-    folder = Path(root or _DATA / known.removeprefix("bundled-"))
-    if known == "spider2-lite":
-        databases, questions, golds = read_spider2(folder)
-        opened = Benchmark(known, "bird", databases, questions, golds, flat=True)
-    elif release:
-        opened = _released(known, release, folder)
-    else:
-        opened = _users(Path(name), folder)
-    return _with_databases(opened)
-
-
-def _databases_beside(path: Path) -> Path:
-    """Return the one folder of databases that lies beside a file of one's own."""
-    names = {release.databases for release in BENCHMARKS.values()}
-    known = sorted(filter(None, names))
-    beside = [name for name in known if (path.parent / name).is_dir()]
-    if len(beside) == 1:
-        return path.parent / beside[0]
-    there = ", ".join(beside) or "none"
-    raise BadInputError(
-        f"{path}: give --root, the folder of its databases;"
-        f" of {', '.join(known)} there is {there} beside it"
-    )
+    folder = Path(root) if root else None
+    if known in BENCHMARKS:
+        return _with_databases(_released(known, folder))
+    return _with_databases(_users(Path(name), folder))
 
 
 def _with_databases(opened: Benchmark) -> Benchmark:
     """The benchmark with the questions whose databases are there."""
-    there = []
-    missing = set()
-    for question in opened.questions:
-        if opened.has(question.db_id):
-            there.append(question)
-        else:
-            missing.add(question.db_id)
-    if not missing:
-        return opened
+    there = [question for question in opened.questions if opened.has(question.db_id)]
     total = len(opened.questions)
-    left_out = f"{total - len(there):,} of {total:,} questions are left out"
-    why = f"in {opened.databases} is no database {', '.join(sorted(missing))}"
+    if len(there) == total:
+        return opened
+    used = {question.db_id for question in opened.questions}
+    missing = used - {question.db_id for question in there}
+    told = (
+        f"{opened.name}: {total - len(there):,} of {total:,} questions are left out:"
+        f" in {opened.databases} is no database {', '.join(sorted(missing))}"
+    )
     if not there:
-        raise BadInputError(f"{opened.name}: {left_out}: {why}")
-    warnings.warn(f"{opened.name}: {left_out}: {why}", stacklevel=3)
+        raise BadInputError(told)
+    warnings.warn(told, stacklevel=3)  # the line that opens the benchmark
     return opened.of(there)
 
 
-def _released(name: str, release: Release, root: Path) -> Benchmark:
-    path, databases = _locate(root, release, name)
+def _released(name: str, root: Path | None) -> Benchmark:
+    release = BENCHMARKS[name]
+    if root is None and release.url:
+        raise BadInputError(
+            f"{name} is not bundled: give --root, the folder where it was unpacked"
+        )
+    folder = root or _DATA / name.removeprefix("bundled-")
+    if name == "spider2-lite":
+        databases, questions, golds = read_spider2(folder)
+        return Benchmark(name, "bird", databases, questions, golds, flat=True)
+    path, databases = _locate(folder, release, name)
     files = [path.with_name(file) for file in release.files]
     opened = _read(name, release.sense, databases, files)
-    if release.tables:
-        tables = [path.with_name(file) for file in release.tables]
-        opened, lacks = _described(opened, tables)
-        if lacks:
-            raise BadInputError(lacks)
+    tables = [path.with_name(file) for file in release.tables]
+    if tables:
+        opened = _described(opened, tables)
     return _chess_sample(opened, path) if name == "bird-sds" else opened
 
 
-def _described(opened: Benchmark, tables: Sequence[Path]) -> tuple[Benchmark, str]:
-    """The benchmark with the schemas of the first of these files, and what the file lacks."""
-    source = next(filter(Path.is_file, tables), tables[-1])
+def _described(opened: Benchmark, tables: Sequence[Path]) -> Benchmark:
+    """The benchmark with the schemas of the first of these files that there is."""
+    there = [path for path in tables if path.is_file()]
+    source = (there or tables)[0]
     schemas = read_spider_schemas(source)
     used = {question.db_id for question in opened.questions}
     undescribed = ", ".join(sorted(used - schemas.keys()))
-    lacks = ""
     if undescribed:
-        lacks = f"{source} does not describe {undescribed}"
-    return replace(opened, schemas=schemas), lacks
+        raise BadInputError(f"{source} does not describe {undescribed}")
+    return replace(opened, schemas=schemas)
 
 
 def _chess_sample(bird: Benchmark, path: Path) -> Benchmark:
     """CHESS's Subsampled Development Set of BIRD's dev split."""
     file = Path(__file__).with_name("chess_sds.json")
-    ids = set(map(str, json.loads(file.read_text())))
-    lacking = len(ids - bird.golds.keys())
+    ids = {str(number) for number in json.loads(file.read_text())}
+    drawn = [question for question in bird.questions if question.id in ids]
+    lacking = len(ids) - len(drawn)
     if lacking:
         raise BadInputError(
             f"{path} lacks {lacking} of the {len(ids)} questions of bird-sds"
         )
-    return bird.of([question for question in bird.questions if question.id in ids])
+    return bird.of(drawn)
 
 
-def _users(path: Path, root: Path) -> Benchmark:
+def _users(path: Path, root: Path | None) -> Benchmark:
     """A file of a user's own, such as Spider-Syn's and Spider-DK's.
 
     Tables.json beside it, or in `root`, is read.
     """
     items = read_items(path, dict[str, Any])
     is_spiders = all("query" in item for item in items)
-    databases = _folder_of_databases(root)
     sense: Sense = "spider" if is_spiders else "bird"
-    opened = _read(path.stem, sense, databases, [path])
+    root = root or path.parent
+    opened = _read(path.stem, sense, root, [path])
+    databases = _folder_of_databases(opened, path)
+    opened = replace(opened, databases=databases)
     folders = (path.parent, root, databases.parent)
     tables = [folder / "tables.json" for folder in folders]
     if not is_spiders or not any(file.is_file() for file in tables):
         return opened
-    described, lacks = _described(opened, tables)
-    if lacks:
-        warnings.warn(f"{lacks}: no exact match for {opened.name}", stacklevel=3)
+    try:
+        return _described(opened, tables)
+    except BadInputError as error:
+        warnings.warn(f"{error}: no exact match for {opened.name}", stacklevel=3)
         return opened
-    return described
 
 
-def _folder_of_databases(root: Path) -> Path:
-    """The folder in `root`, or `root` itself, with a folder for each database."""
-    for depth in ("*/*", "*/*/*"):
-        for file in root.glob(f"{depth}.sqlite"):
-            return file.parents[1]
-    return root
+def _folder_of_databases(opened: Benchmark, path: Path) -> Path:
+    """The folder with DB/DB.sqlite of one of its databases: `opened.databases`, or below it."""
+    db_ids = {question.db_id for question in opened.questions}
+    root = opened.databases
+    for depth in ("", "*/", "*/*/"):
+        for file in sorted(root.glob(f"{depth}*/*.sqlite")):
+            if file.stem in db_ids and file.parent.name == file.stem:
+                return file.parents[1]
+    raise BadInputError(
+        f"{path}: no database of its questions is in {root} or up to two folders below;"
+        " give --root, the folder of its databases"
+    )
 
 
 # Names of the fields in BIRD's files, Spider's and those of Spider's variants.
@@ -454,14 +374,15 @@ def _read(name: str, sense: Sense, databases: Path, paths: Sequence[Path]) -> Be
         items += read_items(path, _Item)
     questions: list[Question] = []
     golds: dict[str, Gold] = {}
-    sharing: dict[str, list[str]] = {}
+    keys_of = defaultdict[str, list[str]](list)  # of an id that the file states
     for number, item in enumerate(items):
         stated = str(number if item.question_id is None else item.question_id)
-        keys = sharing.setdefault(stated, [])
-        key = f"{stated}-{len(keys) + 1}" if keys else stated
+        key = stated
+        if stated in keys_of:
+            key = f"{stated}-{len(keys_of[stated]) + 1}"
         if key in golds:
             raise BadInputError(f"{paths[0]}: question_id {key} occurs twice")
-        keys.append(key)
+        keys_of[stated].append(key)
         sql, *others = item.sql
         question = Question(
             id=key,
@@ -476,16 +397,14 @@ def _read(name: str, sense: Sense, databases: Path, paths: Sequence[Path]) -> Be
             difficulty=item.difficulty or "",
             others=tuple(others),
         )
-    repeated = {}
-    renamed = []
-    for stated, keys in sharing.items():
-        if len(keys) > 1:
-            repeated[stated] = tuple(keys)
-            renamed.append(f"{stated} became {' and '.join(keys)}")
-    if renamed:
+    repeated = {id_: tuple(keys) for id_, keys in keys_of.items() if len(keys) > 1}
+    if repeated:
+        renamed = [
+            f"{id_} became {' and '.join(keys)}" for id_, keys in repeated.items()
+        ]
         warnings.warn(
             f"{paths[0]} gives ids to more than one question: {'; '.join(renamed)}",
-            stacklevel=4,
+            stacklevel=4,  # the line that opens the benchmark
         )
     return Benchmark(
         name=name,
@@ -500,25 +419,23 @@ def _read(name: str, sense: Sense, databases: Path, paths: Sequence[Path]) -> Be
 def _locate(root: Path, release: Release, name: str) -> tuple[Path, Path]:
     """The file and the folder of databases beside it, in `root` or at most two folders below.
 
-    Some tools unpack a folder into one of its own name. A file without these databases may be
-    another benchmark's.
+    A file without these databases may be another benchmark's.
     """
     file = release.files[0]
     folder = release.databases
     for depth in ("", "*/", "*/*/"):
-        places: dict[Path, Path] = {}
+        places = []
         for path in sorted(root.glob(depth + file)):
-            beside = path.parent / folder
-            for databases in (beside / folder, beside):
-                if any(databases.glob("*/*.sqlite")):
-                    places[path] = databases
+            databases = _databases_beside(path, folder)
+            if databases:
+                places.append((path, databases))
         if len(places) > 1:
-            several = " and ".join(str(path.parent) for path in places)
+            several = " and ".join(str(path.parent) for path, _ in places)
             raise BadInputError(
                 f"{root}: it contains {name} twice; give one of {several}"
             )
         if places:
-            return places.popitem()
+            return places[0]
     if not root.is_dir():
         raise BadInputError(
             f"{root}: no such folder; give the one where {name} was unpacked"
@@ -526,6 +443,15 @@ def _locate(root: Path, release: Release, name: str) -> tuple[Path, Path]:
     lacks = f"no {file} with databases in {folder} beside it"
     where = f"in {root} or up to two folders below"
     raise BadInputError(f"{name}: {lacks} {where}; unpack it there")
+
+
+def _databases_beside(file: Path, name: str) -> Path | None:
+    """The folder of databases beside a file; some tools unpack it into one of its own name."""
+    folder = file.parent / name
+    for databases in (folder, folder / name):
+        if any(databases.glob("*/*.sqlite")):
+            return databases
+    return None
 
 
 def bundled_splits() -> dict[str, str]:

@@ -11,12 +11,12 @@ from workbench.sql.schema import describe, read_schema
 
 def missing(name: str, folder: Path) -> list[str]:
     """Return what the folder lacks of a benchmark, or the error of `open_benchmark`."""
-    with warnings.catch_warnings(record=True, action="always") as told:
+    with warnings.catch_warnings(record=True, action="always") as warned:
         try:
             benchmark = open_benchmark(name, folder)
         except BadInputError as error:
             return [str(error)]
-    left_out = [str(warning.message) for warning in told]
+    left_out = [str(warning.message) for warning in warned]
     return [*left_out, *incomplete(benchmark)]
 
 

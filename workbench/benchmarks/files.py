@@ -16,7 +16,6 @@ from pydantic import (
     StringConstraints,
     TypeAdapter,
     ValidationError,
-    model_validator,
 )
 from pydantic_core import ErrorDetails
 
@@ -76,7 +75,8 @@ def _value(path: Path, text: str, line: int) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_each_key_once)
     except json.JSONDecodeError as error:
-        place = f"line {line + error.lineno - 1}, column {error.colno}"
+        lines_before = line - 1
+        place = f"line {lines_before + error.lineno}, column {error.colno}"
         raise BadInputError(f"{path}, {place}: not JSON: {error.msg}") from error
     except (ValueError, RecursionError) as error:
         raise BadInputError(f"{path}, from line {line}: not JSON: {error}") from error
@@ -107,10 +107,13 @@ def validated(
         return TypeAdapter(list[model]).validate_python(items)  # type: ignore[valid-type]
     except ValidationError as error:
         way, first = first_fault(error)
+        # "4.question": the item's number, and the field that is wrong, if it is one.
         item, _, field = way.partition(".")
+        where = place(int(item))
+        if field:
+            where += f": {field}"
         why = "not an object" if first["type"] == "model_type" else first["msg"]
-        told = [place(int(item)), field, f"{why}; it is {first['input']!r:.60}"]
-        raise BadInputError(": ".join(filter(None, told))) from error
+        raise BadInputError(f"{where}: {why}; it is {first['input']!r:.60}") from error
 
 
 def first_fault(error: ValidationError) -> tuple[str, ErrorDetails]:
@@ -125,8 +128,11 @@ def _place(text: str, item: int) -> str:
     return f"line {numbers[item]}" if numbers else f"item {item}"
 
 
+_ColumnNumber = Annotated[int, Field(ge=1)]  # 0 is `*`
+
+
 class _Entry(BaseModel):
-    """A database in Spider's tables.json.
+    """A database in Spider's tables.json, with what exact match reads: no types, no primary keys.
 
     Columns are numbered; column 0 is `*` and belongs to table -1.
     """
@@ -134,53 +140,26 @@ class _Entry(BaseModel):
     db_id: str
     tables: list[str] = Field(alias="table_names_original")
     columns: list[tuple[int, str]] = Field(alias="column_names_original")
-    types: list[str] = Field(alias="column_types")
-    # Each is a number, or a list of those of a composite key in some releases.
-    primary_keys: list[Annotated[list[int], BeforeValidator(_listed)]]
-    foreign_keys: list[tuple[int, int]]
-
-    @model_validator(mode="after")
-    def _numbers_fit(self) -> "_Entry":
-        try:
-            self.as_schema()
-        except IndexError as error:
-            raise ValueError("a number is that of no table or column") from error
-        return self
+    foreign_keys: list[tuple[_ColumnNumber, _ColumnNumber]]
 
     def as_schema(self) -> Schema:
-        """Return the schema; an IndexError or ValueError says that the numbers do not fit."""
+        """Return the schema; an IndexError says that a number is that of no table or column."""
         columns: list[list[Column]] = [[] for _ in self.tables]
-        for (table, name), kind in zip(self.columns, self.types, strict=True):
+        for table, name in self.columns:
             if table >= 0:
-                columns[table].append(Column(name, kind))
-        primary: list[list[str]] = [[] for _ in self.tables]
-        for numbers in self.primary_keys:
-            for number in numbers:
-                table, name = self._column(number)
-                primary[table].append(name)
-        foreign: list[list[ForeignKey]] = [[] for _ in self.tables]
+                columns[table].append(Column(name, ""))
+        keys: list[list[ForeignKey]] = [[] for _ in self.tables]
         for number, ref_number in self.foreign_keys:
-            table, name = self._column(number)
-            ref_table, ref_name = self._column(ref_number)
-            to = ForeignKey((name,), self.tables[ref_table], (ref_name,))
-            foreign[table].append(to)
+            table, name = self.columns[number]
+            ref_table, ref_name = self.columns[ref_number]
+            key = ForeignKey((name,), self.tables[ref_table], (ref_name,))
+            keys[table].append(key)
         tables = []
         for number, name in enumerate(self.tables):
-            described = Table(
-                name=name,
-                columns=tuple(columns[number]),
-                primary_key=tuple(primary[number]),
-                foreign_keys=tuple(foreign[number]),
-            )
-            tables.append(described)
+            table_columns = tuple(columns[number])
+            table_keys = tuple(keys[number])
+            tables.append(Table(name, table_columns, foreign_keys=table_keys))
         return Schema(self.db_id, tuple(tables))
-
-    def _column(self, number: int) -> tuple[int, str]:
-        """Return a column's table and name; a key of `*` or of a number below 0 fits no table."""
-        table, name = self.columns[number]
-        if number < 0 or table < 0:
-            raise ValueError(f"a key of column {number}, which is in no table")
-        return table, name
 
 
 def read_spider_schemas(path: Path) -> dict[str, Schema]:
@@ -188,11 +167,17 @@ def read_spider_schemas(path: Path) -> dict[str, Schema]:
 
     Its foreign keys are not always those that the SQLite files declare.
     """
-    entries = read_items(path, _Entry)
-    names = [entry.db_id for entry in entries]
-    for number, name in enumerate(names):
-        first = names.index(name)
-        if first < number:
-            both = f"items {first} and {number} both have db_id {name!r}"
-            raise BadInputError(f"{path}: {both}; leave one of them")
-    return {entry.db_id: entry.as_schema() for entry in entries}
+    schemas: dict[str, Schema] = {}
+    for number, entry in enumerate(read_items(path, _Entry)):
+        where = f"{path}, item {number}"
+        if entry.db_id in schemas:
+            raise BadInputError(
+                f"{where}: {entry.db_id!r} is described before; leave one of them"
+            )
+        try:
+            schemas[entry.db_id] = entry.as_schema()
+        except IndexError as error:
+            raise BadInputError(
+                f"{where}: a number is that of no table or column"
+            ) from error
+    return schemas

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import AliasChoices, BaseModel, Field
 
-from workbench.benchmarks.benchmark import SQL, TEXT, Benchmark, told
+from workbench.benchmarks.benchmark import SQL, TEXT, Benchmark, named
 from workbench.benchmarks.files import Filled, Queries, one_line, read_items
 from workbench.errors import BadInputError
 from workbench.types import Gold, Question
@@ -39,9 +39,9 @@ class _Revised(BaseModel, strict=True):
 
 
 def with_golds(benchmark: Benchmark, file: str | Path) -> Benchmark:
-    """Return another benchmark.
+    """Return a benchmark of the questions that a JSON list names, with the list's golds.
 
-    The questions that a JSON list names, with the gold queries, texts and hints of the list.
+    Its gold queries, texts and hints replace the benchmark's.
 
     An item names its question by `question_id`, or by the `db_id` and the original text, as
     Spider-Syn does. Items about other questions are left out; a warning counts those whose database
@@ -59,7 +59,8 @@ def with_golds(benchmark: Benchmark, file: str | Path) -> Benchmark:
     questions: dict[str, Question] = {}
     golds: dict[str, Gold] = {}
     for number, key in _keys(path, items, benchmark).items():
-        item, before = items[number], asked.get(key)
+        item = items[number]
+        before = asked.get(key)
         if before is None:
             continue
         is_elsewhere = item.db_id not in {None, before.db_id}
@@ -83,13 +84,19 @@ def with_golds(benchmark: Benchmark, file: str | Path) -> Benchmark:
 def _keys(
     path: Path, items: Sequence[_Revised], benchmark: Benchmark
 ) -> dict[int, str]:
-    """The id of each item's question by the item's number, "" if there is no such question."""
+    """The id of each item's question by the item's number, "" if there is no such question.
+
+    Either all items state an id, or items are found by database and text.
+    """
     if all(item.question_id is not None for item in items):
-        return {n: _stated(path, item, benchmark) for n, item in enumerate(items)}
+        keys: dict[int, str] = {}
+        for number, item in enumerate(items):
+            keys[number] = _stated(path, item, benchmark)
+        return keys
     databases = {question.db_id for question in benchmark.whole}
-    ours = {n: item for n, item in enumerate(items) if item.db_id in databases}
-    keys = _matched(path, list(ours.values()), benchmark)
-    return dict(zip(ours, keys, strict=True))
+    numbers = [n for n, item in enumerate(items) if item.db_id in databases]
+    matched = _matched(path, [items[number] for number in numbers], benchmark)
+    return dict(zip(numbers, matched, strict=True))
 
 
 def _matched(path: Path, items: Sequence[_Revised], benchmark: Benchmark) -> list[str]:
@@ -103,7 +110,8 @@ def _matched(path: Path, items: Sequence[_Revised], benchmark: Benchmark) -> lis
     if [item.db_id for item in items] == databases:
         pairs = zip(texts, benchmark.whole, strict=True)
         same = sum(text == one_line(question.text) for text, question in pairs)
-        if 2 * same > len(items):
+        most = len(items) / 2
+        if same > most:
             return [question.id for question in benchmark.whole]
 
     by_text = benchmark.by_text()
@@ -116,7 +124,7 @@ def _matched(path: Path, items: Sequence[_Revised], benchmark: Benchmark) -> lis
         warnings.warn(
             f"{path}: {unknown:,} of {len(items):,} items on its databases have no question's text"
             f" of {benchmark.name} and are left out",
-            stacklevel=4,
+            stacklevel=4,  # the line that calls `with_golds`
         )
     return keys
 
@@ -125,11 +133,11 @@ def _stated(path: Path, item: _Revised, benchmark: Benchmark) -> str:
     """The id that an item states; of questions that share it, the one with the item's text."""
     stated = str(item.question_id)
     sharing = benchmark.sharing(stated)
+    if not sharing:
+        return stated
     for question in sharing:
         if one_line(question.text) == one_line(item.original):
             return question.id
-    if not sharing:
-        return stated
     raise BadInputError(
-        f"{path}: question_id {stated} is {told(sharing)}; give the question, too"
+        f"{path}: question_id {stated} is {named(sharing)}; give the question, too"
     )

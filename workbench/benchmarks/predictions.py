@@ -6,8 +6,7 @@ The forms are BIRD's JSON (`{"0": "SQL\t----- bird -----\tdb_id"}`), Spider's li
 `SQL<TAB>db_id`), JSON lines, JSON lists and CSV, DIN-SQL's among them. A prediction belongs to
 the question with its id; in a file without ids, to the one with its database and text, or else,
 as in a file whose keys are all positions, to the question at its position. A database or a text
-in the file has to be the question's; where it states none, SQL that fits only the database of a
-question next to it shows that a line is missing.
+in the file has to be the question's.
 """
 
 import csv
@@ -16,7 +15,6 @@ import json
 import os
 import re
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,18 +27,18 @@ from pydantic import (
     model_validator,
 )
 
-from workbench.benchmarks.benchmark import Benchmark, told
+from workbench.benchmarks.benchmark import Benchmark, named
 from workbench.benchmarks.files import one_line, read_json, read_text, validated
 from workbench.canonical import plain
 from workbench.errors import BadInputError
-from workbench.sql.schema import read_schema
-from workbench.types import Candidate, Question, lower_name
+from workbench.types import Candidate, Question
 
 COLUMNS = ["question_id", "generator", "sample", "sql"]
 ANSWERS = ".answers.jsonl"  # the end of the name of a file with a run's answers
 _SUFFIXES = {".json", ".jsonl", ".sql", ".txt", ".csv"}
 _BIRD = "\t----- bird -----\t"
-_MARK = re.compile(r"\s*-{3,} ?bird ?-{3,}\s*")  # with or without its tabs
+# As it is read: some systems write other dashes, or blanks in place of its tabs.
+_MARK = re.compile(r"\s*-{3,} ?bird ?-{3,}\s*")
 # A file with gold beside the prediction calls gold `sql` or `query`, so these names are tried last.
 _SQL_FIELDS = (
     "predicted_sql",
@@ -53,7 +51,6 @@ _SQL_FIELDS = (
     "query",
 )
 _NAME = re.compile(r"[\w.\-]*")
-_TABLES = re.compile(r"\b(?:from|join)\s+[\"`\[]?(\w+)", re.IGNORECASE)
 
 
 def read_predictions(benchmark: Benchmark, *paths: str | Path) -> pd.DataFrame:
@@ -169,6 +166,7 @@ class _Entry(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _in_lower_case(cls, record: Any) -> Any:
+        """Return the record with plain names of fields, and "" for what is null."""
         if not isinstance(record, dict):
             wanted = "expected an object with question_id and SQL"
             raise ValueError(wanted)  # noqa: TRY004  pydantic names the entry
@@ -184,8 +182,11 @@ class _Entry(BaseModel):
     @model_validator(mode="after")
     def _database_after_mark(self) -> "_Entry":
         """In BIRD's form the database follows a mark in the SQL."""
-        self.sql, *database = _MARK.split(self.sql, maxsplit=1)
-        self.db_id = self.db_id or "".join(database)
+        marked = _MARK.search(self.sql)
+        if marked:
+            database = self.sql[marked.end() :]
+            self.db_id = self.db_id or database
+            self.sql = self.sql[: marked.start()]
         return self
 
 
@@ -196,26 +197,20 @@ def _read(benchmark: Benchmark, path: Path) -> pd.DataFrame:
     """
     records, are_lines = _records(benchmark, path)
     entries = validated(records, _Entry, lambda item: f"{path}, entry {item + 1}")
-    questions = benchmark.whole
+    ids = {entry.question_id for entry in entries}
+    questions: Sequence[Question] = benchmark.whole
     by_id = {question.id: question for question in questions}
-    keys = {entry.question_id for entry in entries}
     positions = {str(n) for n in range(len(questions))}
-    keys_are_positions = keys == positions and not keys <= by_id.keys()
-    by_position = are_lines or keys_are_positions
-    if by_position:
+    are_positions = ids == positions and positions != by_id.keys()
+    if are_lines or are_positions:
         if len(entries) == len(benchmark.questions):
             questions = benchmark.questions
-        asked = _by_position(path, benchmark, questions, entries)
-    elif keys == {""} and all(entry.question for entry in entries):
+        return _by_position(benchmark, path, entries, questions)
+    if ids == {""} and all(entry.question for entry in entries):
         asked = _by_text(benchmark, entries)
     else:
         asked = [by_id.get(entry.question_id) for entry in entries]
-    rows = _rows(benchmark, path, entries, asked)
-    if not rows or (by_position and len(rows) != len(questions)):
-        counts = f"{len(rows)} entries for the {len(questions)} questions of {benchmark.name}"
-        raise BadInputError(f"{path}: {counts}; without ids there must be one for each")
-    records = [(*row, sql) for row, sql in rows.items()]
-    return pd.DataFrame(records, columns=COLUMNS)
+    return _frame(benchmark, path, entries, asked)
 
 
 def _records(benchmark: Benchmark, path: Path) -> tuple[list[Any], bool]:
@@ -231,58 +226,57 @@ def _records(benchmark: Benchmark, path: Path) -> tuple[list[Any], bool]:
     return _lines(text, {question.db_id for question in benchmark.whole}), True
 
 
-def _rows(
+def _frame(
     benchmark: Benchmark,
     path: Path,
     entries: Sequence[_Entry],
     asked: Sequence[Question | None],
-) -> dict[tuple[str, str, int], str]:
-    """The SQL of each question, generator and sample."""
-    rows: dict[tuple[str, str, int], str] = {}
-    keys = {entry.question_id for entry in entries}
-    generator = path.name.removesuffix(ANSWERS).removesuffix(path.suffix)
+) -> pd.DataFrame:
+    """The frame of entries, each with the question that it answers."""
+    sql_of: dict[tuple[str, str, int], str] = {}  # by question, generator and sample
+    ids = {entry.question_id for entry in entries}
+    file_name = path.name.removesuffix(ANSWERS).removesuffix(path.suffix)
     pairs = zip(entries, asked, strict=True)
     for number, (entry, question) in enumerate(pairs, 1):
-        wrong = _misfit(benchmark, entry, question, keys)
-        if question and not wrong:
-            row = (question.id, entry.generator or generator, entry.sample)
-            if row not in rows:
-                rows[row] = entry.sql
-                continue
-            wrong = f"a second answer to {_about(benchmark, question)}"
-            wrong += "; number several in a field sample"
-        raise BadInputError(f"{path}, entry {number}: {wrong}")
-    return rows
+        where = f"{path}, entry {number}"
+        if question is None or not _fits(entry, question):
+            raise BadInputError(f"{where}: {_misfit(benchmark, entry, question)}")
+        sharing = benchmark.repeated.get(entry.question_id, ())
+        # A file that has one of the further ids, 137-2, means by 137 the first question.
+        if sharing and not entry.question and ids.isdisjoint(sharing[1:]):
+            several = named(benchmark.sharing(entry.question_id))
+            raise BadInputError(
+                f"{where}: question_id {entry.question_id!r} is {several};"
+                " give one of these ids, or the question"
+            )
+        row = (question.id, entry.generator or file_name, entry.sample)
+        if row in sql_of:
+            raise BadInputError(
+                f"{where}: a second answer to question {question.id};"
+                " number several in a field sample"
+            )
+        sql_of[row] = entry.sql
+    if not sql_of:
+        raise BadInputError(f"{path}: it has no predictions")
+    records = [(*row, sql) for row, sql in sql_of.items()]
+    return pd.DataFrame(records, columns=COLUMNS)
 
 
-def _about(benchmark: Benchmark, question: Question) -> str:
-    name = f"question {question.id} of {benchmark.name}"
-    return f"{name}, on {question.db_id}: {question.text}"
+def _fits(entry: _Entry, question: Question) -> bool:
+    """Whether the database and the text that an entry states are the question's."""
+    fits_database = entry.db_id in {"", question.db_id}
+    fits_text = one_line(entry.question) in {"", one_line(question.text)}
+    return fits_database and fits_text
 
 
-def _misfit(
-    benchmark: Benchmark, entry: _Entry, question: Question | None, keys: set[str]
-) -> str:
-    """Why an entry cannot be the answer to its question; "" if it can."""
-    key = entry.question_id
+def _misfit(benchmark: Benchmark, entry: _Entry, question: Question | None) -> str:
+    """Why an entry is no answer to the question of its id, its text or its position."""
     text = one_line(entry.question)
-    if question is None and key:
-        return f"{benchmark.name} has no question {key!r}, nor are the keys positions"
+    stated = f"id {entry.question_id!r}, database {entry.db_id!r} and text {text!r}"
     if question is None:
-        return f"{benchmark.name} has no question {text!r} on database {entry.db_id!r}"
-    answered = _about(benchmark, question)
-    if entry.db_id not in {"", question.db_id}:
-        return f"database {entry.db_id!r} in an answer to {answered}"
-    if text not in {"", one_line(question.text)}:
-        return f"text {entry.question!r} in an answer to {answered}"
-    sharing = benchmark.repeated.get(key, ())
-    tells_them_apart = bool(text) or not keys.isdisjoint(sharing[1:])
-    if sharing and not tells_them_apart:
-        several = told(benchmark.sharing(key))
-        return (
-            f"question_id {key!r} is {several}; give one of these ids, or the question"
-        )
-    return ""
+        return f"{benchmark.name} has no question with {stated}"
+    wanted = f"question {question.id} is on {question.db_id!r}: {question.text}"
+    return f"it has {stated}, but {wanted}"
 
 
 def _by_text(benchmark: Benchmark, entries: Sequence[_Entry]) -> list[Question | None]:
@@ -293,49 +287,32 @@ def _by_text(benchmark: Benchmark, entries: Sequence[_Entry]) -> list[Question |
     by_text = benchmark.by_text()
     asked: list[Question | None] = []
     for entry in entries:
-        questions = by_text.get((entry.db_id, one_line(entry.question)))
-        question = questions[0] if questions else None
-        asked.append(question)
+        questions = by_text.get((entry.db_id, one_line(entry.question)), [])
+        asked.append(questions[0] if questions else None)
         # The last one is answered by all further entries, told apart by `sample`.
-        if questions and len(questions) > 1:
+        if len(questions) > 1:
             questions.pop(0)
     return asked
 
 
 def _by_position(
-    path: Path,
     benchmark: Benchmark,
-    questions: Sequence[Question],
+    path: Path,
     entries: Sequence[_Entry],
-) -> list[Question | None]:
-    """The question at each entry's position, unless a line is missing."""
-
-    @cache
-    def tables(db_id: str) -> set[str]:
-        if not benchmark.has(db_id):
-            return set()
-        schema = read_schema(benchmark.database(db_id))
-        return {lower_name(table.name) for table in schema.tables}
-
-    asked: list[Question | None] = []
-    for number, entry in enumerate(entries, 1):
+    questions: Sequence[Question],
+) -> pd.DataFrame:
+    """The frame of entries that answer the questions at their positions."""
+    asked = []
+    for entry in entries:
         place = int(entry.question_id)
-        question = questions[place] if place < len(questions) else None
-        asked.append(question)
-        if entry.db_id or question is None:
-            continue
-        used = {lower_name(name) for name in _TABLES.findall(entry.sql)}
-        known = tables(question.db_id)
-        is_foreign = used and known and used.isdisjoint(known)
-        first = max(place - 1, 0)
-        neighbours = questions[first : place + 2]
-        if is_foreign and any(used <= tables(near.db_id) for near in neighbours):
-            wrong = f"names no table of {question.db_id!r}"
-            answered = _about(benchmark, question)
-            raise BadInputError(
-                f"{path}, entry {number}: {wrong} in an answer to {answered}"
-            )
-    return asked
+        asked.append(questions[place] if place < len(questions) else None)
+    frame = _frame(benchmark, path, entries, asked)
+    if len(frame) != len(questions):
+        counts = f"{len(frame)} entries for the {len(questions)} questions"
+        raise BadInputError(
+            f"{path}: {counts} of {benchmark.name}; without ids there must be one for each"
+        )
+    return frame
 
 
 def _csv_records(text: str) -> list[dict[str, str]]:
@@ -344,9 +321,12 @@ def _csv_records(text: str) -> list[dict[str, str]]:
     first_line = text.partition("\n")[0]
     separator = max(",;\t", key=first_line.count)  # as spreadsheets save it
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    names, *rows = filter(None, reader)
+    rows = [row for row in reader if row]
+    if not rows:
+        raise ValueError("an empty file")
+    names = rows[0]
     records = []
-    for row in rows:
+    for row in rows[1:]:
         cells = [cell.removeprefix("'") for cell in row]
         records.append(dict(zip(names, cells, strict=True)))
     return records
@@ -369,12 +349,14 @@ def _lines(text: str, known: set[str]) -> list[dict[str, str]]:
     if not text.strip():
         return []
     lines = text.removesuffix("\n").split("\n")
-    parts = [line.rpartition("\t") for line in lines]
-    all_end_in_names = all(_NAME.fullmatch(end.strip()) for _, _, end in parts)
+    ends = [line.rpartition("\t")[2].strip() for line in lines]
+    all_end_in_names = all(_NAME.fullmatch(end) for end in ends)
     records = []
-    for number, (sql, tab, end) in enumerate(parts):
-        record = {"question_id": str(number), "sql": lines[number]}
-        if tab and (all_end_in_names or end.strip() in known):
-            record |= {"sql": sql, "db_id": end}
+    for number, (line, end) in enumerate(zip(lines, ends, strict=True)):
+        sql, tab, _ = line.rpartition("\t")
+        record = {"question_id": str(number), "sql": line}
+        if tab and (all_end_in_names or end in known):
+            record["sql"] = sql
+            record["db_id"] = end
         records.append(record)
     return records

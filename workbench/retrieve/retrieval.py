@@ -11,18 +11,20 @@ every processor.
 import math
 import re
 from base64 import b64decode
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from itertools import chain, product
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import BaseModel, StringConstraints, ValidationError
 from rapidfuzz import fuzz
 
 from workbench import replies
+from workbench.benchmarks.files import first_fault
 from workbench.errors import BadInputError, at_least, one_of
 from workbench.lab import Lab
 from workbench.llm.send import EMBEDDING
@@ -30,7 +32,7 @@ from workbench.retrieve.values import (
     LONGEST,
     LSH,
     Search,
-    Trigram,
+    Spelling,
     Values,
     folded,
     open_values,
@@ -65,42 +67,39 @@ class Lexical:
 
     def __call__(
         self,
-        lab: Lab,
+        lab: Lab,  # noqa: ARG002  no model is asked
         queries: Sequence[str],
         texts: Sequence[str],
         *,
         collection: bool = False,
     ) -> Matrix:
-        del lab
         query_features = [_features(text) for text in queries]
         text_features = [_features(text) for text in texts]
-        counts = Counter(chain.from_iterable(text_features))
-        asked = set().union(*query_features)  # no other feature counts in a product
-        place = {feature: n for n, feature in enumerate(sorted(asked))}
-        weights = dict.fromkeys(asked | counts.keys(), 1)
-        if collection:  # the inverse document frequency, in thousandths
-            for feature in weights:
-                rarity = len(texts) / max(1, counts[feature])
-                weights[feature] = round(1000 * math.log1p(rarity))
+        columns_with = defaultdict[str, list[int]](list)  # the texts with a feature
+        for column, features in enumerate(text_features):
+            for feature in features:
+                columns_with[feature].append(column)
 
-        def vectors(sets: Sequence[frozenset[str]]) -> Matrix:
-            matrix = np.zeros((len(sets), len(place)))
-            for row, features in zip(matrix, sets, strict=True):
-                for feature in features & place.keys():
-                    row[place[feature]] = weights[feature]
-            return matrix
+        # Whole numbers, so that every processor has the same sums.
+        squares = dict.fromkeys(chain(*query_features, *text_features), 1)
+        if collection:
+            for feature in squares:
+                rarity = len(texts) / max(1, len(columns_with[feature]))
+                weight = round(1000 * math.log1p(rarity))
+                squares[feature] = weight**2
+
+        products = np.zeros((len(queries), len(texts)))
+        for row, features in enumerate(query_features):
+            for feature in features:
+                products[row, columns_with[feature]] += squares[feature]
 
         def lengths(sets: Sequence[frozenset[str]]) -> Matrix:
-            squares = np.ones(len(sets))
-            for n, features in enumerate(sets):
-                square = len(features)
-                if collection:
-                    square = sum(weights[feature] ** 2 for feature in features)
-                squares[n] = square or 1
-            return np.sqrt(squares)
+            sums = []
+            for features in sets:
+                total = sum(squares[feature] for feature in features)
+                sums.append(total or 1)
+            return np.sqrt(sums)
 
-        # Weights are integers, so that every processor has the same sums.
-        products = vectors(query_features) @ vectors(text_features).T
         cosines = products / np.outer(lengths(query_features), lengths(text_features))
         return cosines.clip(0, 1).round(PLACES)
 
@@ -157,20 +156,19 @@ class Embedding:
         collection: bool = False,
     ) -> Matrix:
         del collection
-        beginnings = {text: text[:2000].strip() for text in (*queries, *texts)}
-        distinct = dict.fromkeys(beginnings.values())
-        vectors = self._vectors(lab, [text for text in distinct if text])
+        beginnings = dict.fromkeys(map(_beginning, (*queries, *texts)))
+        vectors = self._vectors(lab, list(filter(None, beginnings)))
         width = max((vector.size for vector in vectors.values()), default=1)
         unknown = np.full(width, np.nan)
 
-        def matrix(texts: Sequence[str]) -> Matrix:
-            rows = [vectors.get(beginnings[text], unknown) for text in texts]
-            whole = np.array(rows, np.float64).reshape(-1, width)
-            lengths = np.linalg.norm(whole, axis=1, keepdims=True)
-            unit: Matrix = whole / lengths
+        def unit_vectors(texts: Sequence[str]) -> Matrix:
+            rows = [vectors.get(_beginning(text), unknown) for text in texts]
+            matrix = np.array(rows, np.float64).reshape(-1, width)
+            lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+            unit: Matrix = matrix / lengths
             return unit
 
-        cosines = matrix(queries) @ matrix(texts).T
+        cosines = unit_vectors(queries) @ unit_vectors(texts).T
         return cosines.clip(0, 1).round(PLACES)
 
     def _vectors(
@@ -180,7 +178,7 @@ class Embedding:
         requests = []
         for text in texts:
             messages = [{"role": "user", "content": text}]
-            # The client sends it as an embedding, and returns its numbers in base64.
+            # The client sends it as an embedding; the reply's text is its numbers in base64.
             request = Request("retrieve/embed", self.model, messages, {EMBEDDING: True})
             requests.append(request)
         vectors = {}
@@ -188,6 +186,11 @@ class Embedding:
             if not reply.fault:
                 vectors[text] = np.frombuffer(b64decode(reply.text), np.float32)
         return vectors
+
+
+def _beginning(text: str) -> str:
+    """Return what of a text is embedded."""
+    return text[:2000].strip()
 
 
 # A similarity gives a number from 0 to 1 for each query (row) and text (column), NaN if the model
@@ -255,25 +258,22 @@ class Matching:
         keywords: Sequence[str],
         similarity: Similarity,
     ) -> tuple[ValueMatch, ...]:
-        similar = self._similar(values, keywords)
-        alike = self._alike(lab, similar, similarity)
-        alike.sort(
-            key=lambda m: (-m.edit, -m.semantic, m.table, m.column, m.value, m.keyword)
-        )
+        spelled = self._like_in_spelling(values, keywords)
+        matches = self._like_in_meaning(lab, spelled, similarity)
         kept: dict[tuple[str, str, str], ValueMatch] = {}
+        for match in self._closest(matches):
+            kept.setdefault((match.table, match.column, match.value), match)
         place = {column: n for n, column in enumerate(schema.columns())}
-        for match in self._kept(alike):
-            column = (match.table, match.column)
-            place.setdefault(column, len(place))
-            kept.setdefault((*column, match.value), match)
+        for match in kept.values():  # a column that the schema lacks comes last
+            place.setdefault((match.table, match.column), len(place))
         in_order = sorted(kept.values(), key=lambda m: place[m.table, m.column])
         return tuple(in_order)
 
-    def _similar(
+    def _like_in_spelling(
         self, values: Values, keywords: Sequence[str]
     ) -> list[tuple[str, ValueMatch]]:
-        """Return the values like the keywords in spelling, each with the part that found it."""
-        similar = []
+        """Return the values that a search finds, each with the part that found it."""
+        matches = []
         for keyword in keywords:
             for part in _parts(keyword):
                 owner = keyword if self.rule == "paper" else part
@@ -281,45 +281,64 @@ class Matching:
                     edit = round(fuzz.ratio(folded(part), folded(value)) / 100, PLACES)
                     if edit >= self.edit:
                         match = ValueMatch(table, column, value, owner, edit, 0.0)
-                        similar.append((part, match))
-        return similar
+                        matches.append((part, match))
+        return matches
 
-    def _alike(
+    def _like_in_meaning(
         self,
         lab: Lab,
-        similar: Sequence[tuple[str, ValueMatch]],
+        spelled: Sequence[tuple[str, ValueMatch]],
         similarity: Similarity,
     ) -> list[ValueMatch]:
-        """Return the matches that are also alike in meaning."""
-        parts = list(dict.fromkeys(part for part, _ in similar))
-        texts = list(dict.fromkeys(match.value for _, match in similar))
+        """Return those of the matches whose value is like the part in meaning, too."""
+        parts = list(dict.fromkeys(part for part, _ in spelled))
+        texts = list(dict.fromkeys(match.value for _, match in spelled))
         scores = similarity(lab, parts, texts)
         row = {part: n for n, part in enumerate(parts)}
         column = {text: n for n, text in enumerate(texts)}
         least = similarity.threshold if self.semantic is None else self.semantic
-        alike = []
-        for part, match in similar:
+        matches = []
+        for part, match in spelled:
             score = float(scores[row[part], column[match.value]])
             if math.isnan(score):  # the model failed, and spelling decides
-                alike.append(match)
+                matches.append(match)
             elif score >= least:
-                alike.append(replace(match, semantic=score))
-        return alike
+                matches.append(replace(match, semantic=score))
+        return matches
 
-    def _kept(self, matches: Sequence[ValueMatch]) -> Iterator[ValueMatch]:
-        """Yield the matches that their columns keep; the best is given and yielded first."""
-        best: dict[tuple[str, ...], float] = {}  # the best spelling among rivals
-        kept = defaultdict[tuple[str, ...], set[str]](set)  # by column and keyword
+    def _closest(self, matches: Sequence[ValueMatch]) -> Iterator[ValueMatch]:
+        """Yield the matches that their columns keep, the closest in spelling first."""
+        best = defaultdict[tuple[str, ...], float](float)  # spelling among rivals
         for match in matches:
-            column = (match.table, match.column)
-            group = (*column, match.keyword)
-            rivals = group if self.rule == "paper" else column
-            least = self.keep * best.setdefault(rivals, match.edit)
-            values = kept[group]
-            is_new = len(values) < self.per_keyword and match.value not in values
-            if match.edit >= least and is_new:
+            rivals = self._rivals(match)
+            best[rivals] = max(best[rivals], match.edit)
+
+        kept = defaultdict[tuple[str, ...], set[str]](set)  # by column and keyword
+        for match in sorted(matches, key=_closeness):
+            values = kept[match.table, match.column, match.keyword]
+            is_close = match.edit >= self.keep * best[self._rivals(match)]
+            is_new = match.value not in values
+            if is_close and is_new and len(values) < self.per_keyword:
                 values.add(match.value)
                 yield match
+
+    def _rivals(self, match: ValueMatch) -> tuple[str, ...]:
+        """Return what the matches have in common whose best a match is compared with."""
+        if self.rule == "paper":
+            return (match.table, match.column, match.keyword)
+        return (match.table, match.column)
+
+
+def _closeness(match: ValueMatch) -> tuple[float | str, ...]:
+    """Return the place of a match in the order: by spelling, then meaning, then names."""
+    return (
+        -match.edit,
+        -match.semantic,
+        match.table,
+        match.column,
+        match.value,
+        match.keyword,
+    )
 
 
 def _parts(keyword: str) -> list[str]:
@@ -369,11 +388,11 @@ class Descriptions:
         asked = [text for text in (question.text, question.evidence) if text]
         queries = [" ".join(pair).strip() for pair in product(asked, keywords or [""])]
         scores = np.nan_to_num(similarity(lab, queries, texts, collection=True))
-        top = min(self.top, len(texts))
-        # Of each query's top descriptions.
-        least = np.sort(scores, axis=1)[:, -top, np.newaxis]
-        best = np.where(scores >= least, scores, 0.0).max(axis=0).tolist()
-        pairs = zip(catalog, best, strict=True)
+        last = min(self.top, len(texts))  # of each query's top descriptions
+        least = np.sort(scores, axis=1)[:, [-last]]
+        retrieved = np.where(scores >= least, scores, 0.0)
+        best_of_queries = retrieved.max(axis=0).tolist()
+        pairs = zip(catalog, best_of_queries, strict=True)
         scored = [replace(match, score=score) for match, score in pairs if score > 0]
         scored.sort(key=lambda match: (-match.score, match.table, match.column))
         return tuple(scored)
@@ -442,70 +461,85 @@ class Retrieval:
         return replace(self, index=None)
 
 
-_INDEXES = {"lsh": LSH(), "trigram": Trigram(), "none": None}
+class RetrievalSettings(BaseModel, extra="forbid", strict=True):
+    """An experiment's setting `retrieval`; None leaves a step as it is.
+
+    index: the papers' `lsh`, `spelling` (in any letter case) or `none`.
+    similarity: `letters`, or PROVIDER/MODEL of an embedding model.
+    alike: from which similarity on two texts count as alike.
+    descriptions: how many a query retrieves.
+    matching: `Matching.rule`.
+    """
+
+    index: Literal["lsh", "spelling", "none"] | None = None
+    similarity: Annotated[str, StringConstraints(pattern="^letters$|/")] | None = None
+    alike: int | float | None = None
+    descriptions: int | None = None
+    matching: Literal["paper", "released"] | None = None
+
+    def compares_by(self) -> Similarity | None:
+        """Return the similarity that the settings name, if they name one."""
+        if self.similarity not in {None, "letters"}:
+            return Embedding(self.similarity, self.alike)
+        if self.alike is not None:
+            return Lexical(self.alike)
+        return Lexical() if self.similarity else None
+
+
+_INDEXES: dict[str, Search | None] = {
+    "lsh": LSH(),
+    "spelling": Spelling(),
+    "none": None,
+}
 
 
 def with_retrieval(step: Any, setting: str | Mapping[str, Any]) -> Any:
     """Return the step with an experiment's setting `retrieval`, if it compares texts.
 
-    The setting is an index, `lsh` (the papers'), `trigram` (finds more) or `none`; or a mapping
-    with any of `index`, `similarity` (letters, or PROVIDER/MODEL of an embedding model), `alike`
-    (from which similarity on two texts count as alike), `descriptions` (how many a query retrieves)
-    and `matching` (paper, or released: `Matching.rule`). What the step leaves out stays left out.
-    Steps other than a `Retrieval`, such as `Nearest`, take its similarity.
+    The setting is an index, or a mapping of `RetrievalSettings`. What the step leaves out stays
+    left out. Steps other than a `Retrieval`, such as `Nearest`, take its similarity.
     """
     if not isinstance(getattr(step, "similarity", None), Similarity):
         return step
-    settings = {"index": setting} if isinstance(setting, str) else setting
-    changes = _changes(settings)
-    if not isinstance(step, Retrieval):
-        similarity = changes.get("similarity", step.similarity)
-        return replace(step, similarity=similarity)
-    if not step.compares:
+    if isinstance(step, Retrieval) and not step.compares:
         return step
-    if "matching" in changes:
-        changes["matching"] = replace(step.matching, rule=changes["matching"])
-    kept = {name: changes[name] for name in changes if getattr(step, name) is not None}
-    return replace(step, **kept)
+    settings = _settings(setting)
+    similarity = settings.compares_by()
+    if similarity:
+        step = replace(step, similarity=similarity)
+    if not isinstance(step, Retrieval):
+        return step
+    if settings.index and step.index:
+        step = replace(step, index=_INDEXES[settings.index])
+    if settings.descriptions is not None and step.descriptions:
+        step = replace(step, descriptions=Descriptions(settings.descriptions))
+    if settings.matching:
+        step = replace(step, matching=replace(step.matching, rule=settings.matching))
+    return step
 
 
-def _changes(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a `Retrieval` that the settings change, checked."""
-    for name in settings:
-        one_of(
-            ("index", "similarity", "alike", "descriptions", "matching"), retrieval=name
-        )
-    changes: dict[str, Any] = {}
-    if "index" in settings:
-        index = settings["index"]
-        one_of([*_INDEXES], **{"retrieval, index": index})
-        changes["index"] = _INDEXES[index]
-    if "similarity" in settings or "alike" in settings:
-        name = settings.get("similarity", "letters")
-        changes["similarity"] = _similarity(name, settings.get("alike"))
-    if "descriptions" in settings:
-        changes["descriptions"] = Descriptions(settings["descriptions"])
-    if "matching" in settings:
-        changes["matching"] = settings["matching"]
-        one_of(("paper", "released"), **{"retrieval, matching": changes["matching"]})
-    return changes
-
-
-def _similarity(name: object, alike: float | None) -> Similarity:
-    if name == "letters":
-        return Lexical() if alike is None else Lexical(alike)
-    if not isinstance(name, str) or "/" not in name:
-        raise BadInputError(f"similarity is {name!r}: give letters, or PROVIDER/MODEL")
-    return Embedding(name, alike)
+def _settings(setting: str | Mapping[str, Any]) -> RetrievalSettings:
+    settings = {"index": setting} if isinstance(setting, str) else setting
+    try:
+        return RetrievalSettings.model_validate(settings)
+    except ValidationError as error:
+        field, first = first_fault(error)
+        allowed = ", ".join(RetrievalSettings.model_fields)
+        raise BadInputError(
+            f"retrieval, {field} is {first['input']!r:.60}: {first['msg']};"
+            f" its settings are {allowed}"
+        ) from error
 
 
 def by_letters(step: Any) -> bool:
-    """Whether a step of the system compares by letters."""
+    """Whether a system, or any of its steps, compares by letters."""
     if isinstance(step, Lexical):
         return True
     if isinstance(step, Retrieval) and not step.compares:
-        return False
+        return False  # it has a similarity, and no use for it
+    parts: Sequence[Any] = ()
     if isinstance(step, tuple):
-        return any(map(by_letters, step))
-    parts = fields(step) if is_dataclass(step) else ()
-    return any(by_letters(getattr(step, part.name)) for part in parts)
+        parts = step
+    elif is_dataclass(step):
+        parts = [getattr(step, part.name) for part in fields(step)]
+    return any(map(by_letters, parts))
