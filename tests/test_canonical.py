@@ -39,23 +39,23 @@ def test_half_a_character_is_refused_as_bad_input(write):
         write(["a", {"b": "\ud800"}])
 
 
-def test_a_folders_hash_is_that_of_its_texts_and_their_paths(tmp_path):
+def test_a_folders_hash_is_that_of_its_files_and_their_paths(tmp_path):
     code = tmp_path / "code"
     for name in ("a.py", "b/c.md", "out/d.py"):
         (code / name).parent.mkdir(parents=True, exist_ok=True)
         (code / name).write_text(name)
     before = folder_hash(code, {"out"})
-    for name in ("out/d.py", "a.pyc", "b/picture.png"):  # left out, or no texts
+    for name in ("out/d.py", "a.pyc", "b/desk.css", "b/desk.js"):  # without numbers
         (code / name).write_text("changed")
         assert folder_hash(code, {"out"}) == before
     code = code.rename(tmp_path / "another place")
     assert folder_hash(code, {"out"}) == before
     seen = {before}
-    for name in ("a.py", "b/c.md", "new.json"):
+    for name in ("a.py", "b/c.md", "new.json", "b/papers.yaml", "b/page.md.j2"):
         (code / name).write_text("changed")
         seen.add(folder_hash(code, {"out"}))
     (code / "b" / "c.md").rename(code / "b" / "d.md")
-    assert len(seen | {folder_hash(code, {"out"})}) == 5
+    assert len(seen | {folder_hash(code, {"out"})}) == 7
 
 
 BLANKS = [

@@ -40,15 +40,19 @@ def content_hash(tag: str, value: Any) -> str:
     return f"{tag}:{hashlib.sha256(canonical(value)).hexdigest()}"
 
 
+_WITHOUT_NUMBERS = {".pyc", ".css", ".js"}  # suffixes
+
+
 def folder_hash(folder: Path, without: Collection[str] = ()) -> str:
-    """Return a hash of the code and texts in a folder, and of their paths, without some entries."""
+    """Return a hash of a folder's files and their paths, without some entries.
+
+    Byte code and what only a browser reads are left out.
+    """
     digest = hashlib.sha256()
     for file in sorted(folder.rglob("*")):
         name = file.relative_to(folder)
-        if (
-            file.suffix in {".py", ".md", ".json", ".txt"}
-            and name.parts[0] not in without
-        ):
+        is_left_out = file.suffix in _WITHOUT_NUMBERS or name.parts[0] in without
+        if file.is_file() and not is_left_out:
             digest.update(os.fsencode(name) + b"\0" + file.read_bytes())
     return digest.hexdigest()
 

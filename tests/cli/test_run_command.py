@@ -123,6 +123,6 @@ def test_the_table_says_which_gold_queries_fail(workbench, tmp_path):
     done = workbench("run", "zero-shot", *own)
     assert done.code == 0, done.err
     assert (
-        "The gold query of 1 of 2 questions fails (0): no answer to them is right."
+        "The gold queries of 1 of 2 questions fail, so that no answer to them is right: 0."
         in done.out
     )

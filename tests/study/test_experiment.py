@@ -196,6 +196,8 @@ def test_an_unknown_setting_or_name_is_answered_with_the_nearest_one():
         BadInputError, match="unknown setting 'limt'; did you mean 'limit'"
     ):
         wb.open_study("bundled-dev", limt=3)
+    with pytest.raises(BadInputError, match="did you mean 'figures'"):
+        wb.open_study("bundled-dev", figure="x")
     with pytest.raises(BadInputError, match="did you mean 'bundled-dev'"):
         wb.open_study("bundeld-dev")
 

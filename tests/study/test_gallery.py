@@ -5,18 +5,19 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from workbench.report.published import published
 from workbench.report.stamp import Stamp
 from workbench.report.tables import alone
 from workbench.study.saved import Saved, write_gallery
 
-TABLE = "**A \\<b> title**\n\n| system | EX |\n|:--|--:|\n"
+TABLE = "| system | EX |\n|:--|--:|\n"
 PARSER = "embedded/parser (a small statistical parser, no language model) on bundled-dev, N = 3"
 
 
 def record(**changed):
     row = "| \\<i> | 1.0 |\n"
     return {"kind": "table", "title": "A <b>title</b>", "stamp": "openai/x on bird-dev, N = 3",
-            "runs": {}, "table": TABLE + row, "claims": []} | changed  # fmt: skip
+            "runs": {}, "table": TABLE + row, "rows": 1, "claims": []} | changed  # fmt: skip
 
 
 @pytest.fixture
@@ -88,7 +89,7 @@ def test_figures_are_pictures_in_their_natural_size_and_long_lists_are_links(
     folder = tmp_path / "figures" / "mine"
     folder.mkdir(parents=True)
     Image.new("P", (640, 9)).save(folder / "chess_figure_4.png")
-    long = record(table=TABLE + "| x | 1 |\n" * 40)
+    long = record(table=TABLE + "| x | 1 |\n" * 40, rows=40)
     text = page(chess_figure_4=record(kind="figure", table=""), chess_table_2=long)
     assert '<img src="mine/chess_figure_4.png" width="352" alt="Figure 4">' in text
     assert "([40 rows](mine/chess_table_2.csv))" in text
@@ -102,6 +103,21 @@ def test_a_trial_of_a_few_questions_is_left_out_unless_it_is_an_experiment(
     (tmp_path / "experiments").mkdir()
     (tmp_path / "experiments" / "mine-3.yaml").write_text("")
     assert "## mine-3" in page("mine-3", chase_table_1=record())
+
+
+def test_a_part_of_a_papers_figure_has_the_title_of_the_whole(page, tmp_path):
+    folder = tmp_path / "figures" / "mine"
+    folder.mkdir(parents=True)
+    names = ("chase_figure_2abc", "chase_figure_2d", "chase_figure_3a", "mac_figure_9")
+    for name in names:
+        Image.new("P", (640, 9)).save(folder / f"{name}.png")
+    figure = record(kind="figure", title="", table="", rows=0)
+    text = page(**dict.fromkeys(names, figure))
+    whole = "The best that picking could reach among 21 candidates"
+    assert f"#### Figure 2abc: {whole}" in text
+    assert f"#### Figure 2d: {whole}" in text
+    assert f"#### Figure 3a: {published('CHASE-SQL', 'figure 3a').title}" in text
+    assert "\n#### Figure 9\n" in text  # which the paper does not have
 
 
 def test_hostile_titles_are_text(page):

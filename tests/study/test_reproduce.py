@@ -15,7 +15,7 @@ from workbench.errors import BadInputError
 from workbench.label.store import Label, LabelStore
 from workbench.study import reproduce as module
 from workbench.study.experiment import Session, load_experiment, session_of, shipped
-from workbench.study.reproduce import package_hash, plan, run
+from workbench.study.reproduce import plan, run
 
 RUNS = """import workbench as wb
 study = wb.open_study(experiment, limit=limit)
@@ -48,9 +48,7 @@ def command(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow  # seven kernels
-def test_unchanged_notebooks_are_not_run_again_and_an_edit_of_the_desk_reruns_nothing(
-    checkout, tmp_path, monkeypatch
-):
+def test_unchanged_notebooks_are_not_run_again(checkout, tmp_path):
     done, same = ("done", ""), ("unchanged", "")
     experiment = checkout("limit: 3", one=[RUNS, SAVES], two=[RUNS, TWO])
     assert ran(experiment, at_once=2) == {"one": done, "two": done}
@@ -80,34 +78,31 @@ def test_a_forked_kernel_is_as_one_that_jupyter_starts(checkout, monkeypatch, tm
     assert "image/png" in kinds[2]
 
 
-def test_a_hash_of_the_package_ignores_docstrings_comments_and_the_desk(
-    tmp_path, monkeypatch
+def test_what_the_package_has_beside_the_desk_is_an_input(
+    checkout, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(module, "_PACKAGE", tmp_path)
+    experiment = checkout(one=["1"])
+    package = tmp_path / "package"
+    monkeypatch.setattr(module, "_PACKAGE", package)
 
-    def written(name, text):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-        return package_hash.__wrapped__()
+    def written(name):
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text("x")
+        return plan(experiment)[0].inputs_hash
 
-    whole = written("a.py", '"""A."""\ndef f():\n    """F."""\n    return "1"\n')
-    assert (
-        written("a.py", '"""B."""\n# so\ndef f():\n    "G"\n    return "1"\n') == whole
-    )
-    assert (
-        written("cli/b.py", "x = 1") == written("label/labeller.py", "x = 1") == whole
-    )
-    assert written("a.py", 'def f():\n    return "2"\n') != whole
-    assert written("sql/c.md", "x") != written("sql/c.md", "y")
+    whole = written("a.py")
+    assert written("cli/b.py") == written("explorer/b.js") == whole
+    seen = {written(name) for name in ("sql/c.md", "report/papers/d.yaml", "e.sql")}
+    assert len(seen - {whole}) == 3
 
 
-def test_a_notebooks_key_covers_what_it_depends_on(checkout, tmp_path, monkeypatch):
+def test_a_notebooks_inputs_are_all_that_it_depends_on(checkout, tmp_path, monkeypatch):
     whole = checkout(one=["1"])
     folder = tmp_path / "given"
     folder.mkdir()
 
     def key(**settings):
-        return plan(replace(whole, **settings))[0].key
+        return plan(replace(whole, **settings))[0].inputs_hash
 
     def after(name, text):
         (folder / name).write_text(text)
@@ -115,8 +110,8 @@ def test_a_notebooks_key_covers_what_it_depends_on(checkout, tmp_path, monkeypat
 
     keys = [
         key(),
-        plan(checkout("limit: 4", one=["1"]))[0].key,
-        plan(checkout(one=["2"]))[0].key,
+        plan(checkout("limit: 4", one=["1"]))[0].inputs_hash,
+        plan(checkout(one=["2"]))[0].inputs_hash,
     ]
     checkout(one=["1"])
     keys += [after("a.md", "one"), after("a.md", "two"), after("b.md", "two")]
@@ -131,7 +126,7 @@ def test_a_notebooks_key_covers_what_it_depends_on(checkout, tmp_path, monkeypat
     keys.append(key())
     assert len(set(keys)) == len(keys)
     session = Session(whole, budget="x", offline=True)
-    assert key(batch=True) == plan(session)[0].key == keys[-1]
+    assert key(batch=True) == plan(session)[0].inputs_hash == keys[-1]
 
 
 @pytest.mark.slow  # two kernels
@@ -144,7 +139,7 @@ def test_a_notebook_that_fails_is_told_by_its_cell_line_and_message_and_stops_no
     assert code == 1
     assert "good: done" in said
     told = "cell 3 (x / 0)  # refused: ***): ZeroDivisionError: division by zero"
-    assert f"failed: bad: {told}" in said
+    assert f"bad: failed: {told}" in said
 
 
 @pytest.mark.slow  # four kernels
@@ -193,14 +188,14 @@ def test_with_a_reply_pack_others_replay_the_numbers_offline_and_a_missing_reply
 ):
     path = checkout("limit: 3", one=[RUNS, SAVES]).path
     code, said, _ = command(path)
-    assert (code, "3 calls asked, 0 cached" in said) == (0, True), said
+    assert (code, "\n3 calls asked, $0.0000\n" in said) == (0, True), said
     first = (tmp_path / "figures/mine/one.csv").read_bytes()
     pack = tmp_path / "pack.jsonl"
     exported = CliRunner().invoke(cache, ["export", str(pack), "--run", str(path)])
     assert exported.output.endswith("3 calls\n")
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "other"))
     code, said, _ = command(path, "--from", pack, "--offline")
-    assert (code, "0 calls asked, 3 cached" in said) == (0, True), said
+    assert (code, "\n0 calls asked, $0.0000\n" in said) == (0, True), said
     idle = (
         "{} of its {} calls were asked for by nobody, {} of {} requests are not in it"
     )

@@ -284,10 +284,7 @@ def test_the_dollars_of_calls_of_unknown_price_are_unknown_and_not_nothing(
     assert costs(unknown.questions, unknown.name)["calls"] == 1.0
     rows = study.costs({"mine": unknown, "free": free})
     assert rows["dollars"].isna().tolist() == [True, False]
-    assert (
-        notes_on({"mine": unknown, "free": free})
-        == "Calls of unknown price: 6 of mine."
-    )
+    assert notes_on({"mine": unknown, "free": free}) == "Calls of unknown price: 6."
     assert "nan" not in rows.alone("Rows").to_markdown().lower()
 
 

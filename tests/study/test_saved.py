@@ -34,7 +34,7 @@ def test_a_table_is_saved_beside_its_data(study, table):
     data = pd.read_csv(folder / "a_table.csv")
     assert data["run"].tolist() == [run.id]
     record = read_index(folder)["a_table"]
-    assert "A table" in record["table"]
+    assert (record["title"], record["rows"]) == ("A table", 1)
     assert record["runs"] == {run.id: run.name}
     assert "no language model" in record["stamp"]
 

@@ -24,7 +24,8 @@ COMMANDS = {
     "trace": "Show the SQL and calls behind a number.",
     "train": "Export chats to fine-tune a model, and tune one.",
 }
-_MODULES = {"init": "data", "reproduce": "run", "trace": "run"}  # if not of its name
+# The modules of the commands that have none of their own.
+_MODULES = {"init": "data", "reproduce": "run", "trace": "run"}
 
 
 class _Group(click.Group):
@@ -61,7 +62,7 @@ def main() -> None:
     warnings.showwarning = _show_warning
     out: Any = VisibleStream(sys.stdout)
     err: Any = VisibleStream(sys.stderr)
-    code = 2  # of a mistake, each of which has a line
+    code = 2  # unless it turns out otherwise below: of a caller's mistake
     mistake = ""
     with redirect_stdout(out), redirect_stderr(err):
         try:
@@ -69,8 +70,9 @@ def main() -> None:
             sys.stdout.flush()
             code = 0
         except BrokenPipeError:  # `head` has closed the pipe, for instance
-            # Python flushes once more when it ends, which must not fail again.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            # Python flushes once more when it ends. That must not fail again, so it goes nowhere.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
             code = 1
         except (KeyboardInterrupt, click.Abort):
             code = exit_code()

@@ -12,7 +12,7 @@ from workbench.errors import BadInputError
 from workbench.llm.calls import is_parser
 from workbench.sql.texts import result_text
 from workbench.systems.system import solve
-from workbench.types import Question, Selection
+from workbench.types import Execution, Question, Selection
 
 
 @click.command()
@@ -57,12 +57,10 @@ def ask(
         if not schema.tables:
             raise BadInputError(f"nothing can be asked: {'; '.join(schema.skipped)}")
         selection = solve(steps, Question("ask", path.stem, question, hint), lab)
-        parser = is_parser(model)
-        print(_told(selection, parser=parser), lab.client.ledger, sep="\n\n")
-        if parser:
+        print(_answer_text(selection), lab.client.ledger, sep="\n\n")
+        if is_parser(model):
             print(f"{model} answered: a small statistical parser and no language model")
-    execution = selection.trial and selection.trial.execution
-    sys.exit(0 if execution and execution.is_complete else 1)
+    sys.exit(0 if _complete(selection) else 1)
 
 
 def _database(name: str) -> Path:
@@ -76,38 +74,40 @@ def _database(name: str) -> Path:
     raise BadInputError(f"{name}: no such file; {known}")
 
 
-def _told(selection: Selection, *, parser: bool) -> str:
-    """Return what is printed: what the parser did not understand, the answer, its SQL, and why."""
+def _complete(selection: Selection) -> Execution | None:
+    """Return the chosen candidate's execution, if it ran to its end."""
+    if selection.trial is None or selection.trial.execution is None:
+        return None
+    execution = selection.trial.execution
+    return execution if execution.is_complete else None
+
+
+def _answer_text(selection: Selection) -> str:
+    """Return the answer, its SQL and why it was chosen; first what was not understood."""
     trial = selection.trial
     if trial is None or not trial.candidate.sql.strip():
-        return _unanswered(selection, parser=parser)
-    lines = []
+        reason = ""
+        if selection.trials:
+            first = selection.trials[0].candidate
+            reason = first.reasoning or first.problem
+        return f"No candidate has a query. {reason}".rstrip()
+
     # The parser says it in its reply, which may be JSON, with its escapes.
     missed = re.search(r"not understood: [^\n\\]+", trial.candidate.reasoning)
-    if parser and missed:
-        lines.append(missed[0])
-    ran = trial.execution
-    result = result_text(ran) if ran else "not run"
+    lines = [missed[0]] if missed else []
+    result = result_text(trial.execution) if trial.execution else "not run"
     lines += [result, "", trial.candidate.sql, ""]
     number = len(selection.trials)
-    if ran and ran.is_complete:
-        agreeing = [
-            each.candidate.generator
-            for each in selection.trials
-            if each.execution and each.execution.fingerprint == ran.fingerprint
-        ]
-        names = ", ".join(dict.fromkeys(agreeing))
-        told = f"{len(agreeing)} of {number} candidates gave this answer ({names})"
-        lines.append(f"Chosen by {selection.selector}: {told}.")
-    else:
+    execution = _complete(selection)
+    if execution is None:
         lines.append(f"There is no answer: none of {number} candidates ran.")
+        return "\n".join(lines)
+    agreeing = [
+        each.candidate.generator
+        for each in selection.trials
+        if each.execution and each.execution.fingerprint == execution.fingerprint
+    ]
+    names = ", ".join(dict.fromkeys(agreeing))
+    why = f"{len(agreeing)} of {number} candidates gave this answer ({names})"
+    lines.append(f"Chosen by {selection.selector}: {why}.")
     return "\n".join(lines)
-
-
-def _unanswered(selection: Selection, *, parser: bool) -> str:
-    text = "No candidate has a query."
-    if not selection.trials:
-        return text
-    first = selection.trials[0].candidate
-    text = f"{text} {first.reasoning}"
-    return f"{text}\n({first.problem})" if first.problem and not parser else text

@@ -22,13 +22,10 @@ def info() -> None:
     """Count calls, tokens and dollars by prompt and model."""
     sums = "count(*), sum(input_tokens), sum(output_tokens), total(cost), sum(cost IS NULL)"
     select = f"SELECT prompt, model, {sums} FROM calls GROUP BY 1, 2"
+    line = "{:30} {:30} {:>9,} calls {:>13,} in {:>11,} out"
     with Cache() as store:
-        for prompt, model, calls, read, written, cost, unpriced in store.read(select):
-            print(
-                f"{prompt or '-':30} {model:30}"
-                f" {calls:>9,} calls {read:>13,} in {written:>11,} out"
-                f" {dollars(cost, unpriced)}"
-            )
+        for *counts, cost, unpriced in store.read(select):
+            print(line.format(*counts), dollars(cost, unpriced))
         megabytes = store.path.stat().st_size / 1e6
         print(f"{store.path}: {megabytes:,.1f} MB")
 
@@ -52,15 +49,16 @@ def export(file: Path, run: str, keys: str) -> None:
     """
     if run and keys:
         raise BadInputError("--run and --keys: give one of them")
-    if run:
-        # With "+", SQLite reads the calls in the order of their keys.
-        where, values = "+model IN", load_experiment(run).asked
-    else:
-        where, values = "key IN", keys.split()
+    listed = "(SELECT value FROM json_each(?))"
     with Cache() as store:
-        if values:
-            where += " (SELECT value FROM json_each(?))"
-            number = store.export(file, where, [orjson.dumps(values)])
+        if run:
+            # With "+", SQLite reads the calls in the order of their keys.
+            models = orjson.dumps(load_experiment(run).asked)
+            number = store.export(file, f"+model IN {listed}", [models])
+        elif keys:
+            number = store.export(
+                file, f"key IN {listed}", [orjson.dumps(keys.split())]
+            )
         else:
             number = store.export(file)
     print(f"{file}: {number:,} calls")

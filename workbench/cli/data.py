@@ -2,7 +2,9 @@
 
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -35,15 +37,12 @@ def check(benchmark: str, root: Path | None) -> None:
     """Run every gold query of a benchmark, or say which files a folder lacks.
 
     BENCHMARK is a name, a JSON file of your own with --root for its databases, or the folder
-    where benchmarks were unpacked. Gold queries that the data does not decide are listed, with
-    their evidence. The exit code is 1 where something is missing, cannot be read or does not
-    run.
+    where benchmarks were unpacked (./spider, if it is called as a benchmark is). Gold queries that
+    the data does not decide are listed, with their evidence. The exit code is 1 where something is
+    missing, cannot be read or does not run.
     """
     folder = Path(benchmark)
-    release = BENCHMARKS.get(benchmark_name(benchmark))
-    is_bundled = release is not None and not release.url
-    # A folder may have the name of a benchmark, which is meant where --root says so.
-    if folder.is_dir() and root is None and not is_bundled:
+    if folder.is_dir() and not benchmark_name(benchmark):  # ./spider is one
         sys.exit(_check_folder(folder))
     with Cache() as store, Executor(store) as executor:
         opened = open_benchmark(benchmark, root)
@@ -54,12 +53,17 @@ def check(benchmark: str, root: Path | None) -> None:
     for fault in faults:
         print(fault)
     for row in audit.to_dict("records"):
-        finding = FINDINGS[row["finding"]]
-        texts = (f"question {row['question_id']}", finding, row["evidence"])
-        print(": ".join(filter(None, texts)))
+        print(_finding_line(row))
     lacks_databases = not all(opened.has(question.db_id) for question in opened.every)
     is_faulty = faults or lacks_databases or "fails" in set(audit["finding"])
     sys.exit(1 if is_faulty else 0)
+
+
+def _finding_line(row: Mapping[Any, Any]) -> str:
+    line = f"question {row['question_id']}: {FINDINGS[row['finding']]}"
+    if row["evidence"]:
+        line += f": {row['evidence']}"
+    return line
 
 
 def _check_folder(folder: Path) -> int:

@@ -12,11 +12,10 @@ from workbench.benchmarks.golds import with_golds
 from workbench.benchmarks.predictions import read_predictions
 from workbench.canonical import plain
 from workbench.cli import options
-from workbench.errors import BadInputError
+from workbench.errors import one_of
 from workbench.evaluate import judge as judging
 from workbench.evaluate.audit import undetermined
-from workbench.evaluate.ex import efficiency as timed
-from workbench.evaluate.ex import suite_verdicts
+from workbench.evaluate.ex import efficiency, suite_verdicts
 from workbench.evaluate.judge import Metric
 from workbench.llm.cache import Cache
 from workbench.sql.executor import Executor
@@ -37,7 +36,8 @@ def _by_name(
 def _metrics(
     _: click.Context, __: click.Parameter, paths: tuple[str, ...]
 ) -> dict[str, Metric]:
-    sys.path.insert(0, "")  # a module of one's own lies in the working directory
+    if paths:
+        sys.path.insert(0, "")  # a module of one's own lies in the working directory
     metrics = {}
     for path in paths:
         module, _colon, name = path.partition(":")
@@ -79,9 +79,9 @@ _own_metrics = click.option(
     callback=_metrics,
     help="Add a number of your own, from the gold execution and the predicted one.",
 )
-_runs = click.option(
+_rounds = click.option(
     "--efficiency",
-    "runs",
+    "rounds",
     type=click.IntRange(1),
     metavar="RUNS",
     help="Add VES and R-VES: the best of five repeats, in each of which a right answer "
@@ -106,7 +106,7 @@ _saved = click.option(
 @_golds
 @_by
 @_own_metrics
-@_runs
+@_rounds
 @_variants
 @_saved
 def evaluate(
@@ -118,7 +118,7 @@ def evaluate(
     golds: dict[str, str],
     by: tuple[str, ...],
     metrics: dict[str, Metric],
-    runs: int | None,
+    rounds: int | None,
     suite: Path | None,
     save: Path | None,
 ) -> None:
@@ -138,34 +138,28 @@ def evaluate(
     opened = open_benchmark(benchmark, root).limited(limit)
     revised = {name: with_golds(opened, file) for name, file in golds.items()}
     predictions = read_predictions(opened, *files)
-    _check_against(against, predictions)
+    if against:
+        one_of(predictions["generator"].unique().tolist(), **{"--against": against})
     names = list(metrics)
     with Cache() as store, Executor(store) as executor:
         verdicts = judging.judge(opened, predictions, executor, metrics)
-        judged = _judged(opened, verdicts)
+        judged = _without_damaged(opened, verdicts)
         if suite:
             verdicts["suite"] = _suite(judged, verdicts, suite, executor)
         summary = judging.summarise(verdicts, metrics=names)
-        if runs:
-            summary = _with_efficiency(summary, judged, verdicts, executor, runs)
+        if rounds:
+            summary = _with_efficiency(summary, judged, verdicts, executor, rounds)
         _show(_heading(judged), summary)
         _compare(verdicts, list(summary["generator"]), against)
         for column in by:
             _show_slices(column, verdicts, judged, names, executor)
         for name, other in revised.items():
-            again = judging.judge(other, predictions, executor, metrics)
-            _show(f"\nunder the golds {name}", judging.summarise(again, metrics=names))
+            _show_under_golds(name, other, predictions, metrics, executor)
     _show_failed_golds(verdicts)
     if save:
         _save(verdicts, save)
     is_damaged = judged.questions != opened.questions
     sys.exit(int(is_damaged))
-
-
-def _check_against(name: str, predictions: pd.DataFrame) -> None:
-    generators = predictions["generator"].unique()
-    if name and name not in generators:
-        raise BadInputError(f"--against {name}: there are {', '.join(generators)}")
 
 
 def _heading(judged: Benchmark) -> str:
@@ -181,7 +175,7 @@ def _suite(
     return suite_verdicts(judged, pairs, folder, executor)
 
 
-def _judged(opened: Benchmark, verdicts: pd.DataFrame) -> Benchmark:
+def _without_damaged(opened: Benchmark, verdicts: pd.DataFrame) -> Benchmark:
     """The benchmark without the questions on damaged databases, which have no verdict."""
     ids = set(verdicts["question_id"])
     return opened.of([question for question in opened.questions if question.id in ids])
@@ -192,11 +186,11 @@ def _with_efficiency(
     judged: Benchmark,
     verdicts: pd.DataFrame,
     executor: Executor,
-    runs: int,
+    rounds: int,
 ) -> pd.DataFrame:
     """The summary with VES and R-VES of each generator, in percent."""
     right = verdicts.assign(correct=verdicts["ex_bird"] > 0)
-    scores = timed(judged, right, executor, "time", runs)
+    scores = efficiency(judged, right, executor, "time", rounds)
     means = scores.groupby("generator")[["ves", "r_ves"]].mean()
     return summary.join(100 * means, on="generator")
 
@@ -211,6 +205,18 @@ def _show(title: str, table: pd.DataFrame) -> None:
     print(title, table.to_string(index=False, float_format="%.2f"), sep="\n")
 
 
+def _show_under_golds(
+    name: str,
+    revised: Benchmark,
+    predictions: pd.DataFrame,
+    metrics: dict[str, Metric],
+    executor: Executor,
+) -> None:
+    verdicts = judging.judge(revised, predictions, executor, metrics)
+    table = judging.summarise(verdicts, metrics=list(metrics))
+    _show(f"\nunder the golds {name}", table)
+
+
 def _show_slices(
     column: str,
     verdicts: pd.DataFrame,
@@ -222,9 +228,9 @@ def _show_slices(
         verdicts = judging.by_feature(verdicts, judged)
     if column == "determined":
         findings = undetermined(judged, executor).drop_duplicates("question_id")
-        by_id = findings.set_index("question_id")["finding"]
-        finding = verdicts["question_id"].map(by_id)
-        verdicts = verdicts.assign(determined=finding.fillna("determined"))
+        finding_of = findings.set_index("question_id")["finding"]
+        labels = verdicts["question_id"].map(finding_of).fillna("determined")
+        verdicts = verdicts.assign(determined=labels)
     _show(f"\nby {column}", judging.summarise(verdicts, column, metrics))
 
 
@@ -243,12 +249,12 @@ def _compare(verdicts: pd.DataFrame, generators: list[str], against: str) -> Non
     title = (
         f"\nagainst {against}, EX (BIRD) of the first answers, intervals over questions"
     )
-    name, pair = pairs.popitem()
+    name, pair = next(iter(pairs.items()))
     print(title if pair.clustered else f"{title}; {pair.note}")
     small = dict.fromkeys(("p", "p_holm"), "{:.3g}".format)
-    table = judging.compare_all({**pairs, name: pair})
+    table = judging.compare_all(pairs)
     print(table.to_string(index=False, float_format="%+.2f", formatters=small))
-    if not pairs:
+    if len(pairs) == 1:
         print(f"\nonly {name} is right: {' '.join(pair.won) or 'never'}")
         print(f"only {against} is right: {' '.join(pair.lost) or 'never'}")
 

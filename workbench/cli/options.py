@@ -22,13 +22,15 @@ def settings(kind: type) -> Callable[[Any], Any]:
     def add(command: Any) -> Any:
         # Click shows the last one that is added first.
         for field in reversed(fields(kind)):
-            if isinstance(field.default, int | float):
-                name = field.name.replace("_", "-")
-                is_flag = isinstance(field.default, bool)
-                option = f"--{name}/--no-{name}" if is_flag else f"--{name}"
-                command = click.option(
-                    option, default=field.default, show_default=True
-                )(command)
+            name = field.name.replace("_", "-")
+            if isinstance(field.default, bool):
+                name = f"{name}/--no-{name}"
+            elif not isinstance(field.default, int | float):
+                continue
+            add_option = click.option(
+                f"--{name}", default=field.default, show_default=True
+            )
+            command = add_option(command)
         return command
 
     return add
@@ -103,7 +105,7 @@ def make_system(name: str, model: str, judge: str = "") -> "wb.System":
     if not judge:
         return system
     check_model(judge)
-    select: Any = system.select
+    select: Any = system.select  # a step of any kind
     if not hasattr(select, "model"):
         raise BadInputError(
             f"--judge {judge}: the selector of {name} asks no model; leave it out"
@@ -126,7 +128,8 @@ def open_lab(
 
 def check_writable(path: Path, *read: Path | str) -> None:
     """Refuse a path that cannot be written, or that the command reads, before the work starts."""
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
+    written = path if path.exists() else path.parent
+    if not os.access(written, os.W_OK):
         raise BadInputError(f"{path}: cannot be written; name another place")
     if path.resolve() in {Path(other).resolve() for other in read}:
         raise BadInputError(

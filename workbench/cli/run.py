@@ -35,7 +35,7 @@ from workbench.study.systems import SYSTEMS
 _SYSTEMS = ", ".join(f"{name} ({named.about})" for name, named in SYSTEMS.items())
 
 
-@click.command(
+@click.command(  # a docstring cannot hold the list of systems
     help=f"""Run SYSTEM over a benchmark and print its execution accuracy and cost.
 
     SYSTEM is one of {_SYSTEMS}. The table and the answers are saved in the folder runs. `workbench
@@ -79,8 +79,11 @@ def run(
         options.check_writable(save, benchmark)
     benchmark = benchmark_name(benchmark) or benchmark
     experiment = Experiment(Path(benchmark).stem, benchmark=benchmark, output="runs")
-    model, prompts = settings["model"], settings["prompts"]
-    steps = options.make_system(system, model, judge)
+    steps = options.make_system(system, settings["model"], judge)
+    words = [system, settings["model"], judge]
+    if settings["prompts"]:
+        words.append(settings["prompts"].name)
+    name = re.sub(r"\W+", "_", "_".join(filter(None, words)))
     # An option that is left out is no setting.
     settings = {key: value for key, value in settings.items() if value is not None}
     if preview:
@@ -90,8 +93,6 @@ def run(
         ):
             study.run(steps)
         return
-    words = [system, model, judge, prompts.name if prompts else ""]
-    name = re.sub(r"\W+", "_", "_".join(filter(None, words)))
     with open_study(experiment, limit=limit, cluster=cluster, **settings) as study:
         _print(study.run(steps), study, name, save)
 
@@ -160,11 +161,12 @@ def reproduce(
     code is 1 where a notebook fails.
     """
     settings = load_experiment(experiment)
+    request_log = _start_replay(pack, settings.name) if pack else None
     session = Session(
         replace(settings, batch=batch or settings.batch),
         offline=offline,
         budget=f"{settings.name} {uuid4().hex}",
-        request_log=_merged(pack, settings.name) if pack else None,
+        request_log=request_log,
     )
     with ExitStack() as stack:
         if preview:
@@ -180,18 +182,15 @@ def reproduce(
         spent = notebooks.run(jobs, at_once=at_once)
     if not preview:
         print(spent)
-        if pack and session.request_log:
-            print(_replayed(pack, session.request_log))
+        if pack and request_log:
+            print(_replayed(pack, request_log))
         _show_figures(jobs, limit)
-    for job in jobs:
-        if job.error:
-            print(f"{job.state}: {job.name}: {job.error} (executed: {job.output})")
     has_failed = any(job.state in {"failed", "stopped"} for job in jobs)
     sys.exit(1 if has_failed and not preview else 0)
 
 
-def _merged(pack: Path, name: str) -> Path:
-    """Add the calls of a pack to the cache; return an empty file for the keys that are asked."""
+def _start_replay(pack: Path, name: str) -> Path:
+    """Add a pack's calls to the cache; return an empty file for the keys that are asked for."""
     with Cache() as store:
         store.merge(pack)
     log = home() / "runs" / f"{name}.requests"
@@ -215,12 +214,13 @@ def _replayed(pack: Path, log: Path) -> str:
     """Return how many of a pack's calls nobody asked for, and how many requests it did not hold."""
     with TemporaryDirectory() as folder, Cache(Path(folder, "pack.sqlite")) as packed:
         packed.merge(pack)
-        calls = {key for (key,) in packed.read("SELECT key FROM calls")}
+        in_pack = {key for (key,) in packed.read("SELECT key FROM calls")}
     asked = set(log.read_text().split())
+    unasked, not_in_pack = in_pack - asked, asked - in_pack
     origin = f"made on {made_on(pack)}, " if made_on(pack) else ""
     return (
-        f"{pack}: {len(calls - asked):,} of its {len(calls):,} calls were asked for by nobody,"
-        f" {len(asked - calls):,} of {len(asked):,} requests are not in it;"
+        f"{pack}: {len(unasked):,} of its {len(in_pack):,} calls were asked for by nobody,"
+        f" {len(not_in_pack):,} of {len(asked):,} requests are not in it;"
         f" {origin}replayed on {this_machine()}"
     )
 
@@ -243,13 +243,10 @@ def trace(data: Path, row: int, ids: tuple[str, ...]) -> None:
     pruning are not listed.
     """
     with Cache() as store:
-        counted, trials = back.trace(data, row, store)
+        _, trials = back.trace(data, row, store)
         if ids:
-            print(back.told(_of_questions(trials, ids), store))
+            print(back.full_text(_of_questions(trials, ids), store))
             return
-        counted.pop("question_ids", None)
-        cells = [f"{name} {cell}" for name, cell in counted.items() if cell]
-        print(", ".join(cells))
         calls = set().union(*trials["calls"])
         questions = trials["question_id"].nunique()
         print(
@@ -260,8 +257,7 @@ def trace(data: Path, row: int, ids: tuple[str, ...]) -> None:
             return
         table = back.questions_of(trials, store)
         print(table.to_string(index=False, max_colwidth=60))
-        again = join(["workbench", "trace", str(data), str(row)])
-        print(f"\nOne question in full: {again} --question ID")
+        print("\nOne question in full: the same with --question ID")
 
 
 def _of_questions(trials: pd.DataFrame, ids: Sequence[str]) -> pd.DataFrame:

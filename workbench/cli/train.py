@@ -43,13 +43,14 @@ def _on_benchmark(command: Any) -> Any:
     command = click.option(
         "--out", type=options.FILE, required=True, help="The file to write."
     )(command)
-    for option in (
+    last_first = (  # as decorators stand below each other
         options.dollars,
         options.limit,
         options.prompts,
         options.root,
         options.model,
-    ):
+    )
+    for option in last_first:
         command = option(command)
     return command
 
@@ -57,7 +58,7 @@ def _on_benchmark(command: Any) -> Any:
 @contextmanager
 def _opened(
     benchmark: str,
-    *read: str,
+    *files: str,
     out: Path,
     root: Path | None,
     limit: int | None,
@@ -66,9 +67,10 @@ def _opened(
 ) -> Iterator[tuple[Benchmark, Lab]]:
     """Open a benchmark and a lab, and print at the end what was paid.
 
-    `out`, which is to be written, is refused if it is one of the files that are read.
+    `out`, which is to be written, is refused if it is one of the files that are read: the benchmark
+    and `files`. The options from `out` on are those of `_on_benchmark`, which commands pass on.
     """
-    options.check_writable(out, *read, benchmark)
+    options.check_writable(out, *files, benchmark)
     opened = open_benchmark(benchmark, root).limited(limit)
     with options.open_lab(opened.database, dollars, prompts=prompts) as lab:
         yield opened, lab
@@ -84,7 +86,6 @@ def train() -> None:
 @click.argument("benchmark")
 @options.predictions
 @options.system("chase")
-@click.option("--hinted/--no-hinted", default=True, show_default=True)
 @click.option("--gold", is_flag=True)
 @_on_benchmark
 @_form
@@ -93,7 +94,6 @@ def pairs(
     files: tuple[str, ...],
     system: str,
     model: str,
-    hinted: bool,
     gold: bool,
     out: Path,
     form: Format,
@@ -106,7 +106,7 @@ def pairs(
     query as a hint; where there still is none, --gold takes the gold query. Use a training
     split.
     """
-    make = Pairs(options.make_system(system, model), hinted, gold)
+    make = Pairs(options.make_system(system, model), gold=gold)
     with _opened(benchmark, *files, out=out, **where) as (opened, lab):
         pool = candidates(read_predictions(opened, *files))
         chats = write(make(lab, opened, pool), out, form)
@@ -115,18 +115,17 @@ def pairs(
 
 @train.command()
 @click.argument("benchmark")
-@click.option("--wrong", default=2, show_default=True)
 @_on_benchmark
 @_form
 def generator(
-    benchmark: str, model: str, wrong: int, out: Path, form: Format, **where: Any
+    benchmark: str, model: str, out: Path, form: Format, **where: Any
 ) -> None:
     """Export chats to fine-tune a generator (CHESS, appendix B).
 
-    Each chat has a gold query and a partly wrong schema, with --wrong wrong columns for each
-    right one. --model finds keywords. Use a training split.
+    Each chat has a gold query and a partly wrong schema, with two wrong columns for each right
+    one. --model finds keywords. Use a training split.
     """
-    make = NoisySchema(chess_ir_ss_cg(model).retrieve, wrong)
+    make = NoisySchema(chess_ir_ss_cg(model).retrieve)
     with _opened(benchmark, out=out, **where) as (opened, lab):
         print(f"{out}: {write(make(lab, opened), out, form):,} questions")
 
@@ -171,8 +170,9 @@ def rollouts(
     with _opened(benchmark, out=out, **where) as (opened, lab):
         replies = rewards.rollouts(opened, steps, lab, samples)
         right = sum(reply.correct for reply in replies)
-        count = write_lines(replies, out)
-        print(f"{out}: {count:,} rollouts, {right:,} of them right")
+        number = write_lines(replies, out)
+        counts = f"{number:,} rollouts, {right:,} of them right"
+        print(f"{out}: {counts}")
 
 
 @train.command()

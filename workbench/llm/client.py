@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from weakref import WeakSet
 
 from workbench.errors import (
@@ -77,7 +78,7 @@ class Client:
     environment's PROVIDER_API_BASE. `offline` refuses what is not cached, and `batch` sends calls
     in batches at half the price, where the provider has batches in OpenAI's form. `at_once` limits
     the calls of a model under way, `retries` the tries after the first one, and `timeout` the
-    seconds until a reply.
+    seconds until a reply. `request_log` is a file to which the keys of all requests are added.
 
     >>> client = wb.Client(wb.Cache(), budget=wb.Budget(dollars=5))
     >>> ask = [{"role": "user", "content": "How many rows has t?"}]
@@ -98,6 +99,7 @@ class Client:
         retries: int = 4,
         timeout: float = 600.0,
         batch: bool = False,
+        request_log: Path | None = None,
     ) -> None:
         at_least(1, at_once=at_once)
         at_least(0, retries=retries)
@@ -115,6 +117,7 @@ class Client:
         self.retries = retries
         self.timeout = timeout
         self.batch = batch
+        self.request_log = request_log
         self._locks = Locks(cache.path)
         self._batches = Batches(cache)
         # By model, as the next two.
@@ -178,6 +181,10 @@ class Client:
         if not requests:
             return []
         keys = [self.key(request) for request in requests]
+        if self.request_log:
+            # In one write, since other processes write between two.
+            with self.request_log.open("ab", buffering=0) as file:
+                file.write("".join(f"{key}\n" for key in keys).encode())
         by_key = dict(zip(keys, requests, strict=True))
         answers = self.cache.get_many(keys)
         missing = {key: by_key[key] for key in by_key if key not in answers}

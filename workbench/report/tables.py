@@ -72,6 +72,10 @@ class ResultTable:
         return view(Html(styler.to_html()) + lines)
 
     def to_markdown(self) -> str:
+        return f"**{markdown(self.title)}**\n\n{self.rows_and_caption()}"
+
+    def rows_and_caption(self) -> str:
+        """Return the table as Markdown, without its title."""
         texts, words = _texts(self.frame)
         sides = ["right"] * texts.shape[1]
         for place in words:
@@ -80,7 +84,7 @@ class ResultTable:
         rows = cells.to_markdown(index=False, colalign=sides, disable_numparse=True)
         # Two blanks break a line.
         below = "\n".join(f"{markdown(said)}  " for said in self.caption)
-        return f"**{markdown(self.title)}**\n\n{rows}\n\n{below}"
+        return f"{rows}\n\n{below}"
 
     _repr_html_ = to_html
 

@@ -12,7 +12,7 @@ from dataclasses import fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from string import Template
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import pydantic
 import yaml
@@ -37,9 +37,12 @@ _PACKAGE = Path(__file__).parents[1]
 _SECRET = re.compile(r"(?i)(?:key|token|secret|password|credentials?)$")
 
 
-def _placed(path: Any, told: pydantic.ValidationInfo) -> Any:
-    """Return a path with its variables replaced; a relative one starts at the file's folder."""
-    if not isinstance(path, str) or told.context is None:
+def _placed(path: Any, info: pydantic.ValidationInfo) -> Any:
+    """Return a path with its variables replaced; a relative one starts at the file's folder.
+
+    That folder is the context where a file is read.
+    """
+    if not isinstance(path, str) or info.context is None:
         return path
     template = Template(path)
     for name in template.get_identifiers():
@@ -49,29 +52,25 @@ def _placed(path: Any, told: pydantic.ValidationInfo) -> Any:
             )
         if name not in os.environ:
             raise ValueError(f"${name} is not set: export {name}=/path")
-    return told.context / Path(template.substitute(os.environ)).expanduser()
+    return info.context / Path(template.substitute(os.environ)).expanduser()
 
 
-def _named_or_placed(benchmark: Any, told: pydantic.ValidationInfo) -> Any:
+def _named_or_placed(benchmark: Any, info: pydantic.ValidationInfo) -> Any:
     """Return the name of a benchmark, or the path of a user's file."""
-    return (
-        str(_placed(benchmark, told)) if str(benchmark).endswith(".json") else benchmark
-    )
+    if str(benchmark).endswith(".json"):
+        return str(_placed(benchmark, info))
+    return benchmark
 
 
-def _check_inside(setting: str, names: Iterable[str]) -> None:
+def _check_inside(setting: str, name: str, *, may_have_folders: bool) -> None:
     """Refuse a name that would lead out of the folder in which it is looked up."""
-    for name in names:
-        path = Path(name)
-        if (
-            path.is_absolute()
-            or not path.parts
-            or ".." in path.parts
-            or not name.isprintable()
-        ):
-            raise BadInputError(
-                f"{setting} is {name!r}: give a plain name, without '..' and '/'"
-            )
+    path = Path(name)
+    leads_out = path.is_absolute() or ".." in path.parts
+    has_folders = "/" in name and not may_have_folders
+    if leads_out or has_folders or not path.parts or not name.isprintable():
+        raise BadInputError(
+            f"{setting} is {name!r}: give a plain name, without '..' and '/'"
+        )
 
 
 Number = Annotated[float, Field(strict=True, ge=0)]
@@ -119,24 +118,17 @@ class Experiment:
     notebooks: Mapping[str, ByName] = Field(default_factory=dict)
     path: Path = Path()
     folder: Path = Path()  # the parent of the folders `experiments` and `figures`
-    output: str = "figures"
+    output: Literal["figures", "runs"] = "figures"  # the folder of its saved files
 
     def __post_init__(self) -> None:
-        _check_inside("name", [self.name])
-        if "/" in self.name:
-            raise BadInputError(
-                f"name is {self.name!r}: give a plain name, without '/'"
-            )
-        _check_inside("output", [self.output])
-        _check_inside("notebooks", self.notebooks)
+        _check_inside("name", self.name, may_have_folders=False)
+        for notebook in self.notebooks:
+            _check_inside("notebooks", notebook, may_have_folders=True)
         for role in self.models:
             one_of(MODEL_ROLES, role=role)
         check_given(self.parameters)
-        named = (*self.asked, *ROLES, str(self.retrieval))
-        for owner in self.parameters:  # the settings of retrieval are searched as text
-            if not any(owner in name for name in named):
-                told = f"no other setting names the model {owner}; the roles are {', '.join(ROLES)}"
-                raise BadInputError(f"parameters: {told}")
+        for owner in self.parameters:
+            one_of((*self.asked, *ROLES), **{"a name in parameters": owner})
         check_limit(self.limit)
         Limits(seconds=self.sql_seconds)
         if self.retrieval:
@@ -144,6 +136,10 @@ class Experiment:
 
             whole = retrieval.Retrieval(None, descriptions=retrieval.Descriptions())
             retrieval.with_retrieval(whole, self.retrieval)
+
+    def run_name(self, limit: float | None) -> str:
+        """Return the name of the folders of a run, with its limit, if it has one."""
+        return self.name if limit is None else f"{self.name}-{limit}"
 
     @property
     def asked(self) -> list[str]:
@@ -179,22 +175,28 @@ class Session:
         )
         return path
 
+    def figures_folder(self, limit: float | None) -> Path:
+        """Return the folder that figures are saved to."""
+        experiment = self.experiment
+        folder = experiment.folder / experiment.output / experiment.run_name(limit)
+        return self.figures or folder
+
     def with_settings(self, settings: Mapping[str, Any]) -> "Session":
         """Return the session with other settings, of its own or of the experiment."""
         session, experiment = {}, {}
-        known = [*_FIELDS, "figures", "cluster"]
         for name, value in settings.items():
-            if name in {"figures", "offline", "budget", "preview"}:
-                session[name] = value
-            elif name in _FIELDS:
+            if name in _FIELDS:
                 experiment[name] = value
+            elif name in _SESSION_FIELDS:
+                session[name] = value
             else:
-                raise BadInputError(_unknown(name, known))
+                raise BadInputError(_unknown(name, {*_FIELDS, *_SESSION_FIELDS}))
         changed = settled(lambda: replace(self.experiment, **experiment))
         return settled(lambda: replace(self, experiment=changed, **session))
 
 
 _FIELDS = [field.name for field in fields(Experiment)]
+_SESSION_FIELDS = [field.name for field in fields(Session)[1:]]  # but the experiment
 _SETTINGS = pydantic.TypeAdapter(Experiment)
 _SESSION = pydantic.TypeAdapter(Session)
 
@@ -276,20 +278,23 @@ def _experiment_in(path: Path, settings: Any) -> Experiment:
 
 
 def settled(make: Callable[[], T], where: str = "") -> T:
-    """Return a record of settings, whose errors are one line that begins with `where`."""
+    """Return a record of settings, whose errors are one line that begins with `where`.
+
+    The models of an experiment are checked, too: so an unknown provider is told with its file.
+    """
     try:
         settings = make()
         if isinstance(settings, Experiment):
             for model in settings.asked:
                 check_model(model)
     except pydantic.ValidationError as error:
-        raise BadInputError(f"{where}{_told(error)}") from error
+        raise BadInputError(f"{where}{_first_error(error)}") from error
     except BadInputError as error:
         raise BadInputError(f"{where}{error}") from error
     return settings
 
 
-def _told(error: pydantic.ValidationError) -> str:
+def _first_error(error: pydantic.ValidationError) -> str:
     """Return the first error as a sentence."""
     first = error.errors()[0]
     field = ".".join(map(str, first["loc"]))

@@ -50,13 +50,17 @@ _SETTINGS = (
 
 
 class Kernel(AsyncKernelManager):
-    """A kernel that another thread can signal."""
+    """A kernel that another thread can signal.
+
+    What all kernels share is of the one run of notebooks that a process makes at a time.
+    """
 
     stopping: ClassVar = threading.Event()
     started: ClassVar[WeakSet["Kernel"]] = WeakSet()
 
     async def start_kernel(self, **given: Any) -> None:  # type: ignore[override]
         self.started.add(self)
+        # The manager asks its factory for a provisioner only if it has none.
         self.provisioner = _Forked(parent=self, kernel_spec=self.kernel_spec)
         given["env"] = os.environ | _FIXED
         await super().start_kernel(**given)
@@ -108,7 +112,10 @@ class _Process(ForkServerProcess):
 
 
 def _start_server() -> None:
-    """Start the process that is forked, with its fixed environment; this process keeps its own."""
+    """Start the process that is forked, with its fixed environment; this process keeps its own.
+
+    Python reads the hash seed, and Matplotlib its backend, when that process starts.
+    """
     multiprocessing.set_forkserver_preload(list(_IMPORTED))
     environment = dict(os.environ)
     os.environ.update(_FIXED)
@@ -133,7 +140,8 @@ def _serve(arguments: list[str], environment: dict[str, str], folder: str) -> No
     threading.Thread(target=_end_with_parent, daemon=True).start()
     kernel: Any = IPKernelApp.instance()
     kernel.initialize(arguments)
-    import_module("workbench").show_records()  # a name that its stub leaves out
+    # By import_module, since the stub of the package leaves this name out.
+    import_module("workbench").show_records()
     stop_on_signals()
     kernel.start()
 

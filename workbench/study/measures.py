@@ -45,13 +45,12 @@ def ves(
             runs=rounds,
             repeats=repeats,
         )
-        # An interval is of values from 0 to 1; a score has no upper bound: scale by the highest.
-        top = max(1.0, scores["ves"].max())
-        shares = accuracy(scores.assign(correct=scores["ves"] / top))
-        row: dict[str, Any] = {"system": system}
-        for column, bound in cells(name, shares).items():
-            row[column] = top * bound
-        rows.append(row)
+        # A score has no upper bound, and the interval of a plain mean would have no width where
+        # all scores are 1, as gold's are. So it is that of shares of the highest score.
+        highest = max(1.0, scores["ves"].max())
+        shares = accuracy(scores.assign(correct=scores["ves"] / highest))
+        bounds = [highest * shares[bound] for bound in ("EX", "low", "high")]
+        rows.append({"system": system} | cells(name, *bounds))
     return study.table(pd.DataFrame(rows))
 
 
@@ -71,6 +70,7 @@ def duels(run: Run) -> pd.DataFrame:
     `first` says which of both was shown first, and `correct` whether the judge preferred the right
     one.
     """
+    # By question, in the order of its trials, whose indices a comparison has.
     right = run.trials.groupby("question_id")["correct"].agg(list)
     rows = []
     questions = run.questions[["run", "question_id", "db_id"]].to_dict("records")
@@ -108,7 +108,7 @@ def judged(duels: pd.DataFrame, label: str) -> dict[str, Any]:
 def pooled(study: Study) -> tuple[Study, Candidates]:
     """Return the candidates in the experiment's `predictions`, or else the answers of our systems.
 
-    The returned study names the files or systems in place of its model.
+    The model of the returned study, which stamps name, is a sentence about these.
     """
     pool: Candidates = {}
     if files := study.experiment.predictions:
@@ -135,7 +135,8 @@ def pooled(study: Study) -> tuple[Study, Candidates]:
                     )
                     others = pool.get(selection.question_id, ())
                     pool[selection.question_id] = (*others, answer)
-        models = study.stamp.of(pd.DataFrame({"run": [run.id for run in runs]})).models
+        ids = pd.DataFrame({"run": [run.id for run in runs]})
+        models = study.stamp.of(ids).models
         model = f"{models}, the answers of {len(runs)} systems"
     experiment = replace(study.experiment, model=model)
     return replace(study, session=replace(study.session, experiment=experiment)), pool
@@ -144,7 +145,8 @@ def pooled(study: Study) -> tuple[Study, Candidates]:
 def best_first(trials: pd.DataFrame) -> pd.DataFrame:
     """The candidates, those of the most accurate generator first; of equal ones, by name."""
     shares = trials.groupby(["generator", "question_id"])["correct"].mean()
-    places = shares.groupby("generator").mean().rank(ascending=False, method="first")
+    by_name = shares.groupby("generator").mean()
+    places = by_name.rank(ascending=False, method="first")
     return trials.sort_values(
         "generator", key=lambda names: names.map(places), kind="stable"
     )
@@ -160,7 +162,7 @@ def stamp_of_best(study: Study, trials: pd.DataFrame, number: int) -> Stamp:
 def lost(run: Run, study: Study) -> pd.DataFrame:
     """Return a row for each question with a right candidate that was not chosen."""
     texts = {question.id: question.text for question in study.benchmark.questions}
-    questions = run.questions.rename(columns={"sql": "chosen"})
+    questions = run.questions.rename(columns={"sql": "chosen"})  # the chosen SQL
     questions["question"] = questions["question_id"].map(texts)
     is_lost = questions["oracle"] & ~questions["correct"]
     names = ["question_id", "db_id", "difficulty", "question", "chosen", "run"]
@@ -193,20 +195,15 @@ def merged(study: Study) -> tuple[Schema, ...]:
 def notes_on(runs: Mapping[str, Run]) -> str:
     """Return sentences below a table of runs: unknown prices, and gold queries that fail."""
     notes = []
-    unpriced = []
-    for name, run in runs.items():
-        calls = run.questions["unpriced"].sum()
-        if calls:
-            unpriced.append(f"{calls:,} of {name}")
+    unpriced = sum(run.questions["unpriced"].sum() for run in runs.values())
     if unpriced:
-        notes.append(f"Calls of unknown price: {', '.join(unpriced)}.")
+        notes.append(f"Calls of unknown price: {unpriced:,}.")
     questions = next(iter(runs.values())).questions
-    failed = questions["question_id"][questions["gold_failed"]].tolist()
-    if failed:
-        more = ", ..." if len(failed) > 5 else ""
+    failed = questions["question_id"][questions["gold_failed"]]
+    if len(failed):
         notes.append(
-            f"The gold query of {len(failed)} of {len(questions)} questions fails"
-            f" ({', '.join(failed[:5])}{more}): no answer to them is right."
+            f"The gold queries of {len(failed)} of {len(questions)} questions fail, so that no"
+            f" answer to them is right: {', '.join(failed)}."
         )
     return " ".join(notes)
 
@@ -237,11 +234,13 @@ def flaws(study: Study) -> list[Flaw]:
     flaws = [*known_flaws(study.benchmark)]
     if file := os.environ.get("WORKBENCH_GOLDS"):
         revised = with_golds(study.benchmark, file)
-        golds = [(id_, study.benchmark.golds[id_].sql) for id_ in revised.golds]
-        verdicts = ex_verdicts(revised, golds, study.lab.executor)
+        old_golds = [(id_, study.benchmark.golds[id_].sql) for id_ in revised.golds]
+        still_right = ex_verdicts(revised, old_golds, study.lab.executor)
         note = f"{Path(file).name} corrects it"
-        for (id_, gold), right in zip(revised.golds.items(), verdicts, strict=True):
-            if not right:
+        for (id_, gold), is_right in zip(
+            revised.golds.items(), still_right, strict=True
+        ):
+            if not is_right:
                 flaws.append(Flaw(id_, "wrong gold", note, gold.sql))
     return flaws
 

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Mapping
-from typing import Any
 
 from tqdm import tqdm
 
@@ -14,17 +13,20 @@ class Progress(tqdm):  # type: ignore[misc]
     """Shows the questions that are done, calls asked and cached, and dollars."""
 
     def __init__(self, name: str, total: int) -> None:
-        how: dict[str, Any] = {
-            "file": bar_stream(),
-            "disable": None,
-            "delay": 1,
-            "leave": False,
-        }
-        # Which shows stderr on red.
-        if type(sys.stderr).__module__.startswith("ipykernel"):
+        is_notebook = type(sys.stderr).__module__.startswith("ipykernel")
+        if is_notebook:  # shows stderr on red, and keeps the last line
             line = "{desc}: {n:,} of {total:,} questions{postfix}"
-            how = {"file": sys.stdout, "bar_format": line}
-        super().__init__(total=total, desc=name, unit=" questions", **how)
+            super().__init__(total=total, desc=name, file=sys.stdout, bar_format=line)
+        else:
+            super().__init__(
+                total=total,
+                desc=name,
+                unit=" questions",
+                file=bar_stream(),
+                disable=None,  # where there is no terminal
+                delay=1,
+                leave=False,
+            )
 
     def __call__(self, done: int, tally: Tally) -> None:
         paid = dollars(tally.cost, tally.unpriced)
@@ -41,5 +43,8 @@ def report_failed_calls(system: str, failed: Mapping[str, int]) -> None:
         f"{fault} {number:,}" for fault, number in sorted(failed.items())
     )
     number = sum(failed.values())
-    line = f"{number:,} calls got no answer ({faults}), and the numbers lack them: run it again"
-    print(f"{system}: {line}" if system else line, file=sys.stderr)
+    print(
+        f"{system}: {number:,} calls got no answer ({faults}), and the numbers lack them:"
+        " run it again",
+        file=sys.stderr,
+    )

@@ -6,19 +6,16 @@ notebook are cached, so a second run goes on from there. Progress is read from t
 since the start, and their cost.
 """
 
-import ast
 import hashlib
 import os
 import re
 import signal
 import sys
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,11 +24,12 @@ import orjson
 import papermill
 from jupyter_core.utils import ensure_event_loop
 from papermill.exceptions import PapermillExecutionError, strip_color
+from tqdm import tqdm
 from traitlets.config import Config
 
 from workbench.benchmarks.benchmark import BENCHMARKS, open_benchmark
 from workbench.benchmarks.files import one_line
-from workbench.canonical import content_hash
+from workbench.canonical import content_hash, folder_hash
 from workbench.errors import BadInputError, naming, one_of, redact
 from workbench.llm.calls import address, endpoint
 from workbench.llm.money import dollars
@@ -40,12 +38,10 @@ from workbench.store import Store, home
 from workbench.study.experiment import Experiment, Session, session_of, shipped
 from workbench.study.kernels import Kernel
 from workbench.study.saved import SAVED, Saved, read_index, write_executed
-from workbench.study.trace import answered
 from workbench.terminal import bar_stream
 
 _PACKAGE = Path(__file__).parents[1]
-# No number comes from these, or from the labeller.
-_DESK = ("cli", "explorer", "widgets")
+_DESK = ("cli", "explorer", "widgets", "_shipped")  # no number comes from these
 _LIBRARIES = (
     "ipykernel",
     "litellm",
@@ -62,12 +58,12 @@ _ASIDE = ("notebooks", "about", "batch", "path", "folder")
 
 @dataclass(slots=True)
 class Job:
-    """A notebook of a run; `key` is a hash of its inputs."""
+    """A notebook of a run; `inputs_hash` is of all that its numbers depend on."""
 
     name: str
     notebook: Path
     parameters: Mapping[str, Any]
-    key: str
+    inputs_hash: str
     output: Path
     figures: Path
     state: str = "waiting"  # then running, done, unchanged, failed or stopped
@@ -82,18 +78,18 @@ class Job:
             for name in SAVED.findall(self.notebook.read_text("utf-8"))
         }
 
-    @property
-    def hash(self) -> str:
-        """A hash of the inputs, of the files that the notebook wrote, and of their records."""
+    def result_hash(self) -> str:
+        """Return a hash of the inputs, of the files that the notebook wrote, and of its records."""
         names = [f"{name}{kind}" for name in self.records for kind in (".csv", ".png")]
         files = [self.figures / name for name in (*names, self.output.name)]
-        made = {file.name: _hash(file.read_bytes()) for file in files if file.is_file()}
-        return content_hash("made", [self.key, made, self.records])
+        written = {file.name: _file_hash(file) for file in files if file.is_file()}
+        return content_hash("made", [self.inputs_hash, written, self.records])
 
-    def unchanged(self) -> bool:
+    def is_unchanged(self) -> bool:
+        """Say whether the executed notebook has the hash of its inputs and results as they are."""
         with suppress(OSError, ValueError, KeyError):
-            known = orjson.loads(self.output.read_bytes())["metadata"]["workbench"]
-            return bool(known == self.hash)
+            executed = orjson.loads(self.output.read_bytes())
+            return bool(executed["metadata"]["workbench"] == self.result_hash())
         return False
 
     def missing(self) -> int:
@@ -121,10 +117,9 @@ def plan(
     if unknown:
         there = f"{settings.name} has {', '.join(settings.notebooks)}"
         raise BadInputError(f"no notebook {', '.join(unknown)}; {there}")
-    run_name = settings.name if limit is None else f"{settings.name}-{limit}"
-    folder = home() / "runs" / run_name
-    figures = session.figures or settings.folder / "figures" / run_name
-    shared = "" if session.preview else _shared_hash(settings)
+    figures = session.figures_folder(limit)
+    folder = home() / "runs" / settings.run_name(limit)
+    shared = "" if session.preview else _shared_inputs_hash(settings)
     written = replace(session, figures=figures).write(folder / f"{settings.name}.yaml")
     common: dict[str, Any] = {"experiment": str(written)}
     if limit is not None:
@@ -139,10 +134,10 @@ def plan(
         # Papermill only warns of one that it does not have.
         for parameter in parameters | common:
             one_of(known, **{f"a parameter of {notebook.name}": parameter})
-        content = _hash(notebook.read_bytes())
-        key = content_hash("notebook", [shared, content, dict(parameters), limit])
+        inputs = [shared, _file_hash(notebook), dict(parameters), limit]
+        hashed = content_hash("notebook", inputs)
         output = folder / f"{name.replace('/', '-')}.ipynb"
-        jobs.append(Job(name, notebook, parameters | common, key, output, figures))
+        jobs.append(Job(name, notebook, parameters | common, hashed, output, figures))
     return jobs
 
 
@@ -160,13 +155,16 @@ def run(jobs: Sequence[Job], *, at_once: int | None = None) -> str:
     the kernels.
     """
     for job in jobs:
-        job.state = "unchanged" if job.unchanged() else "waiting"
+        job.state = "unchanged" if job.is_unchanged() else "waiting"
     Kernel.stopping.clear()
-    with Store() as store, ThreadPoolExecutor(at_once or os.cpu_count()) as pool:
-        progress = _Progress(store)
+    with (
+        Store() as store,
+        _Progress(store, len(jobs)) as progress,
+        ThreadPoolExecutor(at_once or os.cpu_count()) as pool,
+    ):
         running = [pool.submit(_execute, job) for job in jobs if job.state == "waiting"]
         try:
-            while wait(running, 0.2).not_done:
+            while wait(running, 0.5).not_done:
                 progress.show(jobs)
         except BaseException:
             Kernel.stopping.set()
@@ -177,7 +175,8 @@ def run(jobs: Sequence[Job], *, at_once: int | None = None) -> str:
                 Kernel.signal_all(signal.SIGKILL)
             raise
         progress.show(jobs)
-        return progress.spent()
+        spent: str = progress.spent()
+        return spent
 
 
 def _execute(job: Job) -> None:
@@ -209,18 +208,18 @@ def _execute(job: Job) -> None:
             job.error = f"{missing:,} questions have no answer, since a call failed: run it again"
         else:
             executed = orjson.loads(job.output.read_bytes())
-            executed["metadata"]["workbench"] = job.hash
+            executed["metadata"]["workbench"] = job.result_hash()
             job.output.write_bytes(orjson.dumps(executed, option=orjson.OPT_INDENT_2))
         job.state = "done"
     except Exception as error:  # noqa: BLE001  it is reported, and the other notebooks go on
-        job.error = redact(_told(error))
+        job.error = redact(_where_it_failed(error))
         job.state = "stopped" if Kernel.stopping.is_set() else "failed"
     finally:
         ensure_event_loop().close()  # this thread's
 
 
-def _told(error: Exception) -> str:
-    """The cell that failed, by JupyterLab's number, its line, and the message."""
+def _where_it_failed(error: Exception) -> str:
+    """Return the cell that failed, by JupyterLab's number, its line, and the message."""
     if not isinstance(error, PapermillExecutionError):
         return f"{type(error).__name__}: {one_line(str(error)):.600}"
     traceback = strip_color("\n".join(error.traceback))
@@ -233,7 +232,7 @@ def _told(error: Exception) -> str:
     return f"cell {cell} ({line:.160}): {error.ename}: {error.evalue:.600}"
 
 
-def _shared_hash(experiment: Experiment) -> str:
+def _shared_inputs_hash(experiment: Experiment) -> str:
     """Return a hash of what all notebooks depend on: code, data, labels, settings, libraries."""
     settings = {}
     for field in fields(experiment):
@@ -253,91 +252,50 @@ def _shared_hash(experiment: Experiment) -> str:
     places += sorted((home() / "labels").glob("*.sqlite"))
     for place in filter(None, places):
         files = filter(Path.is_file, [place, *sorted(place.rglob("*"))])
-        data += [[file.name, _hash(file.read_bytes())] for file in files]
+        data += [[file.name, _file_hash(file)] for file in files]
 
     servers = {model: endpoint(model, address(model)) for model in experiment.asked}
+    code = folder_hash(_PACKAGE, _DESK)
     versions = [sys.version, *map(version, _LIBRARIES)]
-    return content_hash("experiment", [data, servers, package_hash(), versions])
+    return content_hash("experiment", [data, servers, code, versions])
 
 
-@cache
-def package_hash() -> str:
-    """A hash of the package without the desk, the command line, comments and docstrings."""
-    hashes = {}
-    for path in sorted(_PACKAGE.rglob("*")):
-        inside = path.relative_to(_PACKAGE)
-        aside = inside.parts[0] in _DESK or inside.stem == "labeller"
-        if path.is_file() and not aside and path.suffix not in {".css", ".js", ".pyc"}:
-            content = path.read_bytes()
-            hashes[str(inside)] = _hash(
-                _code(content) if path.suffix == ".py" else content
-            )
-    return content_hash("code", hashes)
+def _file_hash(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def _code(source: bytes) -> bytes:
-    """The module's syntax without its docstrings."""
-    documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-    for node in ast.walk(tree := ast.parse(source)):
-        if (
-            isinstance(node, documented)
-            and ast.get_docstring(node, clean=False) is not None
-        ):
-            del node.body[0]
-    return ast.dump(tree).encode()
+class _Progress(tqdm):  # type: ignore[misc]
+    """Shows how many notebooks have ended, and prints a line for each, also into a file."""
 
-
-def _hash(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-class _Progress:
-    """Prints a line for each notebook that ends, and how far all are, now and then."""
-
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, total: int) -> None:
+        super().__init__(
+            total=total,
+            unit=" notebooks",
+            file=bar_stream(),
+            disable=None,  # where there is no terminal
+            miniters=0,  # calls are made while no notebook ends
+            leave=False,
+        )
         self._store = store
         self._ended: set[str] = set()
-        self._needed = 0
-        self._start = self._shown_at = time.monotonic()
         last_call = store.read("SELECT coalesce(max(rowid), 0) FROM calls")
-        last_run = store.read("SELECT coalesce(max(rowid), 0) FROM runs")
-        self._calls = last_call[0][0]
-        self._runs = last_run[0][0]
-
-    def spent(self) -> str:
-        """Return the calls asked since the start, those that were cached, and the dollars."""
-        calls = self._store.read(
-            "SELECT count(*), total(cost), count(*) - count(cost) FROM calls"
-            " WHERE rowid > ?",
-            [self._calls],
-        )
-        asked, paid, unpriced = calls[0]
-        runs = self._store.read(
-            "SELECT rowid, selections FROM runs WHERE rowid > ? ORDER BY rowid",
-            [self._runs],
-        )
-        for rowid, selections in runs:
-            self._runs = rowid
-            for _, attempt, choice in answered(self._store, selections):
-                self._needed += attempt["cost"]["calls"] + choice["cost"]["calls"]
-        cached = max(0, self._needed - asked)
-        return f"{asked:,} calls asked, {cached:,} cached, {dollars(paid, unpriced)}"
+        self._last_call = last_call[0][0]
 
     def show(self, jobs: Sequence[Job]) -> None:
-        live = sys.stderr.isatty()
         for job in jobs:
             if job.state not in {"waiting", "running"} and job.name not in self._ended:
                 self._ended.add(job.name)
-                if live:
-                    print("\x1b[2K", end="", file=bar_stream())
                 line = f"{job.name}: {job.state}"
-                print(f"{line}: {job.error}" if job.error else line, file=sys.stderr)
+                if job.error:
+                    line = f"{line}: {job.error} (executed: {job.output})"
+                self.clear()
+                print(line, file=sys.stderr)
+        self.set_postfix_str(self.spent(), refresh=False)
+        self.update(len(self._ended) - self.n)
 
-        now = time.monotonic()
-        if now - self._shown_at <= (1 if live else 30):
-            return
-        self._shown_at = now
-        minutes = (now - self._start) / 60
-        done = f"{len(self._ended)} of {len(jobs)} notebooks"
-        line = f"{done} after {minutes:.0f} minutes, {self.spent()}"
-        print(line, end="\r" if live else "\n", file=bar_stream(), flush=True)
+    def spent(self) -> str:
+        """Return the number of calls made since the start, and the dollars."""
+        select = "SELECT count(*), total(cost), count(*) - count(cost) FROM calls"
+        rows = self._store.read(f"{select} WHERE rowid > ?", [self._last_call])
+        ((calls, paid, unpriced),) = rows
+        return f"{calls:,} calls asked, {dollars(paid, unpriced)}"

@@ -23,18 +23,20 @@ from workbench.report.stamp import Stamp, joined
 from workbench.report.stamp import runs as ids_of
 from workbench.report.tables import share
 from workbench.sql.executor import Executor
-from workbench.study.solve import QuestionRecords, Record
+from workbench.study.solve import Record, RecordsById
 from workbench.systems.system import System
 from workbench.types import Execution, Selection
 
 if TYPE_CHECKING:
     from workbench.report.style import Picture
 
+Row = dict[str, Any]
+Parts = Mapping[str, "Run | pd.DataFrame"]  # runs, or frames of questions or trials
 # Of the gold and the predicted execution.
 Metric = Callable[[Execution, Execution], float]
 _COST = ("calls", "input_tokens", "output_tokens", "dollars", "unpriced")
 _TRIAL = ("generator", "sample", "sql", "status", "problem")
-_NO_ANSWER = {"sql": "", "status": "missing", "correct": False}
+_NO_ANSWER: Row = {"sql": "", "status": "missing", "correct": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +97,10 @@ class Run:
             rows = pd.DataFrame({"question_id": list(rows)})
         if "run" in rows:
             rows = rows[rows["run"] == self.id]
-        asked = zip(rows["question_id"], _error_labels(rows), strict=True)
-        cases = [replace(self.case(id_), label=label) for id_, label in asked]
+        cases = []
+        for row in rows.to_dict("records"):
+            label = _error_label(row) if "error" in rows else ""
+            cases.append(replace(self.case(row["question_id"]), label=label))
         return Cases(cases, tuple(show))
 
     def unread(self) -> pd.DataFrame:
@@ -123,17 +127,11 @@ class Run:
         return table_of({self.name: self}, self.stamp, costs)
 
 
-def _error_labels(rows: pd.DataFrame) -> list[str]:
-    """Return the label of each row's error, with who gave it and why; "" where there is none."""
-    if "error" not in rows:
-        return [""] * len(rows)
-    labels = []
-    columns = rows[["error", "detail", "automatic", "note"]]
-    for error, detail, automatic, note in columns.itertuples(index=False):
-        name = f"{error}: {detail}" if detail else error
-        who = "by a rule" if automatic else "by a person"
-        labels.append(f"{name} ({who}). {note}".removesuffix(". "))
-    return labels
+def _error_label(row: Mapping[Any, Any]) -> str:
+    """Return an error with its detail, who gave it, and why."""
+    error = f"{row['error']}: {row['detail']}" if row["detail"] else row["error"]
+    who = "by a rule" if row["automatic"] else "by a person"
+    return f"{error} ({who}). {row['note']}".removesuffix(". ")
 
 
 class Table(pd.DataFrame):
@@ -233,7 +231,9 @@ class Runs(dict[str, Run]):
         """Return how far a run is ahead of others, by default all; no rows if it was not made."""
         if name not in self:
             return leads(pd.DataFrame(), {})
-        others = list(over) or [other for other in self if other != name]
+        others = list(over)
+        if not others:
+            others = [other for other in self if other != name]
         parts = {f"over {other}": self[other] for other in others if other in self}
         return leads(self[name], parts)
 
@@ -258,9 +258,9 @@ class Runs(dict[str, Run]):
 
 
 def table_of(
-    parts: Mapping[str, Run | pd.DataFrame],
+    parts: Parts,
     stamp: Stamp,
-    row: Callable[[pd.DataFrame, str], dict[str, Any]],
+    row: Callable[[pd.DataFrame, str], Row],
 ) -> Table:
     """Return a row for each run, or frame of questions or trials, under its name."""
     rows = []
@@ -276,9 +276,7 @@ def table_of(
     return Table.of(frame, stamp)
 
 
-def leads(
-    ahead: Run | pd.DataFrame, others: Mapping[str, Run | pd.DataFrame]
-) -> pd.DataFrame:
+def leads(ahead: Run | pd.DataFrame, others: Parts) -> pd.DataFrame:
     """Return how far EX is ahead of each other's on the same questions, with its interval.
 
     A frame of trials counts a question by the share of its candidates that are right.
@@ -316,18 +314,14 @@ def _shares(part: Run | pd.DataFrame) -> Any:
 def metric_cells(run: Run) -> dict[str, float]:
     """Return the mean of each metric of one's own with its interval, clustered by database."""
     row: dict[str, float] = {}
+    clusters = run.questions["db_id"].tolist()
     for metric in run.metrics:
-        values, clusters = run.questions[metric], run.questions["db_id"]
-        mean = mean_interval(values.tolist(), clusters.tolist())
-        row |= {
-            metric: mean.mean,
-            f"{metric} low": mean.low,
-            f"{metric} high": mean.high,
-        }
+        mean = mean_interval(run.questions[metric].tolist(), clusters)
+        row |= cells(metric, mean.mean, mean.low, mean.high)
     return row
 
 
-def accuracy(frame: pd.DataFrame, label: str = "") -> dict[str, Any]:
+def accuracy(frame: pd.DataFrame, label: str = "") -> Row:
     """Return a row: the mean of `correct` in percent, its interval clustered by database, and N.
 
     A frame of trials weighs every question alike, however many trials it has.
@@ -343,7 +337,7 @@ def accuracy(frame: pd.DataFrame, label: str = "") -> dict[str, Any]:
     return row
 
 
-def costs(questions: pd.DataFrame, label: str = "") -> dict[str, Any]:
+def costs(questions: pd.DataFrame, label: str = "") -> Row:
     """Return the accuracy, and a question's mean calls, tokens and dollars; NaN is unknown."""
     return accuracy(questions, label) | {
         "calls": questions["calls"].mean(),
@@ -359,22 +353,22 @@ def across(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     """Return a row for each system: EX with its interval for each value of a column."""
     wide = []
     for system, part in rows.groupby("system", sort=False):
-        row = {"system": system, "n": part["n"].max()}
-        for accuracies in part.to_dict("records"):
-            name = str(accuracies[column])
-            row |= cells(name, accuracies)
+        row: Row = {"system": system, "n": part["n"].max()}
+        for values in part.to_dict("records"):
+            name = str(values[column])
+            row |= cells(name, values["EX"], values["low"], values["high"])
         row["run"] = ids_of(part)
         wide.append(row)
     return pd.DataFrame(wide)
 
 
-def cells(name: str, row: Mapping[Any, Any]) -> dict[str, Any]:
-    """An accuracy as three columns: its name, and the ends of its interval."""
-    return {name: row["EX"], f"{name} low": row["low"], f"{name} high": row["high"]}
+def cells(name: str, mean: float, low: float, high: float) -> dict[str, float]:
+    """Return a mean as three columns: its name, and the ends of its interval."""
+    return {name: mean, f"{name} low": low, f"{name} high": high}
 
 
 def run_tables(
-    benchmark: Benchmark, records: Mapping[str, QuestionRecords], executor: Executor
+    benchmark: Benchmark, records: RecordsById, executor: Executor
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the candidates and the questions of a run, with verdicts."""
     right = _verdicts(benchmark, records, executor)
@@ -383,28 +377,30 @@ def run_tables(
     for question in benchmark.questions:
         _, attempt, choice = records[question.id]
         histories = attempt["trials"]
-        asked = {"question_id": question.id, "db_id": question.db_id}
-        asked["difficulty"] = difficulty(benchmark, question)
+        origin: Row = {"question_id": question.id, "db_id": question.db_id}
+        origin["difficulty"] = difficulty(benchmark, question)
         groups = group_numbers([history[-1]["fingerprint"] for history in histories])
         rows = []
         for number, history in enumerate(histories):
-            row = asked | _trial_row(history, question.id, right)
+            row = origin | _trial_row(history, question.id, right)
             row["group"] = groups[number]
             row["chosen"] = number == choice["chosen"]
             rows.append(row)
         summary = _question_row(rows, choice)
-        gold = benchmark.golds[question.id]  # one that fails is not right by itself
-        summary["gold_failed"] = not right[question.id, gold.sql] and not gold.results
+        gold = benchmark.golds[question.id]
+        # A query that fails is not right by itself. With stored results nobody runs it.
+        is_right = right[question.id, gold.sql]
+        summary["gold_failed"] = not is_right and not gold.results
         for name in _COST:
             summary[name] = attempt["cost"][name] + choice["cost"][name]
         summary["queries"] = sum(history[0]["queries"] for history in histories)
         trials += rows
-        questions.append(asked | summary)
+        questions.append(origin | summary)
     return pd.DataFrame(trials), pd.DataFrame(questions)
 
 
 def _verdicts(
-    benchmark: Benchmark, records: Mapping[str, QuestionRecords], executor: Executor
+    benchmark: Benchmark, records: RecordsById, executor: Executor
 ) -> dict[tuple[str, str], bool]:
     """Return whether a query is right, by question and query."""
     golds = [
@@ -423,7 +419,7 @@ def _verdicts(
 
 def _trial_row(
     history: list[Record], id_: str, right: Mapping[tuple[str, str], bool]
-) -> dict[str, Any]:
+) -> Row:
     """Return a row of a candidate and of what it was before it was fixed."""
     first, last = history[0], history[-1]
     row = {name: last[name] for name in _TRIAL}
@@ -435,12 +431,17 @@ def _trial_row(
     }
 
 
-def _question_row(rows: list[dict[str, Any]], choice: Record) -> dict[str, Any]:
+def _question_row(rows: list[Row], choice: Record) -> Row:
     """Return a question's answer, and what its candidates are together."""
-    answer = _NO_ANSWER if choice["chosen"] is None else rows[choice["chosen"]]
+    answer = _NO_ANSWER
+    if choice["chosen"] is not None:
+        answer = rows[choice["chosen"]]
     verdicts = [row["correct"] for row in rows]
     groups = {row["group"] for row in rows if row["group"] != -1}
-    return {name: answer[name] for name in _NO_ANSWER} | {
+    return {
+        "sql": answer["sql"],
+        "status": answer["status"],
+        "correct": answer["correct"],
         "oracle": any(verdicts),
         "adversary": bool(verdicts) and all(verdicts),
         "candidates": len(rows),

@@ -10,11 +10,10 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from functools import cache, partial
-from itertools import groupby
+from functools import cache
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -33,6 +32,7 @@ from workbench.report.stamp import runs, stamped
 from workbench.report.tables import ResultTable, markdown
 
 if TYPE_CHECKING:
+    import jinja2
     from matplotlib.figure import Figure
 
 Verdict = Decision | Literal["not judged"]
@@ -51,8 +51,10 @@ _PAPERS = {
 }
 _POINTS = ["difference", "low", "high"]
 _MOST_ROWS = 20  # of a table on the page; a list of cases is a link
+_LIMITED = re.compile(r"-[\d.]+$")  # the name of a folder of a run with a limit
 _PARSER = " (a small statistical parser, no language model)"
-# The name of what a notebook saves, in a cell or in its JSON, where quotes are escaped.
+# The name of what a notebook saves: in a cell, `study.save("chase_table_1", table)`; in the JSON of
+# a notebook, `study.save(\n", "    \"chase_table_1\",`.
 SAVED = re.compile(r"""\.save\((?:\\n|[\s",])*(?:study, )?\\?["'](\w+)""")
 
 
@@ -102,30 +104,25 @@ class Piece:
         the claim is about, by their labels, or a sentence; by default the differences, or those of
         the saved column that the verdicts are named after.
         """
-        if isinstance(holds, pd.DataFrame):
-            verdict = _together(
-                map(partial(decide, least=least), holds["low"], holds["high"])
-            )
-        elif isinstance(holds, pd.Series):
-            verdict = _together("holds" if row else "fails" for row in holds)
-        else:
-            verdict = "holds" if holds else "fails"
+        verdict = _verdict(holds, least) if self.judged else "not judged"
         if of is None:
-            of = self._numbers(holds)
-        if isinstance(of, pd.Series | Mapping):
-            of = ", ".join(f"{shown(label)} {_number(x)}" for label, x in of.items())
-        claim = Claim(text, verdict if self.judged else "not judged", str(of))
+            detail = self._numbers_of(holds)
+        elif isinstance(of, pd.Series | Mapping):
+            detail = _listed(of)
+        else:
+            detail = str(of)
+        claim = Claim(text, verdict, detail)
         self.saved.add_claim(self.name, claim)
         return claim
 
-    def _numbers(self, holds: Any) -> object:
-        """Return the numbers that verdicts are about, as a sentence or by their labels."""
+    def _numbers_of(self, holds: Any) -> str:
+        """Return the numbers that verdicts are about, by their labels."""
         if isinstance(holds, pd.DataFrame):
             points = holds[_POINTS].to_numpy().T
             return ", ".join(map(_difference, holds.index, *points))
         if isinstance(holds, pd.Series) and holds.name in self.data:
             rows = self.data.set_index(self.data.columns[0])
-            return rows[str(holds.name)].reindex(holds.index)
+            return _listed(rows[str(holds.name)].reindex(holds.index))
         return ""
 
     def _repr_mimebundle_(self, **_: Any) -> Any:
@@ -156,21 +153,24 @@ class Saved:
         if not re.fullmatch("[a-z0-9_]+", name):
             allowed = "use lower-case ASCII letters, digits, '_'"
             raise BadInputError(f"the name {name!r} is not allowed: {allowed}")
-        kind, title, table = "figure", "", ""
-        frame = getattr(shown, "data", pd.DataFrame())
         if isinstance(shown, ResultTable):
-            kind, title, table = "table", shown.title, shown.to_markdown()
             frame = shown.frame
+            record = {
+                "kind": "table",
+                "title": shown.title,
+                "table": shown.rows_and_caption(),
+                "rows": len(shown.frame),
+            }
+        else:
+            frame = getattr(shown, "data", pd.DataFrame())
+            record = {"kind": "figure", "title": "", "table": "", "rows": 0}
         if data is not None:
             frame = data
         named = names or {}
-        record = {
-            "kind": kind,
-            "title": title,
-            "table": table,
-            "claims": [],
-            "stamp": stamped(stamp, frame),
-            "runs": {id_: named.get(id_, "") for id_ in sorted(runs(frame).split())},
+        record["claims"] = []
+        record["stamp"] = stamped(stamp, frame)
+        record["runs"] = {
+            id_: named.get(id_, "") for id_ in sorted(runs(frame).split())
         }
         with naming(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -216,10 +216,23 @@ class Saved:
         draft.replace(self.folder / file)
 
 
-def _together(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the verdict on a claim about several rows; without rows there is none."""
-    order: tuple[Verdict, ...] = ("fails", "not decided", "holds", "not judged")
-    return min(verdicts, key=order.index, default="not judged")
+def _verdict(holds: Any, least: float) -> Verdict:
+    """Return the worst verdict of a claim's rows; without rows there is none."""
+    verdicts: Sequence[Verdict]
+    if isinstance(holds, pd.DataFrame):
+        bounds = zip(holds["low"], holds["high"], strict=True)
+        verdicts = [decide(low, high, least) for low, high in bounds]
+    elif isinstance(holds, pd.Series):
+        verdicts = ["holds" if row else "fails" for row in holds]
+    else:
+        verdicts = ["holds" if holds else "fails"]
+    worst_first: tuple[Verdict, ...] = ("fails", "not decided", "holds")
+    return min(verdicts, key=worst_first.index, default="not judged")
+
+
+def _listed(numbers: "pd.Series[Any] | Mapping[Any, Any]") -> str:
+    cells = [f"{shown(label)} {_number(value)}" for label, value in numbers.items()]
+    return ", ".join(cells)
 
 
 def _difference(label: object, difference: float, low: float, high: float) -> str:
@@ -237,9 +250,9 @@ def write_executed(executed: Path, figures: Path, experiment: Path) -> None:
 
     A figure becomes a link to the PNG that the notebook saved, and the experiment's path its name.
     """
-    content = json.loads(
-        executed.read_text("utf-8").replace(str(experiment), experiment.stem)
-    )
+    text = executed.read_text("utf-8")
+    # The path stands in a cell, and in what a cell shows of its study.
+    content = json.loads(text.replace(str(experiment), experiment.stem))
     content["metadata"] = {
         key: content["metadata"][key] for key in ("kernelspec", "language_info")
     }
@@ -249,10 +262,12 @@ def write_executed(executed: Path, figures: Path, experiment: Path) -> None:
         cell["metadata"] = {"tags": tags} if tags else {}
         if cell["cell_type"] == "code":
             names = SAVED.findall("".join(cell["source"]))
-            pictures = [name for name in names if (figures / f"{name}.png").is_file()]
-            png = next(reversed(pictures), "")
+            last_picture = ""  # which the cell shows
+            for name in names:
+                if (figures / f"{name}.png").is_file():
+                    last_picture = name
             shown = [output for output in cell["outputs"] if "data" in output]
-            cell["outputs"] = [_linked(output, png) for output in shown]
+            cell["outputs"] = [_linked(output, last_picture) for output in shown]
     text = json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True)
     (figures / executed.name).write_text(f"{text}\n", "utf-8")
 
@@ -271,17 +286,83 @@ def _linked(output: dict[str, Any], png: str) -> dict[str, Any]:
 
 
 def write_gallery(figures: Path) -> Path:
-    """Write README.md in the folder of all figures, without runs with a limit, as `embedded-3`."""
-    lines = ["# Figures"]
+    """Write README.md in the folder of all figures, without runs with a limit, as `embedded-3`.
+
+    Its text is `gallery.md.j2`.
+    """
+    experiments = figures.parent / "experiments"
+    pages = {}
     for folder in sorted(path for path in figures.iterdir() if path.is_dir()):
-        experiment = figures.parent / "experiments" / f"{folder.name}.yaml"
-        limited = re.search(r"-[\d.]+$", folder.name) and not experiment.is_file()
         index = read_index(folder)
-        if index and not limited:
-            lines += ["", f"## {folder.name}", "", *_page(folder, index)]
+        is_experiment = (experiments / f"{folder.name}.yaml").is_file()
+        if index and (is_experiment or not _LIMITED.search(folder.name)):
+            pages[folder.name] = _page(folder, index)
+    text = _template().render(pages=pages, verdicts=VERDICTS, most_rows=_MOST_ROWS)
     path = figures / "README.md"
-    path.write_text("\n".join(lines).rstrip() + "\n", "utf-8")
+    path.write_text(f"{text.rstrip()}\n", "utf-8")
     return path
+
+
+@cache
+def _template() -> "jinja2.Template":
+    import jinja2  # noqa: PLC0415  takes long to import
+
+    environment = jinja2.Environment(  # noqa: S701  its filter `md` escapes
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["md"] = markdown
+    environment.filters["short"] = lambda text: text.replace(_PARSER, "")
+    return environment.get_template("gallery.md.j2")
+
+
+def _page(folder: Path, index: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what the template shows of an experiment: its stamp, and its pieces by paper."""
+    notebooks = {}
+    for path in sorted(folder.glob("*.ipynb")):
+        for name in SAVED.findall(path.read_text("utf-8")):
+            notebooks[name] = path.name
+    papers: dict[str, list[dict[str, Any]]] = {}
+    for name in sorted(index, key=_order):
+        piece = _piece(folder, name, index[name])
+        piece["notebook"] = notebooks.get(name, "")
+        papers.setdefault(_paper(name), []).append(piece)
+    stamps = Counter(record["stamp"] for record in index.values())
+    ((usual_stamp, _),) = stamps.most_common(1)
+    return {
+        "papers": papers,
+        "stamp": usual_stamp,
+        "is_parsed": any(map(is_parser, stamps)),
+        "number": len(index),
+        "earlier": sum("earlier" in record for record in index.values()),
+    }
+
+
+def _piece(folder: Path, name: str, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record of a figure or table, with its heading and the place that links lead to."""
+    _, *words = name.split("_")
+    label = (" ".join(words) or name).capitalize()
+    title = record["title"] or _published_title(_paper(name), words)
+    piece = {
+        **record,
+        "name": name,
+        "label": label,
+        "heading": f"{label}: {title}" if title else label,
+        "anchor": re.sub(r"\W", "-", f"{folder.name}-{name}", flags=re.ASCII),
+    }
+    if record["kind"] == "figure":
+        from workbench.report.style import page_width  # noqa: PLC0415  draws
+
+        # Its natural size, so that text is as large in every figure.
+        piece["width"] = page_width(folder / f"{name}.png")
+    return piece
+
+
+def _paper(name: str) -> str:
+    word = name.split("_", maxsplit=1)[0]
+    return _PAPERS.get(word, word)
 
 
 def _order(name: str) -> tuple[Any, ...]:
@@ -292,91 +373,13 @@ def _order(name: str) -> tuple[Any, ...]:
     return paper, word, int(numbered[1]) if numbered else float("inf"), name
 
 
-def _page(folder: Path, index: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the lines about an experiment: what was run, the contents, then each piece."""
-    stamps = Counter(record["stamp"] for record in index.values())
-    if any(is_parser(stamp) for stamp in stamps):
-        yield "Machinery check: a parser answered, no language model, so no claim is judged."
-        yield ""
-    earlier = sum("earlier" in record for record in index.values())
-    if earlier:
-        yield f"**{earlier} of {len(index)} pieces are of an earlier run**; each says so."
-        yield ""
-    usual_stamp, _ = stamps.most_common(1)[0]
-    yield f"Most pieces: {markdown(usual_stamp.replace(_PARSER, ''))}."
-    yield "Each piece leads to its data and its notebook; `index.json` names the runs behind it."
-    yield ""
-    notebooks = {}
-    for path in sorted(folder.glob("*.ipynb")):
-        for name in SAVED.findall(path.read_text("utf-8")):
-            notebooks[name] = path.name
-    pieces = []
-    for paper, names in groupby(sorted(index, key=_order), key=_paper):
-        links = []
-        pieces += ["", f"### {paper}"]
-        for name in names:
-            anchor = re.sub(r"\W", "-", f"{folder.name}-{name}", flags=re.ASCII)
-            links.append(f"[{_label(name)}](#{anchor})")
-            pieces += ["", f'<a id="{anchor}"></a>']
-            pieces += _piece(folder, name, index[name], notebooks.get(name, ""))
-        yield f"- {paper}: {', '.join(links)}"
-    yield from pieces
+def _published_title(paper: str, words: Sequence[str]) -> str:
+    """Return the paper's title of its figure or table, or of the whole of which it is a part.
 
-
-def _paper(name: str) -> str:
-    word = name.split("_", maxsplit=1)[0]
-    return _PAPERS.get(word, word)
-
-
-def _label(name: str) -> str:
-    """Return what a piece is called under its paper: `Table 1` of chase_table_1."""
-    _, *words = name.split("_")
-    return (" ".join(words) or name).capitalize()
-
-
-def _piece(
-    folder: Path, name: str, record: Mapping[str, Any], notebook: str
-) -> Iterator[str]:
-    """Yield the lines about a figure or table: heading, itself, stamp and the paper's claims."""
-    label = _label(name)
-    source = " ".join(name.split("_")[1:3])
-    title = record["title"] or _published_titles().get((_paper(name), source), "")
-    heading = f"{label}: {title}" if title else label
-    yield from ("", f"#### {markdown(heading)}", "")
-    if "earlier" in record:
-        yield from ("**Not drawn in the last run**: this is of an earlier one.", "")
-
-    data = f"{folder.name}/{name}.csv"
-    link = f"[data]({data})"
-    rows = record["table"].count("\n|") - 2
-    if record["kind"] == "figure":
-        yield _image(folder / f"{name}.png", label)
-    elif rows > _MOST_ROWS:
-        link = f"[{rows} rows]({data})"
-    else:
-        without_title = re.sub(r"^\*\*.*?\*\*\n\n", "", record["table"])
-        yield without_title.replace(_PARSER, "").rstrip()
-    stamp = record["stamp"].replace(_PARSER, "")
-    if "Here: " in record["table"]:  # the table says it
-        stamp = ""
-    if notebook:
-        link += f", [notebook]({folder.name}/{notebook})"
-    yield from ("", f"{markdown(stamp)} ({link})".strip())
-
-    for claim in record["claims"]:
-        if claim["verdict"] != "not judged":
-            text = markdown(f"{claim['text']} {claim['detail']}")
-            yield from ("", f"- **{VERDICTS[claim['verdict']]}**: {text}")
-
-
-def _image(png: Path, label: str) -> str:
-    """Return the tag of a figure at its natural size, so that text is as large in every figure."""
-    from workbench.report.style import page_width  # noqa: PLC0415  draws
-
-    width = page_width(png)
-    return f'<img src="{png.parent.name}/{png.name}" width="{width}" alt="{label}">'
-
-
-@cache
-def _published_titles() -> dict[tuple[str, str], str]:
-    return {(table.paper, table.source): table.title for table in all_published()}
+    The words are those of a piece's name, such as "figure", "2abc", "numbers".
+    """
+    titles = {
+        table.source: table.title for table in all_published() if table.paper == paper
+    }
+    part = " ".join(words[:2])
+    return titles.get(part) or titles.get(part.rstrip("abcd"), "")

@@ -63,6 +63,7 @@ _UNREACHABLE = (
     "explorer",
     "widgets",
     "cli",
+    "_shipped",
 )
 # Before looking again for the records of questions that other processes solve.
 _PAUSE_SECONDS = 0.2
@@ -90,6 +91,10 @@ class QuestionRecords(NamedTuple):
     selection: Record
 
 
+KeysById = Mapping[str, Keys]  # by the question's id
+RecordsById = Mapping[str, QuestionRecords]
+
+
 def solve_all(
     system: System,
     questions: Sequence[Question],
@@ -113,7 +118,7 @@ def solve_all(
     computes = all(map(runs_here, model_names(system)))
     lab = replace(lab, at_once=not computes)
 
-    def report(*_: int) -> None:
+    def report(*_: int) -> None:  # `lab.each` gives it how many are done
         progress(len(records), lab.client.ledger.total())
 
     def solve(question: Question) -> None:
@@ -127,9 +132,10 @@ def solve_all(
     report()
     try:
         while len(records) < len(questions):
-            before = len(records)
+            solved_before = len(records)
             unsolved = [q for q in questions if q.id not in records]
-            start = os.getpid() * 7919 % len(unsolved)  # where no other process starts
+            # Processes start at different questions: a prime spreads neighbouring process ids.
+            start = os.getpid() * 7919 % len(unsolved)
             rotated = unsolved[start:] + unsolved[:start]
             if cluster:
                 for chunk in _solve_on(cluster, system, keys, rotated, lab, locks):
@@ -137,7 +143,7 @@ def solve_all(
                     report()
             else:
                 lab.each(solve, rotated, 2 if computes else lab.client.at_once, report)
-            if len(records) == before:
+            if len(records) == solved_before:  # other processes have locked all of them
                 time.sleep(_PAUSE_SECONDS)
     except BudgetError as reached:
         left = len(questions) - len(records)
@@ -147,7 +153,7 @@ def solve_all(
     return {question.id: records[question.id] for question in questions}
 
 
-def _forget(store: Store, keys: Mapping[str, Keys]) -> None:
+def _forget(store: Store, keys: KeysById) -> None:
     _prepared.clear()
     attempts = [canonical([key.candidates for key in keys.values()])]
     listed = "IN (SELECT value FROM json_each(?))"
@@ -157,13 +163,13 @@ def _forget(store: Store, keys: Mapping[str, Keys]) -> None:
 
 
 def solve_one(
-    system: System, keys: Mapping[str, Keys], lab: Lab, question: Question
+    system: System, keys: KeysById, lab: Lab, question: Question
 ) -> QuestionRecords:
     """Return the records of a question that the caller has locked."""
     store, key = lab.client.cache, keys[question.id]
     if known := cached_records(store, {question.id: key}):
         return known[question.id]
-    contexts, cost = prepared(system, key.context, question, lab)
+    contexts, cost_of_context = prepared(system, key.context, question, lab)
     spent = _meter(lab, question)
     known_attempts = read_records(store, "attempts", [key.candidates])
     if known_attempts:
@@ -171,17 +177,19 @@ def solve_one(
         trials = _trials(attempt, question, lab)
     else:
         trials = trials_of(system, contexts[-1], lab)
-        proposed: Record = {
-            "trials": [_trial_record(trial) for trial in trials],
-            "cost": {name: more + cost[name] for name, more in spent().items()},
-        }
+        cost = spent()
+        for name in cost:
+            cost[name] += cost_of_context[name]
+        histories = [_trial_record(trial) for trial in trials]
+        proposed = {"trials": histories, "cost": cost}
         attempt = _keep(store, "attempts", key.candidates, proposed, question.id)
 
     spent = _meter(lab, question)
     choice = select(system, contexts[-1], lab, trials)
-    chosen = {name: getattr(choice, name) for name in _SELECTION} | {"cost": spent()}
+    chosen = {name: getattr(choice, name) for name in _SELECTION}
+    chosen["cost"] = spent()
     failed = attempt["cost"]["failed"] or chosen["cost"]["failed"]
-    selection_key = "" if failed else key.selection
+    selection_key = "" if failed else key.selection  # without a key it is not cached
     selection = _keep(
         store, "selections", selection_key, chosen, question.id, key.candidates
     )
@@ -189,7 +197,7 @@ def solve_one(
 
 
 def solve_chunk(
-    questions: Sequence[Question], lab: Lab, system: System, keys: Mapping[str, Keys]
+    questions: Sequence[Question], lab: Lab, system: System, keys: KeysById
 ) -> dict[str, QuestionRecords]:
     """Return the records of a few questions about one database; it runs on a cluster's worker."""
     records = lab.each(partial(solve_one, system, keys, lab), questions)
@@ -199,7 +207,7 @@ def solve_chunk(
 def _solve_on(
     client: "distributed.Client",
     system: System,
-    keys: Mapping[str, Keys],
+    keys: KeysById,
     questions: Sequence[Question],
     lab: Lab,
     locks: Locks,
@@ -208,12 +216,14 @@ def _solve_on(
     from workbench.cluster import each  # noqa: PLC0415  Dask, an extra
 
     share = len(questions) / max(1, sum(client.nthreads().values()))
-    # Chunks that compute are small, so that all workers end together; others wait together.
-    chunk_size = math.ceil(min(16, share) if lab.at_once else min(4, share / 4))
-    mine = {q.id: q for q in questions if locks.acquire(lock_name(q))}
+    # The calls of a chunk wait together; those that compute are in small chunks, so that all
+    # workers end together.
+    most_questions = min(16, share) if lab.at_once else min(4, share / 4)
+    chunk_size = math.ceil(most_questions)
+    locked = {q.id: q for q in questions if locks.acquire(lock_name(q))}
     try:
         by_database: dict[str, list[Question]] = {}
-        for question in mine.values():
+        for question in locked.values():
             by_database.setdefault(question.db_id, []).append(question)
         chunks: dict[str, list[Question]] = {}
         for db_id, asked in by_database.items():
@@ -225,9 +235,9 @@ def _solve_on(
         for _, records in each(client, solve, chunks, lab):
             yield records
             for id_ in records:
-                locks.release(lock_name(mine.pop(id_)))
-    finally:
-        for question in mine.values():
+                locks.release(lock_name(locked.pop(id_)))
+    finally:  # after an error or Ctrl-C
+        for question in locked.values():
             locks.release(lock_name(question))
 
 
@@ -321,7 +331,7 @@ def model_names(steps: Any) -> set[str]:
         names.add(getattr(step, "model", ""))
         return step
 
-    rebuilt(steps, note)
+    rebuilt(steps, note)  # visits every step, and here changes none
     return names - {""}
 
 
@@ -331,9 +341,7 @@ def code_hash() -> str:
     return folder_hash(Path(__file__).parents[1], _UNREACHABLE)
 
 
-def cached_records(
-    store: Store, keys: Mapping[str, Keys]
-) -> dict[str, QuestionRecords]:
+def cached_records(store: Store, keys: KeysById) -> dict[str, QuestionRecords]:
     """The cached records of questions; `keys` has their keys by the question's id."""
     selections = read_records(
         store, "selections", [key.selection for key in keys.values()]
@@ -358,11 +366,14 @@ def read_records(
     return {key: orjson.loads(zlib.decompress(record)) for key, record in rows}
 
 
-def _keep(store: Store, table: str, key: str, record: Record, *about: str) -> Record:
-    """Cache a record under its key, unless a call failed; return it as it is read back."""
+def _keep(store: Store, table: str, key: str, record: Record, *between: str) -> Record:
+    """Cache a record under its key, unless a call failed; return it as it is read back.
+
+    `between` are the row's cells between both.
+    """
     text = canonical(record)
     if key and not record["cost"]["failed"]:
-        row = (key, *about, zlib.compress(text, 1))
+        row = (key, *between, zlib.compress(text, 1))
         with store.write(durable=False) as db:
             db.execute(
                 f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})",
@@ -380,12 +391,13 @@ def _trials(record: Record, question: Question, lab: Lab) -> tuple[Trial, ...]:
     results = dict(zip(queries, lab.run_many(question, list(queries)), strict=True))
     trials = []
     for history in record["trials"]:
-        trial: Any = None
+        repaired_from: Any = None
         for step in history:
             fields = {name: step[name] for name in _CANDIDATE}
             fields["call_keys"] = tuple(step["call_keys"])
-            trial = Trial(Candidate(**fields), results.get(step["sql"]), trial)
-        trials.append(trial)
+            execution = results.get(step["sql"])
+            repaired_from = Trial(Candidate(**fields), execution, repaired_from)
+        trials.append(repaired_from)
     return tuple(trials)
 
 
@@ -405,15 +417,15 @@ def _meter(lab: Lab, question: Question) -> Callable[[], dict[str, float]]:
 
     def now() -> dict[str, float]:
         tally = ledger.total(question.id)
+        failed = ledger.failed_by_question
         return {
             "calls": tally.calls + tally.hits,
             "input_tokens": tally.input_tokens,
             "output_tokens": tally.output_tokens,
             "dollars": tally.cost + tally.cached_cost,
             "unpriced": tally.unpriced + tally.cached_unpriced,
-            # The calls of no single question, as of an index, count for each.
-            "failed": ledger.failed_by_question[question.id]
-            + ledger.failed_by_question[""],
+            # Where a call of no single question failed, as of an index, each one lacks it.
+            "failed": failed[question.id] + failed[""],
         }
 
     before = now()

@@ -31,6 +31,7 @@ from workbench.study.preview import client_of
 from workbench.study.progress import Progress, report_failed_calls
 from workbench.study.run import (
     Metric,
+    Parts,
     Run,
     Runs,
     Table,
@@ -82,12 +83,13 @@ def open_study(
     if settled.prompts:
         check_folder(settled.prompts)
     benchmark = session.benchmark or open_benchmark(settled.benchmark, settled.root)
-    questions = some(some(benchmark.questions, settled.limit), limit)
+    questions = some(benchmark.questions, settled.limit)
+    questions = some(questions, limit)
     stands_for = len(questions)
     if session.preview:
         questions = some(questions, session.preview)
-    folder = _figures(session, limit)
-    if limit is not None:
+    folder = session.figures_folder(limit)
+    if limit is not None:  # from now on the experiment's own
         session = replace(session, experiment=replace(settled, limit=limit))
 
     with ExitStack() as stack:
@@ -95,12 +97,15 @@ def open_study(
         executor = Executor(store)
         stack.callback(executor.sandbox.close)
         pool = None
-        if (cluster := cluster or session.cluster) and not session.preview:
+        scheduler = cluster or session.cluster
+        if scheduler and not session.preview:
             from workbench.cluster import open_pool  # noqa: PLC0415  Dask, an extra
 
-            pool = stack.enter_context(open_pool(cluster))
+            pool = stack.enter_context(open_pool(scheduler))
         budget = cautious(settled.dollars, settled.calls, session.budget)
-        client = client_of(session, store, budget, stands_for / max(1, len(questions)))
+        users = stack.enter_context(Cache(session.cache)) if session.cache else None
+        weight = stands_for / max(1, len(questions))
+        client = client_of(session, store, budget, weight, users)
         limits = Limits(seconds=settled.sql_seconds)
         lab = Lab(
             client,
@@ -110,21 +115,12 @@ def open_study(
             parameters=settled.parameters,
             limits=limits,
         )
-        # All is closed with the last use of the executor, by a study or one of its runs.
+        # Study and runs hold the executor: all is closed with the last of them, or by `close()`.
         close = finalize(executor, stack.pop_all().close)
     benchmark = replace(benchmark, questions=tuple(questions))
     return Study(
-        session, benchmark, stands_for, lab, Saved(folder), budget, close, pool
+        session, benchmark, stands_for, lab, Saved(folder), budget, close, users, pool
     )
-
-
-def _figures(session: Session, limit: float | None) -> Path:
-    """Return the folder that figures are saved to."""
-    if session.figures:
-        return Path(session.figures)
-    experiment = session.experiment
-    name = experiment.name if limit is None else f"{experiment.name}-{limit}"
-    return experiment.folder / experiment.output / name
 
 
 @dataclass(repr=False, eq=False)
@@ -143,6 +139,7 @@ class Study:
     saved: Saved
     _budget: Budget
     _close: Callable[[], object]
+    _users: Cache | None = None  # in a preview, the user's own cache
     _pool: "distributed.Client | None" = None
     runs: dict[str, Run] = field(default_factory=dict)
 
@@ -216,7 +213,7 @@ class Study:
         if isinstance(limit, str):
             questions = open_benchmark(limit, self.experiment.root).questions
             limit = min(len(questions), self.stands_for)
-        if self.session.preview:
+        if self.session.preview:  # the same questions, for fewer
             return replace(self, stands_for=size(self.stands_for, limit))
         return self._on(some(questions, limit))
 
@@ -292,22 +289,22 @@ class Study:
         report_failed_calls(name, lab.client.ledger.failed)
 
         trials, questions = run_tables(self.benchmark, records, lab.executor)
-        answers = questions.drop(columns="queries")
+        answers = questions.drop(columns="queries")  # ids are older than this column
         run_id = _run_id(name, str(system), self.benchmark.name, trials, answers)
         trials.insert(0, "run", run_id)
         questions.insert(0, "run", run_id)
         for metric, measure in metrics.items():
             questions[metric] = self._measured(measure, questions["sql"].tolist())
         by_id = {question.id: question for question in self.benchmark.questions}
-        models = sorted(solve.model_names(system) - {self.model})
-        if self.model in solve.model_names(system):
+        asked = solve.model_names(system)
+        models = sorted(asked - {self.model})
+        if self.model in asked:
             models.insert(0, self.model)
+        golds = self.benchmark.golds
 
+        # The run holds these two. They hold no study, which would keep its workers.
         def selection(id_: str) -> Selection:
             return solve.selection_of(records[id_], by_id[id_], lab)
-
-        # A run that held its study would keep the study's workers.
-        golds = self.benchmark.golds
 
         def case(id_: str) -> Case:
             return Case(by_id[id_], golds[id_], selection(id_), system, lab)
@@ -328,9 +325,7 @@ class Study:
         self.runs[run_id] = run
         return run
 
-    def _solved(
-        self, system: System, lab: Lab, *, fresh: bool
-    ) -> dict[str, solve.QuestionRecords]:
+    def _solved(self, system: System, lab: Lab, *, fresh: bool) -> solve.RecordsById:
         """Return all records; a reached budget prints the table of the questions answered."""
         questions = self.benchmark.questions
         try:
@@ -340,11 +335,10 @@ class Study:
                 )
         except BudgetError:
             keys = solve.keys_of(system, questions, lab)
-            if answered := solve.cached_records(lab.client.cache, keys):
-                part = self._on(
-                    [question for question in questions if question.id in answered]
-                )
-                table = part.run(system, lab.system).costs()
+            known = solve.cached_records(lab.client.cache, keys)
+            answered = [question for question in questions if question.id in known]
+            if answered:  # a run of these makes no call
+                table = self._on(answered).run(system, lab.system).costs()
                 print(table.alone("The questions that are answered").to_markdown())
             raise
 
@@ -357,11 +351,11 @@ class Study:
             values.append(float(metric(*executions)))
         return values
 
-    def accuracy(self, parts: Mapping[str, Run | pd.DataFrame]) -> Table:
+    def accuracy(self, parts: Parts) -> Table:
         """A row for each run, or frame of its questions or trials: EX with its interval."""
         return table_of(parts, self.stamp, accuracy)
 
-    def costs(self, parts: Mapping[str, Run | pd.DataFrame]) -> Table:
+    def costs(self, parts: Parts) -> Table:
         """Return a row for each run: EX with its interval, and a question's calls and cost.
 
         Queries that a system ran to look at the database are counted beside its calls.
@@ -383,7 +377,7 @@ class Study:
                 system, keys[question.id].context, question, lab
             )
             yield question, [*contexts]
-        report_failed_calls("", lab.client.ledger.failed)
+        report_failed_calls(system.name, lab.client.ledger.failed)
 
     def save(
         self,
@@ -418,7 +412,8 @@ class Study:
     def _client(self) -> Client:
         """A client with a ledger of its own."""
         weight = self.stands_for / max(1, len(self.benchmark.questions))
-        return client_of(self.session, self.lab.client.cache, self._budget, weight)
+        cache = self.lab.client.cache
+        return client_of(self.session, cache, self._budget, weight, self._users)
 
 
 def _run_id(

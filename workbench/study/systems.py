@@ -18,7 +18,7 @@ class Named:
 
     function: str
     about: str
-    roles: Mapping[str, str] = field(default_factory=dict)  # by parameter
+    role_of_parameter: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def make(self) -> "Callable[..., wb.System]":
@@ -50,7 +50,7 @@ def constructor(
 ) -> "Callable[..., wb.System]":
     """Return the system's function with a study's models and its benchmark's family as defaults."""
     defaults = {"model": models["model"]}
-    for parameter, role in named.roles.items():
+    for parameter, role in named.role_of_parameter.items():
         defaults[parameter] = models[role]
     if "benchmark" in signature(named.make).parameters:
         defaults["benchmark"] = family

@@ -7,7 +7,7 @@ columns that it has of question_id, db_id, difficulty, sample, generator (which 
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from workbench.sql.executor import Executor
 from workbench.sql.reading import normalise_text
 from workbench.store import Store
 from workbench.study.run import Run
-from workbench.study.solve import QuestionRecords, Record, read_records
+from workbench.study.solve import Record, RecordsById, read_records
 
 _QUESTION = (
     "question_id",
@@ -33,9 +33,10 @@ _QUESTION = (
     "gold",
     "gold_fingerprint",
 )
-_EQUAL = ("question_id", "db_id", "difficulty", "sample")
+# A candidate counts if it has what the row has in these columns.
+_COMPARED = ("question_id", "db_id", "difficulty", "sample")
 _TRIAL = ("sample", "generator", "sql", "status", "fingerprint")
-_NO_CHOICE = {
+_NO_CHOICE = {  # what stands in place of the chosen candidate of a question without one
     "sample": 0,
     "generator": "",
     "sql": "",
@@ -44,15 +45,15 @@ _NO_CHOICE = {
     "chosen": True,
     "right": False,
 }
-_UNANSWERED: Record = {
+_VERDICTS = {True: "right", False: "wrong"}
+_UNANSWERED: Record = {  # of a question whose call failed
     "trials": (),
     "chosen": None,
     "call_keys": (),
-    "cost": {"calls": 0},
 }
 
 
-class Asked(NamedTuple):
+class StoredQuestion(NamedTuple):
     """What the table `runs` holds of a question."""
 
     key: str  # of its selection; "" if a call failed
@@ -68,7 +69,7 @@ class Asked(NamedTuple):
 def store_run(
     run: Run,
     benchmark: Benchmark,
-    records: Mapping[str, QuestionRecords],
+    records: RecordsById,
     executor: Executor,
 ) -> None:
     """Write what `trace` reads of a run into the executor's cache file."""
@@ -83,16 +84,24 @@ def store_run(
     fingerprints = executor.result_fingerprints(jobs)
     levels = run.questions["difficulty"]
     right: dict[Any, list[bool]] = {}
-    if len(run.trials):
+    if len(run.trials):  # without rows it has no columns
         right = run.trials.groupby("question_id")["correct"].agg(list).to_dict()
     asked = []
-    for question, level, *gold in zip(
+    for question, level, gold, fingerprint in zip(
         benchmark.questions, levels, golds, fingerprints, strict=True
     ):
-        known = (question.id, question.db_id, level, question.text, *gold)
-        key = records[question.id].key
-        asked.append((key, *known, right.get(question.id, [])))
-    selections = canonical(asked).decode()
+        entry = StoredQuestion(
+            records[question.id].key,
+            question.id,
+            question.db_id,
+            level,
+            question.text,
+            gold,
+            fingerprint,
+            right.get(question.id, []),
+        )
+        asked.append(entry)
+    selections = canonical([tuple(entry) for entry in asked]).decode()
     values = (
         run.id,
         run.name,
@@ -119,60 +128,67 @@ def trace(data: Path, number: int, store: Store) -> tuple[dict[str, str], pd.Dat
         raise BadInputError(f"{data}, row {number} names no run: {other}")
     trials = pd.concat([candidates(run, store) for run in runs], ignore_index=True)
     missing = trials["status"] == "missing"
-    keep = trials["chosen"]
-    if row.get("counted") == "all":  # a question without a choice may have candidates
-        keep = ~(missing & trials.duplicated(["run", "question_id"], keep=False))
-    for name in _EQUAL:
-        if row.get(name, "") not in {"", TOGETHER}:
-            equal = trials[name].astype(str) == row[name]
-            if name == "sample":
-                equal |= missing
-            keep &= equal
+    counts = trials["chosen"]
+    if row.get("counted") == "all":
+        # A question without a choice may have candidates; these count in place of its row.
+        has_several = trials.duplicated(["run", "question_id"], keep=False)
+        counts = ~(missing & has_several)
+    for name in _COMPARED:
+        if row.get(name, "") in {"", TOGETHER}:
+            continue
+        equal = trials[name].astype(str) == row[name]
+        if name == "sample":
+            equal |= missing
+        counts &= equal
     if "question_ids" in row:
-        keep &= trials["question_id"].isin(row["question_ids"].split(" "))
+        counts &= trials["question_id"].isin(row["question_ids"].split(" "))
     if row.get("generator", "") not in {"", TOGETHER}:
-        # A name may itself contain what stands between two.
+        # A name may itself have what stands between two, so that the row cannot be split.
         listed = SEVERAL.join(["", row["generator"], row.get("other", ""), ""])
-        names = SEVERAL + trials["generator"] + SEVERAL
-        keep &= missing | names.map(lambda name: name in listed)
-    return row, trials[keep]
+        is_listed = trials["generator"].map(
+            lambda name: f"{SEVERAL}{name}{SEVERAL}" in listed
+        )
+        counts &= missing | is_listed
+    return row, trials[counts]
 
 
 def _row(data: Path, number: int) -> dict[str, str]:
     """Return a row of a CSV as texts by column."""
+    hint = f"{data}: give the .csv beside a figure"
     try:
         with naming(data):
             rows = pd.read_csv(data, dtype=str, keep_default_na=False)
     except ValueError as error:
-        raise BadInputError(
-            f"{data}: give the .csv beside a figure ({error})"
-        ) from error
-    if not isinstance(rows.index, pd.RangeIndex):
-        raise BadInputError(
-            f"{data}: give the .csv beside a figure; a row is longer than its heading"
-        )
+        raise BadInputError(f"{hint} ({error})") from error
+    if not isinstance(
+        rows.index, pd.RangeIndex
+    ):  # pandas took the first cells for labels
+        raise BadInputError(f"{hint}; a row is longer than its heading")
     if number not in rows.index:
-        raise BadInputError(
-            f"{data} has rows 0 to {len(rows) - 1}, and no row {number}"
-        )
+        there = f"{data} has rows 0 to {len(rows) - 1}"
+        raise BadInputError(f"{there}, and no row {number}")
+    cells = rows.loc[number]
     # `canonical.plain` puts the apostrophe.
-    return {
-        str(name): cell.removeprefix("'") for name, cell in rows.loc[number].items()
-    }
+    return {str(name): cell.removeprefix("'") for name, cell in cells.items()}
 
 
-def answered(store: Store, selections: str) -> Iterator[tuple[Asked, Record, Record]]:
+def _answered(
+    store: Store, selections: str
+) -> Iterator[tuple[StoredQuestion, Record, Record]]:
     """Yield each question of a run, with the records of its candidates and of the choice."""
-    questions = [Asked(*entry) for entry in orjson.loads(selections)]
+    questions = [StoredQuestion(*entry) for entry in orjson.loads(selections)]
     keys = [question.key for question in questions]
     choices = read_records(store, "selections", keys)
-    attempt_of = dict(
-        store.read_keys("SELECT key, attempt FROM selections WHERE key IN", keys)
-    )
-    attempts = read_records(store, "attempts", [*attempt_of.values()])
+    select = "SELECT key, attempt FROM selections WHERE key IN"
+    attempt_keys = dict(store.read_keys(select, keys))
+    attempts = read_records(store, "attempts", [*attempt_keys.values()])
     for question in questions:
-        attempt = attempts.get(attempt_of.get(question.key, ""), _UNANSWERED)
-        yield question, attempt, choices.get(question.key, _UNANSWERED)
+        attempt_key = attempt_keys.get(question.key, "")
+        yield (
+            question,
+            attempts.get(attempt_key, _UNANSWERED),
+            choices.get(question.key, _UNANSWERED),
+        )
 
 
 def candidates(run: str, store: Store) -> pd.DataFrame:
@@ -185,11 +201,12 @@ def candidates(run: str, store: Store) -> pd.DataFrame:
             f" differ; this is {this_machine()}"
         )
     rows: list[dict[str, Any]] = []
-    for question, attempt, choice in answered(store, stored[0][0]):
-        asked = {"run": run} | question._asdict()
+    for question, attempt, choice in _answered(store, stored[0][0]):
+        cells = {"run": run} | question._asdict()
+        # A later run may have replaced the candidates that were judged by others, or by more.
         verdicts = dict(enumerate(question.right))
         for index, history in enumerate(attempt["trials"]):
-            row = asked | history[-1]
+            row = cells | history[-1]
             row["chosen"] = index == choice["chosen"]
             row["right"] = verdicts.get(index)
             row["calls"] = history[-1]["call_keys"]
@@ -197,7 +214,7 @@ def candidates(run: str, store: Store) -> pd.DataFrame:
                 row["calls"] = row["calls"] + choice["call_keys"]
             rows.append(row)
         if choice["chosen"] is None:
-            rows.append(asked | _NO_CHOICE | {"calls": list(choice["call_keys"])})
+            rows.append(cells | _NO_CHOICE | {"calls": choice["call_keys"]})
     columns = ["run", *_QUESTION, *_TRIAL, "chosen", "right", "calls"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -208,14 +225,15 @@ def questions_of(trials: pd.DataFrame, store: Store) -> pd.DataFrame:
     sizes = _sizes([*trials["sql"], *golds], store)
     rows = []
     for trial, gold in zip(trials.to_dict("records"), golds, strict=True):
-        verdict = {True: "right", False: "wrong"}.get(trial["right"], "not known")
         status = trial["status"]
-        predicted = sizes.get((trial["sql"], trial["fingerprint"]), status)
+        predicted = status
+        if status in {"ok", "empty"}:
+            predicted = sizes.get((trial["sql"], trial["fingerprint"]), status)
         rows.append(
             {
                 "question": trial["question_id"],
-                "verdict": verdict,
-                "rows": predicted if status in {"ok", "empty"} else status,
+                "verdict": _VERDICTS.get(trial["right"], "not known"),
+                "rows": predicted,
                 "gold rows": sizes.get((gold, trial["gold_fingerprint"]), "not known"),
                 "by": f"{trial['generator']} {trial['sample']}",
                 "prediction": " ".join(trial["sql"].split()),
@@ -233,40 +251,18 @@ def _sizes(queries: Sequence[str], store: Store) -> dict[tuple[str, str], int]:
     return {(sql, fingerprint): count for sql, fingerprint, count in rows}
 
 
-def told(trials: pd.DataFrame, store: Store) -> str:
-    """Return candidates in full: SQL, result and gold, and each call with prompt and reply."""
+def full_text(trials: pd.DataFrame, store: Store) -> str:
+    """Return candidates in full: their row of the table, and each call with prompt and reply."""
     lines = []
-    table = questions_of(trials, store)
-    for trial, row in zip(
-        trials.to_dict("records"), table.to_dict("records"), strict=True
-    ):
-        chosen = ", chosen" if trial["chosen"] else ""
-        lines += [
-            f"{trial['question_id']} ({trial['db_id']}) {trial['question']}",
-            f"{row['by']}{chosen}: {row['verdict']}",
-            f"  rows: {row['rows']}, of gold: {row['gold rows']}",
-            f"  prediction: {row['prediction']}",
-            f"  gold:       {row['gold']}",
-            *_results(trial, store),
-        ]
+    rows = questions_of(trials, store).to_dict("records")
+    for trial, row in zip(trials.to_dict("records"), rows, strict=True):
+        lines.append(f"{row['question']} ({trial['db_id']}) {trial['question']}")
+        cells = {"chosen": trial["chosen"]} | row
+        lines += [f"  {name}: {cell}" for name, cell in cells.items()]
         for key in trial["calls"]:
             lines += _call(key, store)
         lines.append("")
     return "\n".join(lines)
-
-
-def _results(trial: Mapping[Any, Any], store: Store) -> Iterator[str]:
-    """Yield the first rows of the predicted and of the gold result."""
-    select = (
-        "SELECT rows, error FROM executions WHERE sql = ? AND fingerprint = ? LIMIT 1"
-    )
-    pairs = {
-        "result": [trial["sql"], trial["fingerprint"]],
-        "gold result": [normalise_text(trial["gold"]), trial["gold_fingerprint"]],
-    }
-    for name, pair in pairs.items():
-        for rows, error in store.read(select, pair):
-            yield f"  {name}: {error or rows!s:.400}"
 
 
 def _call(key: str, store: Store) -> Iterator[str]:
