@@ -52,7 +52,6 @@ from .study.study import Study as Study
 from .study.study import open_study as open_study
 from .systems.agent import Agent as Agent
 from .systems.agent import agent as agent
-from .systems.agent import conversation as conversation
 from .systems.baselines import WHOLE_SCHEMA as WHOLE_SCHEMA
 from .systems.baselines import Proposed as Proposed
 from .systems.baselines import direct as direct

@@ -100,11 +100,8 @@ def apart(monkeypatch, dask, tmp_path):
     import workbench.cluster as relay
 
     def elsewhere(path, executor):
-        _, *found = files_of(path, executor)
-        return (
-            f"/nowhere{path}" if path == harbour else str(other / path.name),
-            *found,
-        )
+        place = f"/nowhere{path}" if path == harbour else str(other / path.name)
+        return files_of(path, executor)._replace(path=place)
 
     harbour, other = (
         open_benchmark("bundled-dev").database("harbour"),

@@ -113,7 +113,7 @@ def test_a_message_without_the_runs_token_gets_nothing(machines, tmp_path):
 
         async def asks(token):
             return await rpc(relay.address).endpoint(
-                token=token, given=("openai/gpt-4o",)
+                token=token, arguments=("openai/gpt-4o",)
             )
 
         assert "answer" in client.sync(asks, relay.token)

@@ -90,6 +90,8 @@ CASES = [
      f"{SUB} (SELECT author_id FROM book WHERE year = 2)", True, "values in a subquery do not"),
     (f"{SUB} (SELECT DISTINCT author_id FROM book)",
      f"{SUB} (SELECT author_id FROM book)", False, "DISTINCT in a subquery does"),
+    ("SELECT count(*) FROM (SELECT id FROM book WHERE year = 1.0)",
+     "SELECT count(*) FROM (SELECT id FROM book WHERE year = 1)", True, "the spelling of a number"),
     ("SELECT count(*) FROM (SELECT id FROM book WHERE year = 1)",
      "SELECT count(*) FROM (SELECT id FROM book WHERE year = 2)", False, "values of a subquery in FROM do"),
     ("SELECT name FROM author UNION SELECT title FROM book",

@@ -80,18 +80,14 @@ def test_an_interval_holds_its_mean_and_clustering_never_makes_it_narrower(answe
     assert clustered.high >= independent.high - 1e-12
 
 
-@pytest.mark.parametrize(
-    ("values", "databases", "message"),
-    [
-        ([], [], "0 values and 0 databases"),
-        ([1, 0], ["a"], "2 values and 1 databases"),
-        ([61.5], ["a"], "fractions, not percent"),
-        ([float("nan")], ["a"], "fractions"),
-    ],
-)
-def test_values_without_an_interval_are_the_callers_mistake(values, databases, message):
-    with pytest.raises(BadInputError, match=message):
-        mean_interval(values, databases)
+def test_numbers_that_are_no_shares_have_the_interval_of_numbers():
+    for values in ([0.5, 61.5], [-1, 0]):
+        assert mean_interval(values, ["a", "b"]) == number_interval(values, ["a", "b"])
+
+
+def test_no_values_have_no_interval():
+    with pytest.raises(BadInputError, match="0 values"):
+        mean_interval([], [])
 
 
 def paired(won, lost, both, databases=1):
@@ -109,8 +105,7 @@ def test_a_comparison_by_hand():
     assert result.difference == 0.5
     assert (result.won, result.lost) == (("q0", "q1", "q2", "q3", "q4", "q5"), ("q6",))
     assert result.p_value == 2 * (comb(7, 0) + comb(7, 1)) / 2**7
-    assert (result.n, result.clusters, result.clustered) == (10, 3, None)
-    assert "3 databases are too few to speak of others" in result.note
+    assert (result.n, result.clustered) == (10, None)  # three databases are too few
 
 
 @pytest.mark.parametrize(("won", "lost", "n"), [(12, 2, 50), (9, 1, 32), (74, 4, 278)])
@@ -145,10 +140,7 @@ def test_from_ten_databases_on_the_comparison_speaks_of_others():
     everywhere = compare(*paired(30, 0, 60, 10))
     low, high = everywhere.clustered
     assert low < everywhere.difference < high
-    assert (
-        everywhere.note
-        == f"clustered by 10 databases {100 * low:+.2f} to {100 * high:+.2f}"
-    )
+    assert compare(*paired(30, 0, 60, 9)).clustered is None
     questions = [f"q{i}" for i in range(100)]
     databases = {question: f"db{i // 10}" for i, question in enumerate(questions)}
     a, b = (
@@ -174,8 +166,6 @@ def test_swapping_the_systems_swaps_the_result(answers):
     [
         ({"q1": True, "q2": True}, {"q1": True}, "q2"),
         ({"q1": True}, {"q1": True, "q3": True}, "q3"),
-        ({"q1": True, "q9": True}, {"q1": True, "q9": True}, "q9"),
-        ({"q1": 0.5}, {"q1": 1}, "verdict is 0.5"),
         ({}, {}, "questions"),
     ],
 )
@@ -204,10 +194,10 @@ def test_a_claim_about_a_difference_holds_fails_or_is_not_decided(low, high, dec
     assert decide(low + 1, high + 1, least=1) == decision
 
 
-def test_a_comparison_is_decided_by_its_interval():
-    assert compare(*paired(20, 1, 10)).decision == "holds"
-    assert compare(*paired(1, 20, 10)).decision == "fails"
-    assert compare(*paired(3, 2, 10)).decision == "not decided"
+def test_two_systems_that_never_differ_have_an_interval_with_a_width():
+    equal = compare(*paired(0, 0, 100, 10))
+    assert equal.low < 0 < equal.high
+    assert equal.clustered[0] < 0 < equal.clustered[1]
 
 
 def test_quantile_and_p_value_are_scipys():
@@ -256,7 +246,7 @@ def test_the_bounds_do_not_depend_on_the_order_of_the_candidates():
     assert bounds(best_first).equals(bounds(worst_first))
 
 
-@pytest.mark.parametrize("verdicts", [{}, {"q": []}, {"q": [0.5]}, {"q": [2]}])
+@pytest.mark.parametrize("verdicts", [{}, {"q": []}])
 def test_bounds_need_verdicts(verdicts):
     with pytest.raises(BadInputError):
         bounds(verdicts)

@@ -11,7 +11,6 @@ from workbench.lab import Lab
 from workbench.llm.faults import Refusal
 from workbench.study.experiment import Experiment, Session
 from workbench.study.study import open_study
-from workbench.systems.agent import conversation
 
 LOOKS = "SELECT DISTINCT home FROM animal"
 
@@ -152,18 +151,6 @@ class TestCached:
             run()
         _, run = talk([final(RIGHT)], budget=wb.Budget(calls=1))
         assert run().sql == RIGHT
-
-    def test_its_turns_are_read_from_the_cache_by_the_keys_of_its_calls(self, talk):
-        lab, _ = talk([fence(LOOKS), final(BROKEN), f"Final Answer: {RIGHT}"])
-        fixer = wb.chase_sql("m/x").fix
-        trial = wb.solve(replace(wb.agent("m/x"), fix=fixer), QUESTION, lab).trial
-        turns = conversation(lab.client.cache, trial.candidate.call_keys)
-        assert [turn["role"] for turn in turns] == [
-            "system",
-            *["user", "assistant"] * 2,
-        ]
-        assert turns[-1]["content"] == final(BROKEN)
-        assert conversation(lab.client.cache, ["unknown"]) == ()
 
 
 def test_the_parser_answers_in_its_first_turn(tmp_path):

@@ -187,19 +187,6 @@ def test_a_model_that_writes_more_examples_than_it_was_asked_for_is_cut(zoo, con
     assert [example.question for example in found] == ["q0", "q1", "q2", "q0", "q1"]
 
 
-def test_examples_are_run_only_when_asked_for(zoo, context):
-    lines = ['{"input": "a", "output": "SELECT count(*) FROM animal"}'] * 2
-    lines += [
-        '{"input": "b", "output": "SELECT nme FROM animal"}',
-        f'{{"input": "c", "output": "{EMPTY}"}}',
-    ]
-    zoo.model.replies["generate/examples_by_feature"] = "\n".join(lines)
-    examples = Synthetic("m/x", by_column=0)
-    assert [one.question for one in examples(zoo.lab, context)] == ["a", "a", "b", "c"]
-    checked = replace(examples, checked=True)
-    assert [one.question for one in checked(zoo.lab, context)] == ["a"]
-
-
 def test_every_sample_sees_another_order_of_tables_and_columns(zoo, context):
     divide = replace(wb.chase_sql("m/x", samples=4).generate[0], data={"shots": 0})
     divide(zoo.lab, context)

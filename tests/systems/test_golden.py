@@ -127,7 +127,7 @@ def test_the_papers_numbers_are_the_defaults():
     )
     assert [step.samples for step in chase.generate] == [7, 7, 7]
     examples = chase.generate[2].examples
-    assert (examples.by_feature + examples.by_column, examples.checked) == (75, False)
+    assert examples.by_feature + examples.by_column == 75
     assert (chase.fix[0].tries, chase.fix[0].suspect) == (3, "empty")
     assert (chase.select.by, chase.select.orders) == ("candidate", "both")
     assert (high.generate[0].samples, high.select.tests, high.select.by) == (

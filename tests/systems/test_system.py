@@ -222,13 +222,6 @@ class TestCheaper:
             beginning = one[-1]["content"].partition("## Values found")[0]
             assert other[-1]["content"].startswith(beginning)
 
-    def test_parts_are_chosen_one_by_one(self):
-        whole = wb.chess_ir_ss_cg("m/x")
-        assert wb.cheaper(whole, parts=("columns",)).prune[0].group == 24
-        assert wb.cheaper(whole, parts=("marks",)).prune == whole.prune
-        with pytest.raises(BadInputError):
-            wb.cheaper(whole, parts=("all",))
-
     def test_anthropics_models_are_told_where_the_common_part_ends(self, zoo, context):
         for model in ("anthropic/claude-x", "openai/x"):
             step = wb.cheaper(wb.direct(model)).generate[0]

@@ -6,7 +6,7 @@ import pytest
 
 from workbench.errors import BadInputError
 from workbench.train import lora
-from workbench.train.lora import CHESS, Lora
+from workbench.train.lora import Lora
 
 TALKS = [
     [{"role": "user", "content": f"{'B A'[i % 2 * 2]} or not? {i}"}, {"role": "assistant", "content": "AB"[i % 2]}]
@@ -44,4 +44,4 @@ def test_without_the_extra_the_error_says_what_to_install(monkeypatch, talks, tm
 
     monkeypatch.setattr(lora, "import_module", missing)
     with pytest.raises(BadInputError, match=r"workbench\[train\]"):
-        CHESS(talks, "any", tmp_path)
+        Lora()(talks, "any", tmp_path)

@@ -10,9 +10,11 @@ from workbench.errors import BadInputError
 from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.send import scripted
+from workbench.llm.faults import Refusal
+from workbench.llm.send import reply_with, scripted
 from workbench.replies import final_sql
 from workbench.sql.executor import Executor
+from workbench.systems.agent import agent
 from workbench.systems.baselines import direct
 from workbench.train.data import write_lines
 from workbench.train.rewards import execution_reward, rollouts
@@ -83,12 +85,35 @@ def test_rollouts_are_prompts_and_replies_with_verdicts_and_come_from_the_cache(
     )
 
 
-def test_a_reply_that_was_asked_again_is_wrong_as_it_stands(benchmark, lab_of):
+def test_the_rollout_of_a_reply_that_was_asked_again_holds_the_unread_one(
+    benchmark, lab_of
+):
     (made,) = rollouts(benchmark.limited(1), direct("m/x"), lab_of("What?", RIGHT))
-    assert (made.correct, made.completion[0]["content"]) == (False, "What?")
+    assert (made.correct, made.completion[0]["content"]) == (True, RIGHT)
+    assert made.prompt[-2]["content"] == "What?"
 
 
-def test_a_generator_of_several_calls_has_no_rollouts(benchmark, lab_of):
+@pytest.mark.parametrize(
+    "failure",
+    [
+        Refusal("rejected", "no such model"),
+        reply_with("SELECT 1", "content_filter", 1, 1),
+    ],
+)
+def test_a_call_that_fails_has_no_rollout(benchmark, lab_of, failure):
+    lab = lab_of(failure, RIGHT)
+    made = rollouts(benchmark.limited(1), direct("m/x"), lab, samples=2)
+    assert [rollout.correct for rollout in made] == [True]
+
+
+def test_an_agents_rollout_is_its_last_turn(benchmark, lab_of):
+    final = f"**Final SQL**\n{RIGHT}"
+    (made,) = rollouts(benchmark.limited(1), agent("m/x"), lab_of(WRONG, final))
+    assert (made.correct, made.completion[0]["content"]) == (True, final)
+    assert made.prompt[-2]["content"] == WRONG
+
+
+def test_a_generator_without_samples_has_no_rollouts(benchmark, lab_of):
     system = replace(direct("m/x"), generate=(lambda *_: (),))
     with pytest.raises(BadInputError, match=r"use wb\.Generate"):
         rollouts(benchmark, system, lab_of(RIGHT))

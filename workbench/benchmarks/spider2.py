@@ -32,30 +32,26 @@ class _Item(BaseModel):
 
 
 class _Rule(BaseModel):
-    """How a question is judged.
-
-    The columns that count, of all its files or of each one, and whether order does not.
-    """
+    """How a question is judged."""
 
     key: Filled = Field(alias="instance_id")
-    columns: list[int | list[int]] = Field(alias="condition_cols")
+    # Those that count, from 0: of all files of the question, or a list for each.
+    columns: tuple[int, ...] | list[tuple[int, ...]] = Field(
+        alias="condition_cols", union_mode="left_to_right"
+    )
     ignore_order: bool
 
     def of_file(self, number: int) -> tuple[int, ...]:
-        """Return the columns that count of a question's file, numbered from 0."""
-        columns = self.columns
-        if any(isinstance(column, list) for column in columns):
-            columns = columns[number : number + 1]
-        counted: list[int] = []
-        for column in columns:
-            counted += column if isinstance(column, list) else [column]
-        return tuple(counted)
+        """Return the columns that count of a question's file."""
+        if isinstance(self.columns, tuple):
+            return self.columns
+        return self.columns[number]
 
 
 def read_spider2(root: Path) -> tuple[Path, tuple[Question, ...], dict[str, Gold]]:
     """Return the folder of databases, the questions on SQLite, and their golds by id."""
     folder = root / "spider2-lite"
-    if (root / _QUESTIONS).is_file() or not (folder / _QUESTIONS).is_file():
+    if not folder.is_dir():
         folder = root
     gold = _folder(folder, _GOLD)
     documents = _folder(folder, _DOCUMENTS)
@@ -100,8 +96,8 @@ def _results(folder: Path, rule: _Rule) -> Iterator[StoredResult]:
 
     ID.csv, or ID_a.csv, ID_b.csv and so on, where several are right.
     """
-    files = sorted(folder.glob(f"{rule.key}.csv"))
-    if not files:
+    files = [folder / f"{rule.key}.csv"]
+    if not files[0].is_file():
         files = sorted(folder.glob(f"{rule.key}_*.csv"))
     if not files:
         raise BadInputError(

@@ -17,6 +17,7 @@ from workbench.evaluate import judge as judging
 from workbench.evaluate.audit import undetermined
 from workbench.evaluate.ex import efficiency, suite_verdicts
 from workbench.evaluate.judge import Metric
+from workbench.evaluate.stats import differences, holm, too_few
 from workbench.llm.cache import Cache
 from workbench.sql.executor import Executor
 
@@ -50,6 +51,19 @@ def _metrics(
     return judging.named(metrics)
 
 
+# The columns of a comparison, and the names under which they are printed.
+_PRINTED = {
+    "system": "generator",
+    "difference": "change",
+    "low": "low",
+    "high": "high",
+    "clustered low": "clustered_low",
+    "clustered high": "clustered_high",
+    "won": "won",
+    "lost": "lost",
+    "p_value": "p",
+    "p_holm": "p_holm",
+}
 _against = click.option(
     "--against",
     default="",
@@ -239,24 +253,36 @@ def _compare(verdicts: pd.DataFrame, generators: list[str], against: str) -> Non
 
     Of two, the questions are listed that only one has right.
     """
-    against = against or generators[0]
-    pairs = {}
-    for name in generators:
-        if name != against:
-            pairs[name] = judging.compare_generators(verdicts, name, against)
-    if not pairs:
+    if len(generators) < 2:
         return
+    against = against or generators[0]
+    answers = verdicts.rename(columns={"generator": "system", "ex_bird": "correct"})
+    first = answers.drop_duplicates(["system", "question_id"])
+    table = differences(first, against)
+    table = table.sort_values("difference", ascending=False, kind="stable")
+    table["p_holm"] = holm(table["p_value"].tolist())
     title = (
         f"\nagainst {against}, EX (BIRD) of the first answers, intervals over questions"
     )
-    name, pair = next(iter(pairs.items()))
-    print(title if pair.clustered else f"{title}; {pair.note}")
+    if "clustered low" not in table:
+        title += f"; {too_few(first['db_id'].nunique())}"
+    print(title)
+    columns = [name for name in _PRINTED if name in table]
     small = dict.fromkeys(("p", "p_holm"), "{:.3g}".format)
-    table = judging.compare_all(pairs)
-    print(table.to_string(index=False, float_format="%+.2f", formatters=small))
-    if len(pairs) == 1:
-        print(f"\nonly {name} is right: {' '.join(pair.won) or 'never'}")
-        print(f"only {against} is right: {' '.join(pair.lost) or 'never'}")
+    printed = table[columns].rename(columns=_PRINTED)
+    print(printed.to_string(index=False, float_format="%+.2f", formatters=small))
+    if len(generators) == 2:
+        print()
+        _show_won(first, str(table["system"].iloc[0]), against)
+        _show_won(first, against, str(table["system"].iloc[0]))
+
+
+def _show_won(first: pd.DataFrame, winner: str, loser: str) -> None:
+    right = first[first["correct"] > 0]
+    of_winner = right.loc[right["system"] == winner, "question_id"]
+    of_loser = right.loc[right["system"] == loser, "question_id"]
+    won = of_winner[~of_winner.isin(of_loser)]
+    print(f"only {winner} is right: {' '.join(won) or 'never'}")
 
 
 def _save(verdicts: pd.DataFrame, path: Path) -> None:

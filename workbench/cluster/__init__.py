@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import orjson
@@ -55,13 +55,19 @@ except ModuleNotFoundError as missing:
     ) from missing
 
 T = TypeVar("T")
-# A database's path, its content, and the names of its files.
-Files = tuple[str, str, Sequence[str]]
 _AGAIN = "the results so far are cached: run the same again to go on"
 _SILENT = logging.CRITICAL + 1  # Dask would log each lost connection
 _FIELDS = ("system", "parameters", "limits", "at_once")
 _TABLES = ("calls", "executions", "attempts", "selections")
 _THREADS = 2048  # messages that may wait for models at the same time
+
+
+class Files(NamedTuple):
+    """A database: its path, a hash of its content, and the names of its files in its folder."""
+
+    path: str
+    content: str
+    names: Sequence[str]
 
 
 @contextmanager
@@ -72,28 +78,35 @@ def open_pool(cluster: "str | distributed.Client") -> Iterator[distributed.Clien
         return
     logging.getLogger("distributed").setLevel(_SILENT)
     kind, _, count = cluster.partition(":")
-    local = int(count) if kind == "local" and count.isdecimal() else 0
-    if not (local or "://" in cluster or Path(cluster).is_file()):
+    workers_here = 0
+    if kind == "local" and count.isdecimal():
+        workers_here = int(count)
+    is_address = "://" in cluster
+    if not workers_here and not is_address and not Path(cluster).is_file():
         raise BadInputError(
             f"cluster {cluster!r}: give the address of a Dask scheduler, as tcp://HOST:8786, its"
             " scheduler file, or local: and a number of workers, as local:4"
         )
     with ExitStack() as opened:
-        if local:
+        address = cluster if is_address else None
+        scheduler_file = None if is_address else cluster
+        if workers_here:
             # A worker would spend up to a twentieth of its time on samples of its stack.
             opened.enter_context(
                 dask.config.set({"distributed.worker.profile.enabled": False})
             )
             started = distributed.LocalCluster(
-                n_workers=local,
+                n_workers=workers_here,
                 threads_per_worker=1,
                 dashboard_address=":0",
                 silence_logs=_SILENT,
             )
-            cluster = opened.enter_context(started).scheduler_address
-        by = "address" if "://" in cluster else "scheduler_file"
+            address = opened.enter_context(started).scheduler_address
+            scheduler_file = None
         try:
-            client = distributed.Client(**{by: cluster}, timeout=20)
+            client = distributed.Client(
+                address, timeout=20, scheduler_file=scheduler_file
+            )
         except (OSError, ValueError) as error:
             raise ClusterError(
                 f"no Dask scheduler answers at {cluster} ({error}): start one by `dask scheduler`"
@@ -117,11 +130,11 @@ def each(
     driver = Driver(
         relay.address, relay.token, versions(), settings, _texts(lab.prompts)
     )
-    names: dict[Any, str] = {}  # of the chunks under way, by their futures
+    under_way: dict[Any, str] = {}  # the chunks' names by their futures
 
     def submit(name: str) -> Any:
         future = client.submit(run_chunk, items[name], do=do, driver=driver, pure=False)
-        names[future] = name
+        under_way[future] = name
         return future
 
     retried: set[str] = set()
@@ -129,18 +142,23 @@ def each(
     try:
         chunks = distributed.as_completed(map(submit, items))
         for future in chunks:
-            name = names.pop(future)  # so that Dask forgets its result
+            name = under_way.pop(future)  # so that Dask forgets its result
             if future.status == "finished":
                 result, rows = future.result()
                 _merge(rows, lab.client.cache)
                 yield name, result
-            elif future.status != "error":  # cancelled, or lost
+                continue
+            # What failed in this process is the cause of what failed on workers.
+            if future.status != "error":  # cancelled, or lost
                 raise relay.failure or ClusterError(f"the scheduler is lost; {_AGAIN}")
-            elif not isinstance(future.exception(), KilledWorker):
-                raise relay.failure or future.exception()
-            elif name in retried:  # the other chunks go on
+            error = future.exception()
+            if not isinstance(error, KilledWorker):
+                raise relay.failure or error
+            # Dask has tried four workers, each perhaps ended by another chunk, so it tries four
+            # more; if they end, too, the other chunks go on.
+            if name in retried:
                 given_up.append(name)
-            else:  # Dask has tried four workers, each perhaps killed for another chunk
+            else:
                 retried.add(name)
                 chunks.add(submit(name))
         if given_up:
@@ -148,8 +166,9 @@ def each(
             raise ClusterError(f"{which}: every worker that ran this ended; {_AGAIN}")
         relay.close()
     except BaseException:
+        # Workers begin nothing more; then models are asked nothing more, and replies are awaited.
         with suppress(OSError, RuntimeError, TimeoutError):  # the scheduler may be lost
-            client.cancel(list(names), force=True)
+            client.cancel(list(under_way), force=True)
         with lab.client.stopped():
             relay.close()
         raise
@@ -179,7 +198,7 @@ class Relay:
         self.failure: Exception | None = None
         self._threads = ThreadPoolExecutor(_THREADS, "relay")
         scheduler = urlsplit(client.scheduler.address)
-        # This machine as the scheduler sees it.
+        # The address of this machine from which it reaches the scheduler; workers reach it there.
         host = get_ip(scheduler.hostname, scheduler.port)
         secure = client.security.get_listen_args("client")
 
@@ -218,27 +237,29 @@ class Relay:
             "endpoint": self.lab.client.endpoint,
         }
         try:
-            return {"answer": operations[message["op"]](*message["given"])}
-        except Exception as error:  # noqa: BLE001  the run raises it
+            operation = operations[message["op"]]
+            return {"answer": operation(*message["arguments"])}
+        except Exception as error:  # noqa: BLE001  the run raises it, and the worker gets its text
             self.failure = self.failure or error
             return {"error": str(error)}
 
-    def _ask(self, calls: bytes) -> bytes:
-        """Answers by key: to each request, and to keys without one those that are cached."""
-        asked: dict[str, Any] = orjson.loads(calls)
-        requests = {key: Request(**fields) for key, fields in asked.items() if fields}
-        answers = self.lab.client.complete_many(list(requests.values()))
-        cached = self.lab.client.cache.get_many(
-            [key for key in asked if key not in requests]
-        )
-        return orjson.dumps(cached | dict(zip(requests, answers, strict=True)))
+    def _ask(self, message: bytes) -> bytes:
+        """Return answers by key: to the requests, and those in the cache to further keys."""
+        asked = orjson.loads(message)
+        to_ask: dict[str, Any] = asked["to_ask"]
+        requests = [Request(**fields) for fields in to_ask.values()]
+        answers = self.lab.client.complete_many(requests)
+        by_key = dict(zip(to_ask, answers, strict=True))
+        by_key |= self.lab.client.cache.get_many(asked["to_look_up"])
+        return orjson.dumps(by_key)
 
     def _files(self, name: str) -> Files:
         return files_of(self.lab.database(name), self.lab.executor)
 
     def _copy(self, name: str) -> dict[str, bytes]:
         folder = self.lab.database(name).parent
-        return {file: (folder / file).read_bytes() for file in self._files(name)[2]}
+        names = self._files(name).names
+        return {name: (folder / name).read_bytes() for name in names}
 
 
 @dataclass(frozen=True)
@@ -252,13 +273,12 @@ class Driver:
     prompts: Mapping[str, str]
     worker: Any = None
 
-    def call(self, op: str, *given: Any) -> Any:
+    def call(self, op: str, *arguments: Any) -> Any:
         """The relay's answer to a message."""
 
         async def send() -> Any:
-            return await getattr(self.worker.rpc(self.address), op)(
-                token=self.token, given=given
-            )
+            operation = getattr(self.worker.rpc(self.address), op)
+            return await operation(token=self.token, arguments=arguments)
 
         try:
             reply = sync(self.worker.loop, send)
@@ -276,21 +296,32 @@ class RelayClient(Client):
     def __init__(self, store: Cache, driver: Driver) -> None:
         super().__init__(store)
         self._driver = driver
-        self.endpoint = cache(partial(driver.call, "endpoint"))  # type: ignore[method-assign]
+
+    def endpoint(self, model: str) -> str:
+        if model not in self._endpoints:
+            self._endpoints[model] = self._driver.call("endpoint", model)
+        return self._endpoints[model]
 
     def complete_many(self, requests: Sequence[Request]) -> list[Completion]:
-        calls = list(zip(map(self.key, requests), requests, strict=True))
+        calls = [(self.key(request), request) for request in requests]
         cached = self.cache.get_many([key for key, _ in calls])
-        asked = {}
+        to_ask: dict[str, Request] = {}
+        to_look_up: dict[str, Request] = {}
         for key, request in calls:
-            if key not in cached:
-                # A model of this process is asked here, unless the run has its answer.
-                asked[key] = None if runs_here(request.model) else request
-        relayed = {}
-        if asked:
-            relayed = orjson.loads(self._driver.call("ask", orjson.dumps(asked)))
+            if key in cached:
+                continue
+            if runs_here(
+                request.model
+            ):  # it is asked here, unless the run has its answer
+                to_look_up[key] = request
+            else:
+                to_ask[key] = request
+        relayed: dict[str, Any] = {}
+        if to_ask or to_look_up:
+            message = {"to_ask": to_ask, "to_look_up": list(to_look_up)}
+            relayed = orjson.loads(self._driver.call("ask", orjson.dumps(message)))
         here = [request for key, request in calls if key not in relayed]
-        computed = iter(super().complete_many(here))
+        computed = iter(super().complete_many(here))  # in the order of `here`
         answers = []
         for key, request in calls:
             if key in relayed:
@@ -337,36 +368,37 @@ def run_chunk(
 def files_of(path: Path, executor: Executor) -> Files:
     """A database with the descriptions of its columns, whose texts are part of the content."""
     texts = sorted((path.parent / "database_description").glob("*"))
-    hashes = {
-        file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in texts
-    }
-    content = content_hash("content", [executor.fingerprints([path])[path], hashes])
+    hashes = {}
+    for text in texts:
+        hashes[text.name] = hashlib.sha256(text.read_bytes()).hexdigest()
+    fingerprint = executor.fingerprints([path])[path]
+    content = content_hash("content", [fingerprint, hashes])
     names = [str(file.relative_to(path.parent)) for file in (path, *texts)]
-    return str(path.absolute()), content, names
+    return Files(str(path.absolute()), content, names)
 
 
 def _database(driver: Driver, folder: Path, executor: Executor, db_id: str) -> Path:
     """The database at the run's path if it has the run's content, else one copy for the machine."""
-    place, content, _ = driver.call("files", db_id)
-    path = Path(place)
+    wanted = Files(*driver.call("files", db_id))
+    path = Path(wanted.path)
     with suppress(OSError, UnreadableDatabaseError):
-        if files_of(path, executor)[1] == content:
+        if files_of(path, executor).content == wanted.content:
             return path
-    name = content.removeprefix("content:")[:32]
-    copy: Path = folder / name / path.name
-    if not copy.is_file():
+    copied = folder / wanted.content.removeprefix("content:")[:32]
+    if not (copied / path.name).is_file():
         draft = Path(mkdtemp(dir=folder))
-        for file, data in driver.call("copy", db_id).items():
-            (draft / file).parent.mkdir(exist_ok=True)
-            (draft / file).write_bytes(data)
-        if files_of(draft / path.name, executor)[1] != content:
+        for name, data in driver.call("copy", db_id).items():
+            (draft / name).parent.mkdir(exist_ok=True)
+            (draft / name).write_bytes(data)
+        if files_of(draft / path.name, executor).content != wanted.content:
             raise ClusterError(
                 f"{path} changed while it was copied: run the same again"
             )
-        with suppress(OSError):  # another worker was faster
-            draft.rename(copy.parent)
-        shutil.rmtree(draft, ignore_errors=True)
-    return copy
+        try:
+            draft.rename(copied)
+        except OSError:  # another worker was faster
+            shutil.rmtree(draft, ignore_errors=True)
+    return copied / path.name
 
 
 @cache

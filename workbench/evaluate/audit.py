@@ -1,20 +1,21 @@
 """Whether the data decides the gold answer, or a LIMIT cuts a tie, NULL is first, text a number.
 
-Each finding comes with its evidence, and none is a verdict: a question with a tie may still have
-one sensible answer. A part of a query that does not run alone, such as a subquery that reads its
-outer query's row, is passed over.
+A gold query runs in further ways, each of which settles otherwise what the query leaves open. Where
+the rows become others, those that only one of the two results has are the evidence. No finding is a
+verdict: a question with a tie may still have one sensible answer.
+
+A way that does not run is passed over. One that compares numbers loses a column's own collation.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from operator import itemgetter
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.sql.executor import Executor
-from workbench.sql.probes import Compared, Ranking, probes
+from workbench.sql.settle import settled
 from workbench.types import Row, Value
 
 FINDINGS = {
@@ -41,26 +42,24 @@ def undetermined(
     >>> wb.undetermined(wb.open_benchmark("bundled-dev").limited(40)).empty
     True
     """
-    if executor is None:
-        with Executor() as of_this_call:
-            return undetermined(benchmark, of_this_call)
     rows = []
-    for question in benchmark.questions:
-        sql = benchmark.golds[question.id].sql
-        if not sql:
-            continue
-        findings = _findings(sql, benchmark.database(question.db_id), executor)
-        for finding, evidence in findings.items():
-            rows.append((question.id, question.db_id, finding, evidence, sql))
+    with ExitStack() as opened:
+        running = executor or opened.enter_context(Executor())
+        for question in benchmark.questions:
+            sql = benchmark.golds[question.id].sql
+            if not sql:
+                continue
+            database = benchmark.database(question.db_id)
+            for finding, evidence in _findings(sql, database, running).items():
+                rows.append((question.id, question.db_id, finding, evidence, sql))
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
 def _findings(sql: str, database: Path, executor: Executor) -> dict[str, str]:
-    """Return the findings about a gold query, the first of each kind, and their evidence."""
-    listed = probes(sql)
-    queries = [sql, *(probe.sql for probe in listed)]
-    jobs = [(database, query) for query in queries]
-    result, *parts = executor.execute_many(jobs)
+    """Return the findings about a gold query, and their evidence."""
+    base_sql, ways = settled(sql)
+    jobs = [(database, query) for query in (sql, base_sql, *ways.values())]
+    result, base, *others = executor.execute_many(jobs)
     if not result.is_complete:
         return {"fails": result.error}
     findings: dict[str, str] = {}
@@ -68,80 +67,36 @@ def _findings(sql: str, database: Path, executor: Executor) -> dict[str, str]:
         findings["empty"] = ""
     elif result.is_suspect("nulls"):
         findings["only nulls"] = _text(result.rows)
-    for probe, part in zip(listed, parts, strict=True):
-        # A part that does not run alone has no rows.
-        if isinstance(probe, Ranking):
-            evidence = _ranked(probe, part.rows)
-        else:
-            evidence = _compared(probe, part.rows)
-        for finding, text in evidence:
-            findings.setdefault(finding, text)
+    for finding, other in zip(ways, others, strict=True):
+        if base.is_complete and other.is_complete:
+            differing = _differing(base.rows, other.rows)
+            if differing:
+                findings[finding] = _text(differing)
     return findings
 
 
-def _ranked(probe: Ranking, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
-    for cut in probe.cuts:
-        tied = _tied(probe, rows, cut)
-        if len(set(tied)) > 1:
-            key = _text([rows[cut][-probe.keys :]])
-            evidence = f"{len(tied)} rows at {key}: {_text(tied)}"
-            yield "tie", evidence
-    first_keys = [row[-probe.keys] for row in rows]
-    begins_with_null = None in first_keys[:1]
-    if begins_with_null and set(first_keys) != {None}:
-        yield "null first", _text(rows)
-    if _as_text(first_keys, descending=probe.descending):
-        yield "sorted as text", _text([(key,) for key in first_keys])
+def _differing(base: Sequence[Row], other: Sequence[Row]) -> list[Row]:
+    """Return the rows that only one result has; the text of a number equals the number."""
+    ours = _by_texts(base)
+    theirs = _by_texts(other)
+    of_one = ours.keys() ^ theirs.keys()
+    rows = ours | theirs
+    return [rows[texts] for texts in sorted(of_one)]
 
 
-def _as_text(keys: Sequence[Value], *, descending: bool) -> bool:
-    """Whether all are texts of numbers, and not in the order of the numbers."""
-    numbers = [number for _, number in _numbers(keys)]
-    are_numbers = len(numbers) == len(keys)
-    return are_numbers and numbers != sorted(numbers, reverse=descending)
+def _by_texts(rows: Sequence[Row]) -> dict[tuple[str, ...], Row]:
+    return {tuple(map(_comparable, row)): row for row in rows}
 
 
-def _tied(probe: Ranking, rows: Sequence[Row], cut: int) -> list[Row]:
-    """Return the rows that are equal in the order, and of which the cut keeps some."""
-    keys = [row[-probe.keys :] for row in rows]
-    is_inside = 0 < cut < len(rows)
-    if not is_inside or keys[cut - 1] != keys[cut]:
-        return []
-    pairs = zip(rows, keys, strict=True)
-    return [row[: -probe.keys] for row, key in pairs if key == keys[cut]]
+def _comparable(value: Value) -> str:
+    text = str(value)
+    with suppress(ValueError):
+        return str(float(text))
+    return text
 
 
-def _compared(probe: Compared, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
-    """Yield where the order of texts and that of their numbers differ."""
-    finding = "compared as text"
-    numbers = _numbers([text for (text,) in rows])
-    if 2 * len(numbers) <= len(rows):  # of other texts a few are numbers everywhere
-        return
-    if probe.extreme:
-        choose = max if probe.extreme == "max" else min
-        text, _ = choose(numbers)
-        largest, _ = choose(numbers, key=itemgetter(1))
-        if text != largest:
-            yield finding, f"{probe.extreme} is {text!r}, and {largest} is a number"
-    for bound, bound_number in _numbers(probe.bounds):
-        for text, number in numbers:
-            if (text < bound) != (number < bound_number):
-                sign = "<" if text < bound else ">="
-                yield finding, f"{text!r} {sign} {bound!r}"
-
-
-def _numbers(values: Sequence[Value]) -> list[tuple[str, float]]:
-    """Return the texts of numbers, with the numbers."""
-    numbers = []
-    for value in values:
-        if isinstance(value, str):
-            with suppress(ValueError):
-                numbers.append((value, float(value)))
-    return numbers
-
-
-def _text(rows: Sequence[Row]) -> str:
-    lines = [", ".join(map(str, row)) for row in rows[:_MOST]]
-    if len(rows) > _MOST:
-        lines.append("...")
+def _text(rows: Iterable[Row]) -> str:
+    lines = [", ".join(map(str, row)) for row in rows]
+    if len(lines) > _MOST:
+        lines[_MOST:] = ["..."]
     return " | ".join(lines)

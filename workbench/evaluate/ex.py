@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, product
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -37,8 +37,13 @@ from workbench.types import Execution, Gold, Limits, Row
 Pair = tuple[str, str]  # a question's id and a query that answers it
 Parts = Mapping[Path, Sequence[Pair]]  # of each database file
 Form = Callable[[str], str]  # writes a query as it is executed
-# For each form: a query's execution, then the gold queries'.
-Ran = list[list[Execution]]
+
+
+class Ran(NamedTuple):
+    """The executions of an answer's query and of the question's gold queries."""
+
+    predicted: Execution
+    golds: list[Execution]
 
 
 def ex_verdicts(
@@ -53,65 +58,64 @@ def ex_verdicts(
     BIRD's sense reads fingerprints of results and no rows; a query whose fingerprint is in
     `known`, from an earlier run, does not run again.
     """
-    if benchmark.sense == "spider":
-        by_rows, by_fingerprint = pairs, []
-    else:
-        is_stored = {key for key, gold in benchmark.golds.items() if gold.results}
-        by_rows = [pair for pair in pairs if pair[0] in is_stored]
-        by_fingerprint = [pair for pair in pairs if pair[0] not in is_stored]
+    stored_ids = {key for key, gold in benchmark.golds.items() if gold.results}
+    by_rows = pairs
+    by_fingerprint: list[Pair] = []
+    if benchmark.sense == "bird":
+        by_rows = [pair for pair in pairs if pair[0] in stored_ids]
+        by_fingerprint = [pair for pair in pairs if pair[0] not in stored_ids]
     parts = by_database(benchmark, by_rows)
     right = _by_rows(benchmark, parts, executor, limits)
-    parts = by_database(benchmark, by_fingerprint)
-    right |= _by_fingerprint(benchmark, parts, executor, limits, known or {})
+    right |= _by_fingerprint(benchmark, by_fingerprint, executor, limits, known or {})
     return [right[pair] for pair in pairs]
 
 
 def _by_rows(
     benchmark: Benchmark, parts: Parts, executor: Executor, limits: Limits = DEFAULT
 ) -> dict[Pair, bool]:
+    """Return which pairs meet a stored result, or else a gold query in Spider's sense."""
     right = {}
     form = spider_text if benchmark.sense == "spider" else str
     for pair, (ran,) in executed(benchmark, parts, executor, [form], limits):
-        right[pair] = is_right(benchmark.golds[pair[0]], "spider", *ran)
+        right[pair] = is_right(benchmark.golds[pair[0]], "spider", ran)
     return right
 
 
 def _by_fingerprint(
     benchmark: Benchmark,
-    parts: Parts,
+    pairs: Sequence[Pair],
     executor: Executor,
     limits: Limits,
     known: Mapping[Pair, str],
 ) -> dict[Pair, bool]:
-    jobs: dict[tuple[Path, str], None] = {}
-    for path, part in parts.items():
+    to_run: dict[Pair, Job] = {}
+    for path, part in by_database(benchmark, pairs).items():
         for key, sql in part:
-            queries = benchmark.golds[key].queries
+            for gold in benchmark.golds[key].queries:
+                to_run[key, gold] = (path, normalise_text(gold))
             if (key, sql) not in known:
-                queries = (*queries, sql)
-            for query in queries:
-                jobs[path, normalise_text(query)] = None
-    results = executor.result_fingerprints(list(jobs), limits)
-    fingerprints = dict(zip(jobs, results, strict=True))
+                to_run[key, sql] = (path, normalise_text(sql))
+    results = executor.result_fingerprints(list(to_run.values()), limits)
+    fingerprints = dict(known) | dict(zip(to_run, results, strict=True))
     right = {}
-    for path, part in parts.items():
-        for key, sql in part:
-            job = (path, normalise_text(sql))
-            result = known.get((key, sql)) or fingerprints.get(job, "")
-            golds = [normalise_text(gold) for gold in benchmark.golds[key].queries]
-            accepted = {fingerprints[path, gold] for gold in golds} - {""}
-            right[key, sql] = result in accepted
+    for key, sql in pairs:
+        golds = benchmark.golds[key].queries
+        accepted = {fingerprints[key, gold] for gold in golds} - {""}
+        right[key, sql] = fingerprints[key, sql] in accepted
     return right
 
 
-def is_right(gold: Gold, sense: Sense, predicted: Execution, *golds: Execution) -> bool:
-    """Whether the rows are those of one accepted answer; `golds` are those of its queries."""
+def is_right(gold: Gold, sense: Sense, ran: Ran) -> bool:
+    """Whether the rows are those of one accepted answer."""
     if gold.results:
-        return any(meets(predicted, stored) for stored in gold.results)
+        return any(meets(ran.predicted, stored) for stored in gold.results)
     if sense == "bird":
-        return predicted.fingerprint in {ran.fingerprint for ran in golds} - {""}
-    accepted = zip(golds, gold.queries, strict=True)
-    return any(spider_equal(predicted, ran, sql) for ran, sql in accepted)
+        accepted = {execution.fingerprint for execution in ran.golds} - {""}
+        return ran.predicted.fingerprint in accepted
+    return any(
+        spider_equal(ran.predicted, execution, sql)
+        for execution, sql in zip(ran.golds, gold.queries, strict=True)
+    )
 
 
 def suite_verdicts(
@@ -129,8 +133,9 @@ def suite_verdicts(
                 f"{suite}: no {path.stem}/*.sqlite; give the test suite's folder"
             )
         for file in files:
-            still = [pair for pair in part if right[pair]]
-            right |= _by_rows(benchmark, {file: still}, executor)
+            right_so_far = [pair for pair in part if right[pair]]
+            on_this_variant = {file: right_so_far}
+            right |= _by_rows(benchmark, on_this_variant, executor)
     return [right[pair] for pair in pairs]
 
 
@@ -138,8 +143,9 @@ def by_database(benchmark: Benchmark, pairs: Iterable[Pair]) -> Parts:
     """Return the distinct pairs of each database file."""
     databases = {question.id: question.db_id for question in benchmark.questions}
     parts: dict[str, list[Pair]] = {}
-    for pair in dict.fromkeys(pairs):
-        parts.setdefault(databases[pair[0]], []).append(pair)
+    for question_id, sql in dict.fromkeys(pairs):
+        part = parts.setdefault(databases[question_id], [])
+        part.append((question_id, sql))
     return {benchmark.database(db_id): part for db_id, part in parts.items()}
 
 
@@ -149,34 +155,35 @@ def executed(
     executor: Executor,
     forms: Sequence[Form],
     limits: Limits = DEFAULT,
-) -> Iterator[tuple[Pair, Ran]]:
+) -> Iterator[tuple[Pair, list[Ran]]]:
     """Yield each pair with the executions of its query and of the gold queries in each form.
 
     With a cache, all queries of all databases run first, so that one slow database holds no other
     up; then the rows of one database at a time are read from it.
     """
 
-    def texts(pair: Pair, form: Form) -> list[str]:
+    def jobs_of(path: Path, pair: Pair, form: Form) -> list[Job]:
+        """Return the answer's query and the gold queries."""
         question_id, sql = pair
-        queries = sql, *benchmark.golds[question_id].queries
-        return [normalise_text(form(query)) for query in queries]
+        queries = (sql, *benchmark.golds[question_id].queries)
+        return [(path, normalise_text(form(query))) for query in queries]
 
-    jobs: dict[Path, list[Job]] = {}
+    jobs: dict[Path, dict[Job, None]] = {}
     for path, part in parts.items():
-        distinct: dict[str, None] = {}
+        jobs[path] = {}
         for pair, form in product(part, forms):
-            distinct |= dict.fromkeys(texts(pair, form))
-        jobs[path] = [(path, text) for text in distinct]
+            jobs[path] |= dict.fromkeys(jobs_of(path, pair, form))
     if executor.store and not executor.store.read_only:
+        # The fingerprints are not needed: all run here, and rows are read from the cache below.
         executor.result_fingerprints(list(chain.from_iterable(jobs.values())), limits)
     for path, part in parts.items():
-        executions = executor.execute_many(jobs[path], limits)
+        executions = executor.execute_many(list(jobs[path]), limits)
         by_job = dict(zip(jobs[path], executions, strict=True))
         for pair in part:
             ran = []
             for form in forms:
-                written = texts(pair, form)
-                ran.append([by_job[path, text] for text in written])
+                predicted, *golds = [by_job[job] for job in jobs_of(path, pair, form)]
+                ran.append(Ran(predicted, golds))
             yield pair, ran
 
 
@@ -203,17 +210,18 @@ def spider_equal(predicted: Execution, gold: Execution, gold_sql: str) -> bool:
         return False
     if predicted.rows == gold.rows:  # no rows equal no rows, whatever the columns
         return True
-    if predicted.row_count != gold.row_count or len(predicted.columns) != len(
-        gold.columns
-    ):
+    if predicted.row_count != gold.row_count:
+        return False
+    if len(predicted.columns) != len(gold.columns):
         return False
     if "order by" in gold_sql.lower():  # as the official script sees it
-        # Lists of rows are equal under some order of columns if the bags of their columns are
-        # equal.
-        return Counter(zip(*predicted.rows, strict=True)) == Counter(
-            zip(*gold.rows, strict=True)
-        )
+        # Lists of rows are equal under some order of columns if their bags of columns are.
+        return _bag_of_columns(predicted.rows) == _bag_of_columns(gold.rows)
     return _equal_as_bags(predicted.rows, gold.rows)
+
+
+def _bag_of_columns(rows: Sequence[Row]) -> Counter[Row]:
+    return Counter(zip(*rows, strict=True))
 
 
 def _equal_as_bags(a: Sequence[Row], b: Sequence[Row]) -> bool:
@@ -227,17 +235,18 @@ def _equal_as_bags(a: Sequence[Row], b: Sequence[Row]) -> bool:
 
     def extend(chosen: list[int]) -> bool:
         """Whether the remaining columns of `a` find theirs in `b`, from left to right."""
-        column = len(chosen)
-        if column == len(columns_a):
+        place = len(chosen)
+        if place == len(columns_a):
             return True
-        wanted = Counter(zip(*columns_a[: column + 1], strict=True))
-        free = [n for n in range(len(columns_b)) if n not in chosen]
-        # Of equal columns one is tried.
-        fitting = {columns_b[n]: n for n in free if bags_b[n] == bags_a[column]}
-        for n in fitting.values():
-            together = [columns_b[k] for k in (*chosen, n)]
+        wanted = Counter(zip(*columns_a[: place + 1], strict=True))
+        tried = set()
+        for number, column in enumerate(columns_b):
+            if number in chosen or column in tried or bags_b[number] != bags_a[place]:
+                continue
+            tried.add(column)  # one of equal columns is enough
+            together = [columns_b[n] for n in (*chosen, number)]
             fits = Counter(zip(*together, strict=True)) == wanted
-            if fits and extend([*chosen, n]):
+            if fits and extend([*chosen, number]):
                 return True
         return False
 
@@ -256,14 +265,21 @@ def soft_f1(predicted: Sequence[Row], gold: Sequence[Row]) -> float:
     gold = list(dict.fromkeys(gold))
     if not predicted or not gold:
         return float(not predicted and not gold)
-    hits = 0  # BIRD divides all counts by the width of the gold row, which F1 does not change
-    missed = len(gold[0]) * abs(len(gold) - len(predicted))
+    # BIRD divides all counts by the width of the gold row, which does not change F1.
+    hits = surplus = absent = 0
     for predicted_row, gold_row in zip(predicted, gold, strict=False):
-        common = sum(value in gold_row for value in predicted_row)
-        hits += common
-        missed += len(predicted_row) - common
-        missed += sum(value not in predicted_row for value in gold_row)
+        hits_of_row = _number_in(predicted_row, gold_row)
+        hits += hits_of_row
+        surplus += len(predicted_row) - hits_of_row
+        absent += len(gold_row) - _number_in(gold_row, predicted_row)
+    without_partner = len(gold[0]) * abs(len(gold) - len(predicted))
+    missed = surplus + absent + without_partner
     return 2 * hits / (2 * hits + missed)
+
+
+def _number_in(row: Row, other: Row) -> int:
+    """Return how many values of a row are in the other one."""
+    return sum(value in other for value in row)
 
 
 By = Literal["time", "opcodes"]
@@ -307,10 +323,12 @@ def efficiency(
             gold_opcodes, opcodes = timed["opcodes"]
             ratios[row] = max(gold_opcodes, 10) / max(opcodes, 10)
         else:
-            by_repeat = np.reshape(timed["times"], (2, repeats, runs)).swapaxes(0, 1)
+            # Both are repeats x runs.
+            gold_times, our_times = np.reshape(timed["times"], (2, repeats, runs))
+            by_repeat = zip(gold_times, our_times, strict=True)
             ratios[row] = [time_ratio(gold, ours) for gold, ours in by_repeat]
-    best = np.sqrt(ratios).sum(axis=0).argmax()  # the repeat with the highest VES
-    ratio = ratios[:, best]
+    ves_by_repeat = np.sqrt(ratios).sum(axis=0)  # times the number of answers
+    ratio = ratios[:, ves_by_repeat.argmax()]
     rewards = [reward(each) for each in ratio]
     return answers.assign(ratio=ratio, ves=np.sqrt(ratio), r_ves=np.sqrt(rewards))
 
@@ -318,12 +336,10 @@ def efficiency(
 def time_ratio(gold: ArrayLike, predicted: ArrayLike) -> float:
     """Return the mean over runs of gold's seconds divided by the prediction's, without outliers."""
     ratios = np.divide(gold, predicted)
-    # If all ratios are equal, BIRD's script drops all and counts the answer as wrong; here all are
-    # kept.
     distances = np.abs(ratios - ratios.mean())
-    kept = ratios[distances < 3 * ratios.std()]
-    if not kept.size:
-        kept = ratios
+    # BIRD's script drops those at three deviations, too, so all if all are equal, and counts the
+    # answer as wrong; here they are kept.
+    kept = ratios[distances <= 3 * ratios.std()]
     return float(kept.mean())
 
 

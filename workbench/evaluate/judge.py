@@ -23,13 +23,7 @@ from workbench.evaluate.ex import (
     spider_text,
 )
 from workbench.evaluate.spider_em import exact_match, hardness
-from workbench.evaluate.stats import (
-    PairedComparison,
-    compare,
-    holm,
-    mean_interval,
-    number_interval,
-)
+from workbench.evaluate.stats import mean_interval
 from workbench.evaluate.stored import as_execution
 from workbench.sql.executor import Executor
 from workbench.sql.facts import features
@@ -87,6 +81,7 @@ def judge(
     own_metrics = named(metrics)
     questions = {question.id: question for question in benchmark.questions}
     answers = _with_missing(predictions, list(questions))
+    # A question without an answer has the query "", so that its gold query runs, too.
     pairs = list(zip(answers["question_id"], answers["sql"].fillna(""), strict=True))
     parts = by_database(benchmark, pairs)
     verdicts = {}
@@ -98,9 +93,9 @@ def judge(
     measured = pd.DataFrame([verdicts[pair] for pair in pairs], index=answers.index)
     frame = answers.join(measured)
     unanswered = frame["sql"].isna()
-    for metric in METRICS:
-        if metric != "em" or benchmark.schemas:
-            frame.loc[unanswered, metric] = 0.0
+    frame.loc[unanswered, ["ex_bird", "ex_spider", "soft_f1"]] = 0.0
+    if benchmark.schemas:
+        frame.loc[unanswered, "em"] = 0.0
     frame.loc[unanswered, ["status", "error"]] = ["missing", "no prediction"]
     return _without_damaged(benchmark, frame, executor)
 
@@ -111,7 +106,9 @@ def _with_missing(
     """Return all samples of every generator, and a row without a query where it has none."""
     names = ["question_id", "generator"]
     generators = predictions["generator"].unique()
-    every = pd.DataFrame(product(question_ids, generators), columns=names)
+    pairs = product(question_ids, generators)
+    every = pd.DataFrame(pairs, columns=names)
+    # A row for each sample, and one where there is none.
     answers = every.merge(predictions[[*names, "sample", "sql"]], how="left", on=names)
     answers["sample"] = answers["sample"].fillna(0).astype(int)
     return answers
@@ -119,14 +116,19 @@ def _with_missing(
 
 def named(metrics: Mapping[str, Metric] | Sequence[Metric]) -> dict[str, Metric]:
     """Return metrics of one's own by their names."""
-    if not isinstance(metrics, Mapping):
-        metrics = {getattr(each, "__name__", str(each)): each for each in metrics}
-    for name in metrics:
-        if name in {*METRICS, "suite", "status", "error", "n"}:
+    by_name: dict[str, Metric] = {}
+    if isinstance(metrics, Mapping):
+        by_name.update(metrics)
+    else:
+        for metric in metrics:
+            by_name[getattr(metric, "__name__", str(metric))] = metric
+    taken = {*METRICS, "suite", "status", "error", "n"}
+    for name in by_name:
+        if name in taken:
             raise BadInputError(
                 f"a metric is called {name!r}, which is taken: give another name"
             )
-    return dict(metrics)
+    return by_name
 
 
 def _without_damaged(
@@ -135,12 +137,13 @@ def _without_damaged(
     """Return the verdicts without the questions on damaged databases, which a warning names."""
     damaged: dict[str, str] = {}
     for db_id, part in verdicts.groupby("db_id"):
-        faults = _DAMAGE.intersection(part["gold_error"])
+        faults = sorted(_DAMAGE.intersection(part["gold_error"]))
+        error = faults[-1] if faults else ""
         if not part["gold_status"].isin(_COMPLETE).any():  # perhaps nothing can be read
             database = benchmark.database(str(db_id))
-            faults.add(executor.execute(database, _ANY_ANSWERS).error)
-        if any(faults):
-            damaged[str(db_id)] = max(faults)
+            error = executor.execute(database, _ANY_ANSWERS).error or error
+        if error:
+            damaged[str(db_id)] = error
     if not damaged:
         return verdicts
     rest = verdicts[~verdicts["db_id"].isin(damaged)]
@@ -162,37 +165,39 @@ def _verdict(
     benchmark: Benchmark,
     question: Question,
     sql: str,
-    ran: Ran,
+    ran: Sequence[Ran],
     metrics: Mapping[str, Metric],
 ) -> dict[str, Any]:
     gold = benchmark.golds[question.id]
     in_bird, in_spider = ran
-    predicted, *golds = in_bird
-    accepted = golds or [as_execution(stored) for stored in gold.results]
-    complete = [execution for execution in accepted if execution.is_complete]
-    gold_execution = (complete or accepted)[0]
+    predicted = in_bird.predicted
+    accepted = in_bird.golds or [as_execution(stored) for stored in gold.results]
+
+    def closeness(execution: Execution) -> tuple[bool, bool]:
+        is_met = execution.fingerprint == predicted.fingerprint
+        return execution.is_complete, is_met
+
+    gold_execution = max(accepted, key=closeness)
     soft = 0.0
-    if complete and predicted.is_complete:
-        soft = max(soft_f1(predicted.rows, execution.rows) for execution in complete)
+    for execution in accepted:
+        if execution.is_complete and predicted.is_complete:
+            soft = max(soft, soft_f1(predicted.rows, execution.rows))
     verdict = {
         "db_id": question.db_id,
         "difficulty": difficulty(benchmark, question),
         "status": predicted.status,
         "gold_status": gold_execution.status,
         "gold_error": gold_execution.error,
-        "ex_bird": float(is_right(gold, "bird", *in_bird)),
-        "ex_spider": float(is_right(gold, "spider", *in_spider)),
+        "ex_bird": float(is_right(gold, "bird", in_bird)),
+        "ex_spider": float(is_right(gold, "spider", in_spider)),
         "em": _em(benchmark, question, sql),
         "soft_f1": soft,
         "error": predicted.error,
     }
-    for execution in complete:
-        if execution.fingerprint == predicted.fingerprint:  # the one that is met
-            gold_execution = execution
-            break
     for name, metric in metrics.items():
         number = metric(gold_execution, predicted)
-        if not isinstance(number, int | float) or not math.isfinite(number):
+        is_number = isinstance(number, int | float)
+        if not is_number or not math.isfinite(number):
             where = f"{name} gives {number!r} for question {question.id}"
             raise BadInputError(f"{where}: give a number")
         verdict[name] = float(number)
@@ -221,10 +226,8 @@ def gold_candidates(benchmark: Benchmark) -> dict[str, tuple[Candidate, ...]]:
 
     They are the ceiling of a system.
     """
-    candidates: dict[str, tuple[Candidate, ...]] = {}
-    for question_id, gold in benchmark.golds.items():
-        candidates[question_id] = (Candidate(gold.sql, "gold"),)
-    return candidates
+    golds = benchmark.golds
+    return {key: (Candidate(gold.sql, "gold"),) for key, gold in golds.items()}
 
 
 def summarise(
@@ -238,24 +241,27 @@ def summarise(
     `gold_failed` counts questions whose gold query did not run to its end. `metrics` name those
     of one's own: their means are in their own unit, each with its interval.
     """
-    keys = ["generator", by] if by else ["generator"]
-    rows = []
-    for names, group in verdicts.groupby(keys, sort=False):
-        rows.append(dict(zip(keys, names, strict=True)) | _summary(group, metrics))
-    table = pd.DataFrame(rows).sort_values("ex_bird", ascending=False, kind="stable")
     if by:
-        slices = list(verdicts[by].unique())
-        table = table.sort_values(
-            by, key=lambda column: column.map(slices.index), kind="stable"
-        )
-    return table.reset_index(drop=True)
+        slices = []
+        for name, group in verdicts.groupby(by, sort=False):
+            part = summarise(group, None, metrics)
+            part.insert(1, by, name)
+            slices.append(part)
+        return pd.concat(slices, ignore_index=True)
+    rows = []
+    for generator, group in verdicts.groupby("generator", sort=False):
+        rows.append({"generator": generator} | _summary(group, metrics))
+    table = pd.DataFrame(rows)
+    return table.sort_values(
+        "ex_bird", ascending=False, kind="stable", ignore_index=True
+    )
 
 
 def _summary(verdicts: pd.DataFrame, metrics: Sequence[str]) -> dict[str, Any]:
     """Return the row of one generator."""
-    published = [name for name in (*METRICS, "suite") if name in verdicts]
-    measured = [name for name in published if verdicts[name].notna().all()]
-    columns = dict.fromkeys([*measured, *metrics], "mean")
+    others = verdicts.columns.intersection(["ex_spider", "em", "soft_f1", "suite"])
+    measured = [name for name in others if verdicts[name].notna().all()]
+    columns = dict.fromkeys(["ex_bird", *measured, *metrics], "mean")
     columns |= {"db_id": "first", "gold_status": "first"}
     questions = verdicts.groupby("question_id", sort=False).agg(columns)
     databases = questions["db_id"].tolist()
@@ -267,30 +273,32 @@ def _summary(verdicts: pd.DataFrame, metrics: Sequence[str]) -> dict[str, Any]:
         "ex_bird_high": 100 * ex.high,
     }
     for name in measured:
-        row.setdefault(name, 100 * questions[name].mean())
+        row[name] = 100 * questions[name].mean()
     for name in metrics:
-        is_share = verdicts[name].between(0, 1).all()
-        interval_of = mean_interval if is_share else number_interval
-        interval = interval_of(questions[name].tolist(), databases)
+        interval = mean_interval(questions[name].tolist(), databases)
         row[name] = interval.mean
         row[f"{name}_low"] = interval.low
         row[f"{name}_high"] = interval.high
-    missing = verdicts["status"] == "missing"
-    failed = ~verdicts["status"].isin(_COMPLETE) & ~missing
-    gold_failed = ~questions["gold_status"].isin(_COMPLETE)
-    row |= {"failed": int(failed.sum()), "missing": int(missing.sum())}
-    return row | {"gold_failed": int(gold_failed.sum())}
+    is_missing = verdicts["status"] == "missing"
+    is_failed = ~verdicts["status"].isin([*_COMPLETE, "missing"])
+    gold_is_failed = ~questions["gold_status"].isin(_COMPLETE)
+    row["failed"] = int(is_failed.sum())
+    row["missing"] = int(is_missing.sum())
+    row["gold_failed"] = int(gold_is_failed.sum())
+    return row
 
 
 def by_feature(verdicts: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
     """Return the verdicts with a row for each SQL feature of the gold query, named in `feature`."""
     names = {key: _features(gold) for key, gold in benchmark.golds.items()}
-    sliced = verdicts.assign(feature=verdicts["question_id"].map(names)).explode(
-        "feature"
-    )
+    features_of = verdicts["question_id"].map(names)
+    sliced = verdicts.assign(feature=features_of).explode("feature")
     order = [*_SLICES, _PLAIN, _UNREADABLE]
+    places = {name: place for place, name in enumerate(order)}
     return sliced.sort_values(
-        "feature", key=lambda column: column.map(order.index), kind="stable"
+        "feature",
+        key=lambda column: column.map(places),
+        kind="stable",
     )
 
 
@@ -298,37 +306,5 @@ def _features(gold: Gold) -> list[str]:
     counts = features(gold.sql)
     if counts is None:
         return [_UNREADABLE]
-    return [name for name in _SLICES if counts[name]] or [_PLAIN]
-
-
-def compare_generators(verdicts: pd.DataFrame, a: str, b: str) -> PairedComparison:
-    """Compare generator a with b in BIRD's sense of EX, by the first sample of each."""
-    first = verdicts.drop_duplicates(["generator", "question_id"])
-    right = {}
-    for name, answers in first.groupby("generator"):
-        right[name] = dict(zip(answers["question_id"], answers["ex_bird"], strict=True))
-    databases = dict(zip(first["question_id"], first["db_id"], strict=True))
-    return compare(right[a], right[b], databases)
-
-
-def compare_all(comparisons: Mapping[str, PairedComparison]) -> pd.DataFrame:
-    """Return a row for each generator's comparison with the same other one, in percent.
-
-    `p_holm` are the p-values adjusted for all comparisons.
-    """
-    adjusted = holm([each.p_value for each in comparisons.values()])
-    rows = []
-    for (name, comparison), p_holm in zip(comparisons.items(), adjusted, strict=True):
-        row = {
-            "generator": name,
-            "change": 100 * comparison.difference,
-            "low": 100 * comparison.low,
-            "high": 100 * comparison.high,
-        }
-        if comparison.clustered:
-            low, high = comparison.clustered
-            row |= {"clustered_low": 100 * low, "clustered_high": 100 * high}
-        row |= {"won": len(comparison.won), "lost": len(comparison.lost)}
-        row |= {"p": comparison.p_value, "p_holm": p_holm}
-        rows.append(row)
-    return pd.DataFrame(rows)
+    slices = [name for name in _SLICES if counts[name]]
+    return slices or [_PLAIN]

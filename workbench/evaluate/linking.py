@@ -1,9 +1,10 @@
 """Schema linking: which of gold's tables, columns and values reach the prompt."""
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
+from itertools import count
 from statistics import fmean
 from typing import Any
 
@@ -61,11 +62,16 @@ def linking_by_stage(
         uses = columns_used(gold.sql, contexts[0].schema)
         if not uses.error:
             by_question.append([_linking(context.schema, uses) for context in contexts])
-    stages = []
-    for linkings in zip(*by_question, strict=True):
-        columns = zip(*map(astuple, linkings), strict=True)
-        stages.append(Linking(*map(fmean, columns)))
-    return tuple(stages)
+    return tuple(map(_mean, zip(*by_question, strict=True)))
+
+
+def _mean(linkings: Sequence[Linking]) -> Linking:
+    return Linking(
+        table_precision=fmean(linking.table_precision for linking in linkings),
+        table_recall=fmean(linking.table_recall for linking in linkings),
+        column_precision=fmean(linking.column_precision for linking in linkings),
+        column_recall=fmean(linking.column_recall for linking in linkings),
+    )
 
 
 def _linking(schema: Schema, uses: Used) -> Linking:
@@ -81,7 +87,10 @@ def _linking(schema: Schema, uses: Used) -> Linking:
 
 def _share_of(names: AbstractSet[Any], others: AbstractSet[Any]) -> float:
     """Return the share of the names that are among the others, 1 of nothing."""
-    return len(names & others) / len(names) if names else 1.0
+    if not names:
+        return 1.0
+    common = names & others
+    return len(common) / len(names)
 
 
 def gold_literals(
@@ -101,7 +110,7 @@ def gold_literals(
     for question in benchmark.questions:
         gold = benchmark.golds[question.id]
         asked = lower_name(f"{question.text} {question.evidence}")
-        matches = contexts[question.id].values  # noqa: PD011  no frame's
+        matches = contexts[question.id].values  # noqa: PD011  of a context, no frame
         retrieved = {(match.table, match.column, match.value) for match in matches}
         texts = {match.value for match in matches}
         # A query may compare a column with the same literal twice; it counts once.
@@ -156,31 +165,34 @@ class AroundGold:
         """
         core = union_schema(schema, [gold.sql])
         chosen = set(core.columns())
-        if len(chosen) >= self.columns:
+        missing = self.columns - len(chosen)
+        if missing <= 0:
             return core
         tables = list(schema.tables)
+        taken = {lower_name(table.name) for table in tables}
         for other in self.others:
             if other.db_id != schema.db_id:
-                tables += _renamed(other, {lower_name(table.name) for table in tables})
+                tables += _renamed(other, taken)
         whole = replace(schema, tables=tuple(tables))
         rest = [column for column in whole.columns() if column not in chosen]
-        missing = self.columns - len(chosen)
         if len(rest) < missing:
             number = f"{len(chosen) + len(rest):,} distinct columns"
             raise BadInputError(
                 f"columns is {self.columns:,}, but the schemas have {number}: give more schemas"
             )
+        # The 0 is a part of the seed of committed schemas.
         seed = content_hash("around", [0, gold.question_id])
         chance = random.Random(seed)  # noqa: S311  no secret
         chance.shuffle(rest)
         chosen.update(rest[:missing])
         chance.shuffle(tables)
         cut = [_cut(table, chosen) for table in tables]
-        return replace(schema, tables=tuple(table for table in cut if table.columns))
+        left = [table for table in cut if table.columns]
+        return replace(schema, tables=tuple(left))
 
 
 def _renamed(schema: Schema, taken: set[str]) -> list[Table]:
-    """Return the tables of a schema under names that are not taken.
+    """Return the tables of a schema under names that are not taken, and then are.
 
     Their foreign keys refer to the new names.
     """
@@ -201,15 +213,17 @@ def _renamed(schema: Schema, taken: set[str]) -> list[Table]:
 
 
 def _free(name: str, db_id: str, taken: set[str]) -> str:
-    """Return the first name that is not taken: `t`, `db_t`, `db_2_t`, `db_3_t` and so on."""
-    free = name
-    prefix = db_id
-    number = 1
-    while lower_name(free) in taken:
-        free = f"{prefix}_{name}"
-        number += 1
-        prefix = f"{db_id}_{number}"
-    return free
+    """Return the first name that is not taken."""
+    names = _names_of_a_copy(name, db_id)
+    return next(free for free in names if lower_name(free) not in taken)
+
+
+def _names_of_a_copy(name: str, db_id: str) -> Iterator[str]:
+    """Yield `t`, `db_t`, `db_2_t`, `db_3_t` and so on."""
+    yield name
+    yield f"{db_id}_{name}"
+    for number in count(2):
+        yield f"{db_id}_{number}_{name}"
 
 
 def _cut(table: Table, chosen: set[tuple[str, str]]) -> Table:
@@ -221,11 +235,11 @@ def _cut(table: Table, chosen: set[tuple[str, str]]) -> Table:
     def stays(key: ForeignKey) -> bool:
         return has(table.name, key.columns) and has(key.ref_table, key.ref_columns)
 
+    columns = [column for column in table.columns if has(table.name, [column.name])]
+    has_primary_key = has(table.name, table.primary_key)
     return replace(
         table,
-        columns=tuple(
-            column for column in table.columns if (table.name, column.name) in chosen
-        ),
-        primary_key=table.primary_key if has(table.name, table.primary_key) else (),
-        foreign_keys=tuple(key for key in table.foreign_keys if stays(key)),
+        columns=tuple(columns),
+        primary_key=table.primary_key if has_primary_key else (),
+        foreign_keys=tuple(filter(stays, table.foreign_keys)),
     )

@@ -26,12 +26,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, Union
+from itertools import chain
+from typing import Any, Literal, NamedTuple, NoReturn, Union
 
 from workbench.types import Schema
-
-_T = TypeVar("_T")
 
 
 class ColumnUse(NamedTuple):
@@ -42,7 +42,15 @@ class ColumnUse(NamedTuple):
 
 # A column, or two after their operator.
 Expression = tuple[str, ColumnUse, ColumnUse | None]
+# What is written; in the form that is compared, a subquery, or None for any other value.
 Value = Union[None, float, str, ColumnUse, "Query"]
+
+
+class Selected(NamedTuple):
+    aggregate: (
+        str  # of the whole expression, as in max(a - b); columns have theirs, too
+    )
+    expression: Expression
 
 
 class Condition(NamedTuple):
@@ -63,7 +71,7 @@ class Conditions(NamedTuple):
 class Query(NamedTuple):
     """One SELECT. A table is a name or a subquery; LIMIT's number is left out."""
 
-    select: tuple[tuple[str, Expression], ...] = ()
+    select: tuple[Selected, ...] = ()
     distinct: bool = False
     tables: tuple[Union[str, "Query"], ...] = ()
     on: Conditions = Conditions()
@@ -75,11 +83,15 @@ class Query(NamedTuple):
     # INTERSECT, UNION or EXCEPT, and its second query.
     combined: tuple[str, "Query"] | None = None
 
-    def units(self) -> tuple[Condition, ...]:
-        return self.on.units + self.where.units + self.having.units
-
-    def connectors(self) -> tuple[str, ...]:
-        return self.on.connectors + self.where.connectors + self.having.connectors
+    def conditions(self) -> Conditions:
+        """Those of all clauses."""
+        clauses = (self.on, self.where, self.having)
+        units = [clause.units for clause in clauses]
+        connectors = [clause.connectors for clause in clauses]
+        return Conditions(
+            units=tuple(chain.from_iterable(units)),
+            connectors=tuple(chain.from_iterable(connectors)),
+        )
 
 
 def exact_match(predicted: str, gold: str, schema: Schema) -> bool:
@@ -100,20 +112,22 @@ def hardness(
     if query is None:
         return ""
     nested = int(query.combined is not None)
-    for unit in query.units():
-        nested += isinstance(unit.value, Query) + isinstance(unit.upper, Query)
+    for unit in query.conditions().units:
+        nested += isinstance(unit.value, Query)
+        nested += isinstance(unit.upper, Query)
     clauses = _clauses(query)
     conditions = 1 + len(query.where.connectors)
     counts = (_aggregates(query), len(query.select), conditions, len(query.group))
-    others = sum(count > 1 for count in counts)
+    repeated = sum(count > 1 for count in counts)
 
+    # The thresholds are the script's own.
     if nested:
-        return "hard" if nested == 1 and clauses <= 1 and others == 0 else "extra"
-    if clauses <= 1 and others == 0:
+        return "hard" if nested == 1 and clauses <= 1 and repeated == 0 else "extra"
+    if clauses <= 1 and repeated == 0:
         return "easy"
-    if (clauses <= 1 and others <= 2) or (clauses == 2 and others <= 1):
+    if (clauses <= 1 and repeated <= 2) or (clauses == 2 and repeated <= 1):
         return "medium"
-    if (clauses <= 2 and others > 2) or (clauses == 3 and others <= 2):
+    if (clauses <= 2 and repeated > 2) or (clauses == 3 and repeated <= 2):
         return "hard"
     return "extra"
 
@@ -123,8 +137,10 @@ def _clauses(query: Query) -> int:
     clauses = (query.where.units, query.group, query.order, query.limit)
     number = sum(bool(clause) for clause in clauses)
     number += max(len(query.tables) - 1, 0)
-    number += query.connectors().count("or")
-    number += sum(unit.operator == "like" for unit in query.units())
+    conditions = query.conditions()
+    operators = [unit.operator for unit in conditions.units]
+    number += conditions.connectors.count("or")
+    number += operators.count("like")
     return number
 
 
@@ -135,27 +151,32 @@ def _aggregates(query: Query) -> int:
     """
     uses = list(query.group)
     if query.order:
-        for _, left, right in query.order[1]:
-            uses += [left, right] if right else [left]
-    names = [aggregate for aggregate, _ in query.select]
-    names += [use.aggregate for use in uses]
-    number = sum(name != "" for name in names)
+        _, expressions = query.order
+        for _, left, right in expressions:
+            uses.append(left)
+            if right:
+                uses.append(right)
     units = query.where.units + query.having.units
+    number = sum(selected.aggregate != "" for selected in query.select)
+    number += sum(use.aggregate != "" for use in uses)
     number += sum(unit.negated for unit in units)
-    return number + len(query.having.connectors)
+    number += len(query.having.connectors)
+    return number
 
 
 def _components(query: Query) -> Mapping[str, object]:
     """Return the tables and Spider's components, as values that are equal if they match."""
     order, combined = query.order, query.combined
     group = tuple(use.column for use in query.group)
-    operators = {unit.operator for unit in query.units()}
+    conditions = query.conditions()
+    operators = {unit.operator for unit in conditions.units}
     return {
         "tables": Counter(query.tables),
         "select": Counter(query.select),
         "where": Counter(query.where.units),
         # None without GROUP BY, whatever HAVING says.
         "group": (group, query.having) if group else None,
+        # LIMIT counts once with ORDER BY, and once by itself, below.
         "order": (order, query.limit) if order else None,
         "and/or": set(query.where.connectors),
         "IUEN": (combined[0], _components(combined[1])) if combined else None,
@@ -163,27 +184,34 @@ def _components(query: Query) -> Mapping[str, object]:
         # WHERE, are left out.
         "having": query.having.units != (),
         "limit": query.limit,
-        "or": "or" in query.connectors(),
-        "not": any(unit.negated for unit in query.units()),
+        "or": "or" in conditions.connectors,
+        "not": any(unit.negated for unit in conditions.units),
         "in, like": operators & {"in", "like"},
     }
 
 
 @lru_cache(maxsize=256)
-def _names(schema: Schema) -> tuple[dict[str, frozenset[str]], dict[str, str]]:
-    """Return the columns of each table, and the column that replaces each one in a foreign key."""
+def _columns(schema: Schema) -> dict[str, frozenset[str]]:
+    """Return the columns of each table; Spider knows no views."""
     columns = {}
     for table in schema.tables:
-        if table.kind != "view":  # Spider knows tables only
+        if table.kind != "view":
             names = [column.name.lower() for column in table.columns]
             columns[table.name.lower()] = frozenset(names)
-    qualified = [".".join(name).lower() for name in schema.columns()]
-    position = {name: n for n, name in enumerate(qualified)}
-    merged = {}
-    for group in _linked(schema, position.keys()):
-        first = min(group, key=position.__getitem__)
-        merged.update(dict.fromkeys(group, first))
-    return columns, merged
+    return columns
+
+
+@lru_cache(maxsize=256)
+def _replacements(schema: Schema) -> dict[str, str]:
+    """Return the column that stands for each one that a foreign key links, the first of them."""
+    names = [f"{table}.{column}".lower() for table, column in schema.columns()]
+    place = {name: n for n, name in enumerate(names)}
+    replacements: dict[str, str] = {}
+    for group in _linked(schema, place.keys()):
+        representative = min(group, key=place.__getitem__)
+        for column in group:
+            replacements[column] = representative
+    return replacements
 
 
 def _linked(schema: Schema, columns: AbstractSet[str]) -> list[set[str]]:
@@ -196,10 +224,9 @@ def _linked(schema: Schema, columns: AbstractSet[str]) -> list[set[str]]:
     for table in schema.tables:
         for key in table.foreign_keys:
             for column, ref_column in zip(key.columns, key.ref_columns, strict=False):
-                pair = {
-                    f"{table.name}.{column}".lower(),
-                    f"{key.ref_table}.{ref_column}".lower(),
-                }
+                referring = f"{table.name}.{column}".lower()
+                referred = f"{key.ref_table}.{ref_column}".lower()
+                pair = {referring, referred}
                 if not pair <= columns:
                     continue
                 touched = [group for group in groups if not group.isdisjoint(pair)]
@@ -213,45 +240,54 @@ def _linked(schema: Schema, columns: AbstractSet[str]) -> list[set[str]]:
 @lru_cache(maxsize=4096)  # gold is compared many times
 def _read(sql: str, schema: Schema) -> tuple[Query | None, Query]:
     """Return the query, None if the grammar does not accept it, and the form that is compared."""
-    columns, merged = _names(schema)
     try:
-        query = _Parser(sql, columns).query()
+        query = _Parser(sql, _columns(schema)).query()
     except _UnreadableError:
         return None, Query()
     linked = {}
-    for column, replacement in merged.items():
+    for column, replacement in _replacements(schema).items():
         table, _, _ = column.partition(".")
         if table in query.tables:
             linked[column] = replacement
-    return query, _comparable(query, linked)
+
+    def merged(use: ColumnUse) -> ColumnUse:
+        column = linked.get(use.column, use.column)
+        return ColumnUse(use.aggregate, column, distinct=False)
+
+    return query, _comparable(query, merged)
 
 
-def _comparable(node: Any, merged: Mapping[str, str] | None) -> Any:
-    """Return a part of a query with values hidden, DISTINCT dropped and linked columns merged.
+def _comparable(node: Any, change: Callable[[ColumnUse], ColumnUse]) -> Any:
+    """Return a part of a query with values hidden, and its columns as `change` returns them.
 
-    In a subquery of a condition only values are hidden; there `merged` is None. After UNION,
-    INTERSECT and EXCEPT, the tables of the first query decide which columns are merged.
+    In a condition's subquery they stay as they are. After UNION, INTERSECT and EXCEPT, the tables
+    of the first query decide which columns are merged.
     """
     if isinstance(node, ColumnUse):
-        if merged is None:
-            return node
-        return ColumnUse(
-            node.aggregate, merged.get(node.column, node.column), distinct=False
-        )
+        return change(node)
     if isinstance(node, Condition):
-        left = _comparable(node.left, merged)
-        value = _comparable(node.value, None) if isinstance(node.value, Query) else None
-        upper = _comparable(node.upper, None) if isinstance(node.upper, Query) else None
-        return Condition(node.negated, node.operator, left, value, upper)
+        return node._replace(
+            left=_comparable(node.left, change),
+            value=_hidden(node.value),
+            upper=_hidden(node.upper),
+        )
     if not isinstance(node, tuple):
         return node
-    parts = [_comparable(part, merged) for part in node]
+    parts = [_comparable(part, change) for part in node]
     if isinstance(node, Conditions):
         return Conditions(*parts)
     if isinstance(node, Query):
-        distinct = node.distinct and merged is None
-        return Query(*parts)._replace(tables=node.tables, distinct=distinct)
+        # A subquery in FROM must be equal in its values, too.
+        return Query(*parts)._replace(tables=node.tables)
     return tuple(parts)
+
+
+def _hidden(value: Value) -> Value:
+    """Return a subquery with its values hidden, and None for another value."""
+    if not isinstance(value, Query):
+        return None
+    hidden: Query = _comparable(value, lambda use: use)
+    return hidden
 
 
 class _UnreadableError(Exception):
@@ -260,7 +296,8 @@ class _UnreadableError(Exception):
 
 # Spider splits SQL with NLTK's tokenizer for English prose. Brackets, `*` and most punctuation
 # become tokens of their own; a comma only if no digit follows (English writes 1,000), a full stop
-# only at the end of the text, and `=`, `+`, `/` never, which is why `a=1` is one unreadable word.
+# only at the end of the text, and `=`, `+`, `/` never, which is why `a=1` is one unreadable word. A
+# quote that touches a word is a part of it.
 _TOKEN = re.compile(
     r"""(?:[^\s;@#$%&?!*()\[\]{}<>`\xab\xbb\u2012-\u2015\u2018\u2019\u201c-\u201e,:".-]++"""
     r"""|"[^"]*+"|[,:](?=\d)|\.(?![\])}>\s]*\Z)|-(?!-))+|--|\S"""
@@ -288,6 +325,18 @@ _VALUE_ENDS = _CLAUSES | _JOINS | {")", ",", "and", ""}
 _MAX_DEPTH = 64  # deeper nesting is no query, and would exhaust the stack
 
 
+def _is_text(token: str) -> bool:
+    """Whether a token is one text in quotes."""
+    return token.startswith('"') and token.find('"', 1) == len(token) - 1
+
+
+def _is_number(token: str) -> bool:
+    with suppress(ValueError):
+        float(token)
+        return True
+    return False
+
+
 class _Parser:
     """Recursive descent: a method for each rule.
 
@@ -296,9 +345,11 @@ class _Parser:
 
     def __init__(self, sql: str, columns: Mapping[str, frozenset[str]]) -> None:
         text = sql.replace("'", '"')
-        if text.count('"') % 2:
+        is_odd = text.count('"') % 2
+        if is_odd:
             self.fail()
-        # In lower case, quoted ones as they are; "" marks the end, so that no rule checks for it.
+        # In lower case, quoted ones as they are. The last is "", which no rule accepts: so none has
+        # to look for the end.
         self.tokens: list[str] = []
         for token in _TOKEN.findall(text):
             self.tokens.append(token if token.startswith('"') else token.lower())
@@ -314,9 +365,12 @@ class _Parser:
         for place, word in enumerate(self.tokens):
             if word == "as":
                 self.aliases[self.tokens[place + 1]] = self.tokens[place - 1]
-        if "" in self.aliases or not self.aliases.keys().isdisjoint(columns):
+        if "" in self.aliases:
             self.fail()
-        self.aliases.update({table: table for table in columns})
+        if not self.aliases.keys().isdisjoint(columns):
+            self.fail()
+        for table in columns:
+            self.aliases[table] = table
 
     def fail(self) -> NoReturn:
         raise _UnreadableError
@@ -335,7 +389,11 @@ class _Parser:
 
     def word(self) -> str:
         """Step over the next token, whatever it is, but not the end."""
-        return self.expect(self.upcoming)
+        token = self.upcoming
+        if not token:
+            self.fail()
+        self.at += 1
+        return token
 
     @property
     def upcoming(self) -> str:
@@ -346,7 +404,9 @@ class _Parser:
         self.depth += 1
         in_brackets = self.accept("(")
         start = self.at
-        if self.depth > _MAX_DEPTH or "from" not in self.tokens[start:]:
+        if self.depth > _MAX_DEPTH:
+            self.fail()
+        if "from" not in self.tokens[start:]:
             self.fail()
         # FROM is parsed before SELECT, because unqualified columns are looked up in its tables.
         self.at = self.tokens.index("from", start) + 1
@@ -355,9 +415,9 @@ class _Parser:
         self.at = start
         distinct, select = self.select_clause()
         self.at = end
-        where = self.conditions() if self.accept("where") else Conditions()
-        group = self.by("group", self.column_use) or ()
-        having = self.conditions() if self.accept("having") else Conditions()
+        where = self.conditions_after("where")
+        group = self.group_clause()
+        having = self.conditions_after("having")
         order = self.order_clause()
         limit = bool(self.accept("limit"))
         if limit:
@@ -371,7 +431,16 @@ class _Parser:
         self.names = outer_names
         self.depth -= 1
         return Query(
-            select, distinct, tables, on, where, group, having, order, limit, combined
+            select=select,
+            distinct=distinct,
+            tables=tables,
+            on=on,
+            where=where,
+            group=group,
+            having=having,
+            order=order,
+            limit=limit,
+            combined=combined,
         )
 
     def semicolons(self) -> None:
@@ -382,7 +451,7 @@ class _Parser:
         tables: list[str | Query] = []
         self.names = []
         on = Conditions()
-        while self.upcoming:
+        while self.upcoming:  # a comma is no table, and so is refused
             in_brackets = self.accept("(")
             if self.upcoming == "select":
                 tables.append(self.query())
@@ -398,49 +467,57 @@ class _Parser:
             # Spider keeps the conditions of all ONs in one list, joined by AND.
             if self.accept("on"):
                 more = self.conditions()
-                between = ("and",) if on.units else ()
-                on = Conditions(
-                    on.units + more.units, on.connectors + between + more.connectors
-                )
+                connectors = on.connectors
+                if on.units:
+                    connectors += ("and",)
+                connectors += more.connectors
+                on = Conditions(on.units + more.units, connectors)
             if in_brackets:
                 self.expect(")")
             if self.upcoming in _CLAUSE_ENDS:
                 break
         return tuple(tables), on
 
-    def select_clause(self) -> tuple[bool, tuple[tuple[str, Expression], ...]]:
+    def select_clause(self) -> tuple[bool, tuple[Selected, ...]]:
         self.expect("select")
         distinct = bool(self.accept("distinct"))
         items = []
         while self.upcoming not in _CLAUSES:  # ends at the FROM that was just parsed
             aggregate = self.accept(*_AGGREGATES)
-            items.append((aggregate, self.expression()))
+            items.append(Selected(aggregate, self.expression()))
             self.accept(",")
         return distinct, tuple(items)
 
-    def by(self, word: str, rule: Callable[[], _T]) -> tuple[_T, ...] | None:
-        """The parts of GROUP BY or ORDER BY, if it is next."""
-        if not self.accept(word):
-            return None
+    def group_clause(self) -> tuple[ColumnUse, ...]:
+        uses: list[ColumnUse] = []
+        if not self.accept("group"):
+            return ()
         self.expect("by")
-        parts = []
         while self.upcoming not in _CLAUSE_ENDS:
-            parts.append(rule())
+            uses.append(self.column_use())
             if not self.accept(","):
                 break
-        return tuple(parts)
+        return tuple(uses)
 
     def order_clause(self) -> tuple[str, tuple[Expression, ...]] | None:
         """The direction, which is the last that is written, and the expressions."""
-        direction = "asc"
-        ordered = self.by(
-            "order", lambda: (self.expression(), self.accept("asc", "desc"))
-        )
-        if ordered is None:
+        if not self.accept("order"):
             return None
-        for _, written in ordered:
-            direction = written or direction
-        return direction, tuple(expression for expression, _ in ordered)
+        self.expect("by")
+        direction = "asc"
+        expressions: list[Expression] = []
+        while self.upcoming not in _CLAUSE_ENDS:
+            expressions.append(self.expression())
+            direction = self.accept("asc", "desc") or direction
+            if not self.accept(","):
+                break
+        return direction, tuple(expressions)
+
+    def conditions_after(self, word: str) -> Conditions:
+        """The conditions of a clause, if it is next."""
+        if not self.accept(word):
+            return Conditions()
+        return self.conditions()
 
     def conditions(self) -> Conditions:
         units = []
@@ -457,6 +534,7 @@ class _Parser:
         left = self.expression()
         negated = bool(self.accept("not"))
         operator = self.word()
+        # The tokenizer splits `!=` always, and `> =` may be written so.
         if operator in {"<", ">", "!"} and self.accept("="):
             operator += "="
         if operator not in _COMPARISONS:
@@ -466,7 +544,13 @@ class _Parser:
         if operator == "between":
             self.expect("and")
             upper = self.value()
-        return Condition(negated, operator, left, value, upper)
+        return Condition(
+            negated=negated,
+            operator=operator,
+            left=left,
+            value=value,
+            upper=upper,
+        )
 
     def value(self) -> Value:
         in_brackets = self.accept("(")
@@ -474,18 +558,16 @@ class _Parser:
         value: Value
         if first == "select":
             value = self.query()
-        elif first.startswith('"') and first.find('"', 1) == len(first) - 1:
+        elif _is_text(first):
             value = self.word()
+        elif _is_number(first):
+            value = float(self.word())
+        elif in_brackets or first in _AGGREGATES or first in _VALUE_ENDS:
+            self.fail()
         else:
-            try:
-                value = float(first)
+            value = ColumnUse("", *self.column())
+            while self.upcoming not in _VALUE_ENDS:  # Spider ignores it
                 self.at += 1
-            except ValueError:
-                if in_brackets or first in _AGGREGATES or first in _VALUE_ENDS:
-                    self.fail()
-                value = ColumnUse("", *self.column())
-                while self.upcoming not in _VALUE_ENDS:
-                    self.at += 1
         if in_brackets:
             self.expect(")")
         return value
@@ -505,7 +587,8 @@ class _Parser:
         if aggregate:
             self.expect("(")
         use = ColumnUse(aggregate, *self.column())
-        if aggregate or in_brackets:  # the caller closes brackets around an aggregate
+        # Of `(max(a))` the last bracket is left, which `expression` accepts.
+        if aggregate or in_brackets:
             self.expect(")")
         return use
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
 from statistics import NormalDist
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,7 @@ from workbench.errors import BadInputError
 
 Floats = NDArray[np.float64]
 CONFIDENCE = 0.95  # of the intervals that tables and figures show
-# A normal value lies between -_Z and _Z with this probability.
+# A normal value lies between -_Z and _Z with the probability CONFIDENCE.
 _Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 _MANY = 10  # databases from which one may speak of others
 
@@ -58,7 +58,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class PairedComparison:
-    """System a against system b on the same `n` questions, on `clusters` databases.
+    """System a against system b on the same `n` questions.
 
     `difference` is the accuracy of a minus that of b. `low` and `high` are Tango's score
     interval of it over questions, `p_value` is that of McNemar's exact test; the interval holds
@@ -74,21 +74,7 @@ class PairedComparison:
     won: tuple[str, ...]
     lost: tuple[str, ...]
     n: int
-    clusters: int
     clustered: tuple[float, float] | None
-
-    @property
-    def decision(self) -> Decision:
-        """Whether a is better than b."""
-        return decide(self.low, self.high)
-
-    @property
-    def note(self) -> str:
-        if self.clustered is None:
-            return too_few(self.clusters)
-        low, high = self.clustered
-        interval = f"{100 * low:+.2f} to {100 * high:+.2f}"
-        return f"clustered by {self.clusters} databases {interval}"
 
 
 def too_few(databases: int) -> str:
@@ -96,59 +82,67 @@ def too_few(databases: int) -> str:
 
 
 def mean_interval(values: Sequence[float], clusters: Sequence[str]) -> Interval:
-    """Return the mean of values between 0 and 1 and its interval.
+    """Return the mean of values and its interval, Wilson's if they are between 0 and 1.
 
     `clusters` gives each value's database.
     """
     x = np.asarray(values, dtype=np.float64)
-    _check_shares(x, clusters)
+    if not len(x):
+        raise BadInputError("0 values have no interval: give one or more")
+    if x.min() < 0 or x.max() > 1:
+        return number_interval(values, clusters)
     mean = float(x.mean())
-    if x.min() == x.max():  # the plain interval has no width
-        half_of_unit = _Z / math.sqrt(len(x))
-    else:
-        half_of_unit = _plain_half(x, clusters) / math.sqrt(mean * (1 - mean))
-    return _wilson(mean, half_of_unit, len(x))
+    half_in_deviations = _Z / math.sqrt(len(x))
+    if x.min() < x.max():  # else the deviation is 0
+        deviation = math.sqrt(mean * (1 - mean))
+        half_in_deviations = _half(x, clusters) / deviation
+    return _wilson(mean, half_in_deviations, len(x))
 
 
-def _check_shares(x: Floats, clusters: Sequence[str]) -> None:
-    are_fractions = ((x >= 0) & (x <= 1)).all()
-    if len(x) == 0 or len(x) != len(clusters) or not are_fractions:
-        counts = f"{len(x)} values and {len(clusters)} databases"
-        raise BadInputError(
-            f"{counts}: give fractions, not percent, and the database of each"
-        )
-
-
-def _wilson(mean: float, half_of_unit: float, n: int) -> Interval:
+def _wilson(mean: float, half_in_deviations: float, n: int) -> Interval:
     """Return Wilson's interval of a share.
 
     The plain one, mean +- half, would leave [0, 1] near its ends and have no width there.
-    `half_of_unit` is the half of the plain interval divided by the standard deviation of the
+    `half_in_deviations` is the half of the plain interval divided by the standard deviation of the
     verdicts: z over the root of n, enlarged as much as clusters enlarge the plain one.
     """
-    spread = half_of_unit**2
-    centre = (mean + spread / 2) / (1 + spread)
-    half = math.sqrt(mean * (1 - mean) * spread + spread**2 / 4) / (1 + spread)
+    spread = half_in_deviations**2  # z squared over n
+    scale = 1 + spread
+    centre = (mean + spread / 2) / scale
+    variance = mean * (1 - mean) * spread + spread**2 / 4
+    half = math.sqrt(variance) / scale
     low = max(0.0, min(mean, centre - half))
     high = min(1.0, max(mean, centre + half))
-    return Interval(mean, low, high, n)
+    return Interval(
+        mean=mean,
+        low=low,
+        high=high,
+        n=n,
+    )
 
 
 def number_interval(values: Sequence[float], clusters: Sequence[str]) -> Interval:
     """Return the mean of any numbers and its interval; `clusters` gives each number's database."""
     x = np.asarray(values, dtype=np.float64)
     mean = float(x.mean())
-    half = _plain_half(x, clusters)
-    return Interval(mean, mean - half, mean + half, len(x))
+    half = _half(x, clusters)
+    return Interval(
+        mean=mean,
+        low=mean - half,
+        high=mean + half,
+        n=len(x),
+    )
 
 
-def _plain_half(x: Floats, clusters: Sequence[str]) -> float:
-    """Return half of the plain interval.
+def _half(x: Floats, clusters: Sequence[str]) -> float:
+    """Return half of a mean's interval: over independent values or by database, the larger.
 
     Clusters can only enlarge it, since a few databases may agree by chance.
     """
-    independent = _Z * float(x.std()) / math.sqrt(len(x))
-    return max(independent, _clustered_half(x, clusters))
+    deviation = float(x.std())
+    independent = _Z * deviation / math.sqrt(len(x))
+    clustered = _clustered_half(x, clusters)
+    return max(independent, clustered)
 
 
 def compare(
@@ -158,7 +152,10 @@ def compare(
 
     `clusters` gives each question's database.
     """
-    _check_paired(a, b, clusters)
+    unpaired = sorted(a.keys() ^ b.keys())
+    if unpaired or not a:
+        which = ", ".join(unpaired[:3]) or "no questions"
+        raise BadInputError(f"compare systems on the same questions, not {which}")
     won = tuple(question for question in a if a[question] > b[question])
     lost = tuple(question for question in a if a[question] < b[question])
     p_value = mcnemar(len(won), len(lost))
@@ -172,7 +169,9 @@ def compare(
         high = max(high, 0.0)
     databases = [clusters[question] for question in a]
     changes = np.array([float(a[question]) - float(b[question]) for question in a])
-    number = len(set(databases))
+    clustered = None
+    if len(set(databases)) >= _MANY:
+        clustered = _over_databases(changes, databases)
     return PairedComparison(
         difference=float(changes.mean()),
         low=low,
@@ -181,49 +180,65 @@ def compare(
         won=won,
         lost=lost,
         n=len(a),
-        clusters=number,
-        clustered=_over_databases(changes, databases) if number >= _MANY else None,
+        clustered=clustered,
     )
 
 
 def _over_databases(changes: Floats, databases: Sequence[str]) -> tuple[float, float]:
-    """Return the interval of a mean change clustered by database."""
-    mean = float(changes.mean())
-    half = max(_agresti_min_half(changes), _clustered_half(changes, databases))
-    return max(-1.0, mean - half), min(1.0, mean + half)
+    """Return the interval of a mean change clustered by database.
 
-
-def _agresti_min_half(changes: Floats) -> float:
-    """Return half of the interval of a mean change over independent questions.
-
-    Agresti and Min (2005) add half a question to each of the four outcomes of a pair: two
-    systems that never differ on this benchmark get an interval with a width.
+    Two systems that never differ on this benchmark get an interval with a width, by Agresti and
+    Min (2005), who add half a question to each of the four outcomes of a pair; the plain half of
+    `number_interval` would be 0.
     """
     n = len(changes) + 2
     differing = float(np.abs(changes).sum()) + 1
     difference = float(changes.sum())
-    return _Z * math.sqrt(differing - difference**2 / n) / n
+    variance = differing - difference**2 / n
+    independent = _Z * math.sqrt(variance) / n
+    clustered = _clustered_half(changes, databases)
+    half = max(independent, clustered)
+    mean = float(changes.mean())
+    low = max(-1.0, mean - half)
+    high = min(1.0, mean + half)
+    return low, high
 
 
-def _check_paired(
-    a: Mapping[str, float], b: Mapping[str, float], clusters: Mapping[str, str]
-) -> None:
-    wanted = "compare the same questions, each with a database"
-    if not a and not b:
-        raise BadInputError(f"{wanted}, not without questions")
-    unpaired = (a.keys() ^ b.keys()) | (a.keys() - clusters.keys())
-    if unpaired:
-        first_names = ", ".join(sorted(unpaired)[:3])
-        raise BadInputError(f"{wanted}, not with question {first_names}")
-    _check_verdicts([*a.values(), *b.values()])
+def differences(questions: pd.DataFrame, against: str | None = None) -> pd.DataFrame:
+    """Return each system minus the one `against`, by default the first, on the same questions.
 
-
-def _check_verdicts(values: Sequence[float]) -> None:
-    others = set(values) - {0, 1}
-    if others:
+    The questions have a `system` and whether it is `correct`; numbers are in percent.
+    """
+    verdicts: dict[str, Any] = {}
+    for name, part in questions.groupby("system", sort=False):
+        correct = part.set_index("question_id")["correct"]
+        verdicts[str(name)] = correct.astype(float).to_dict()
+    base = next(iter(verdicts)) if against is None else against
+    if base not in verdicts or len(verdicts) < 2:
         raise BadInputError(
-            f"a verdict is {min(others)}: it must be true or false, or 1 or 0"
+            f"the rows are of {', '.join(verdicts)}: give two or more systems, one of them {base!r}"
         )
+    database_of: Any = questions.set_index("question_id")["db_id"].to_dict()
+    rows = []
+    for name, of_system in verdicts.items():
+        if name == base:
+            continue
+        paired = compare(of_system, verdicts[base], database_of)
+        row = {
+            "system": name,
+            "against": base,
+            "difference": 100 * paired.difference,
+            "low": 100 * paired.low,
+            "high": 100 * paired.high,
+            "p_value": paired.p_value,
+            "won": len(paired.won),
+            "lost": len(paired.lost),
+        }
+        if paired.clustered:
+            low, high = paired.clustered
+            row |= {"clustered low": 100 * low, "clustered high": 100 * high}
+        rows.append(row | {"n": paired.n})
+    return pd.DataFrame(rows)
 
 
 def mcnemar(won: int, lost: int) -> float:
@@ -231,7 +246,8 @@ def mcnemar(won: int, lost: int) -> float:
 
     Each question that differs is won with probability 1/2.
     """
-    tail = float(bdtr(min(won, lost), won + lost, 0.5))
+    fewer = min(won, lost)
+    tail = float(bdtr(fewer, won + lost, 0.5))
     return min(1.0, 2 * tail)
 
 
@@ -242,15 +258,16 @@ def _tango(won: int, lost: int, n: int, side: Literal[-1, 1]) -> float:
         # `lost_share` is the most likely one under this difference, a root of 2nx² + bx + c.
         b = (2 * n - won + lost) * difference - won - lost
         c = -lost * difference * (1 - difference)
-        root = math.sqrt(max(0.0, b * b - 8 * n * c))
+        discriminant = b * b - 8 * n * c
+        root = math.sqrt(max(0.0, discriminant))  # rounding may leave it below 0
         lost_share = (root - b) / (4 * n)
         variance = n * (2 * lost_share + difference * (1 - difference))
         distance = won - lost - n * difference
-        if variance > 0:
-            return distance / math.sqrt(variance)
         if distance == 0:
             return 0.0
-        return math.copysign(math.inf, distance)
+        if variance <= 0:
+            return math.copysign(math.inf, distance)
+        return distance / math.sqrt(variance)
 
     # Bisect between the difference itself, whose score is 0, and the largest there can be.
     inside = (won - lost) / n
@@ -284,9 +301,9 @@ def _clustered_half(values: Floats, clusters: Sequence[str]) -> float:
     other and measures how far the mean moves. It copes with databases of unequal size; a bootstrap
     of nine databases underestimates (see the table above).
     """
-    databases = pd.Series(values).groupby(np.asarray(clusters, dtype=np.str_))
-    sums = databases.sum()
-    sizes = databases.size()
+    by_database = pd.Series(values).groupby(np.asarray(clusters, dtype=np.str_))
+    sums = by_database.sum()
+    sizes = by_database.size()
     count = len(sums)
     if count == 1:
         return 0.0
@@ -316,9 +333,8 @@ def bounds(verdicts: Mapping[str, Sequence[float]]) -> pd.DataFrame:
         )
     rows = []
     for verdicts_of_question in verdicts.values():
-        _check_verdicts(verdicts_of_question)
         n = len(verdicts_of_question)
-        right = round(sum(verdicts_of_question))
+        right = int(sum(verdicts_of_question))
         for k in range(1, fewest + 1):
             choices = comb(n, k)
             all_right = comb(right, k)

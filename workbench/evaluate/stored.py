@@ -26,20 +26,26 @@ def meets(predicted: Execution, stored: StoredResult) -> bool:
     frame = pd.DataFrame(list(predicted.rows), columns=list(predicted.columns))
     ours = _columns(frame.to_csv(index=False))
     golds = _columns(stored.csv)
-    for number in stored.columns or range(len(golds)):
-        if not any(_equal(golds[number], column, stored) for column in ours):
-            return False
-    return True
+
+    def is_met(number: int) -> bool:
+        return any(_equal(golds[number], column, stored) for column in ours)
+
+    counted = stored.columns or range(len(golds))
+    return all(map(is_met, counted))
 
 
 @lru_cache(maxsize=1024)  # a gold result meets many predictions
 def _columns(csv: str) -> _Columns:
     frame = pd.read_csv(StringIO(csv))
-    return [list(map(_cell, frame[name].tolist())) for name in frame]
+    columns = []
+    for name in frame.columns:
+        values = frame[name].tolist()
+        columns.append([_cell(value) for value in values])
+    return columns
 
 
 def _cell(value: object) -> _Cell:
-    if not isinstance(value, int | float):
+    if not isinstance(value, int | float):  # True is the number 1
         return str(value)
     return 0.0 if math.isnan(value) else float(value)
 
@@ -48,7 +54,8 @@ def _equal(gold: Sequence[_Cell], ours: Sequence[_Cell], stored: StoredResult) -
     if len(gold) != len(ours):
         return False
     if not stored.ordered:
-        gold, ours = sorted(gold, key=str), sorted(ours, key=str)
+        gold = sorted(gold, key=str)
+        ours = sorted(ours, key=str)
     pairs = zip(gold, ours, strict=True)
     return all(_close(a, b, stored.tolerance) for a, b in pairs)
 
@@ -64,5 +71,9 @@ def as_execution(stored: StoredResult) -> Execution:
     frame = pd.read_csv(StringIO(stored.csv))
     with_none = frame.astype(object).where(frame.notna(), None)
     rows = tuple(with_none.itertuples(index=False, name=None))
-    names = tuple(map(str, frame))
-    return Execution("ok" if rows else "empty", names, rows, len(rows))
+    return Execution(
+        status="ok" if rows else "empty",
+        columns=tuple(map(str, frame.columns)),
+        rows=rows,
+        row_count=len(rows),
+    )

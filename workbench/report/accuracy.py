@@ -151,38 +151,10 @@ def _draw_intervals(
 def differences(questions: DataFrame, against: str | None = None) -> DataFrame:
     """Return each system minus the one `against`, by default the first, on the same questions."""
     need(questions, "question_id", "db_id", "correct", "system")
-    verdicts: dict[str, Any] = {}
-    for name, part in questions.groupby("system", sort=False):
-        correct = part.set_index("question_id")["correct"]
-        verdicts[str(name)] = correct.astype(float).to_dict()
-    base = next(iter(verdicts)) if against is None else against
-    if base not in verdicts or len(verdicts) < 2:
-        raise BadInputError(
-            f"the rows are of {', '.join(verdicts)}: give two or more systems, one of them {base!r}"
-        )
-    database_of: Any = questions.set_index("question_id")["db_id"].to_dict()
-    rows = []
-    for name, of_system in verdicts.items():
-        if name == base:
-            continue
-        paired = stats.compare(of_system, verdicts[base], database_of)
-        row = {
-            "system": name,
-            "against": base,
-            "difference": 100 * paired.difference,
-            "low": 100 * paired.low,
-            "high": 100 * paired.high,
-            "p_value": paired.p_value,
-            "won": len(paired.won),
-            "lost": len(paired.lost),
-        }
-        if paired.clustered:
-            low, high = paired.clustered
-            row |= {"clustered low": 100 * low, "clustered high": 100 * high}
-        row["n"] = paired.n
-        row["run"] = runs(questions[questions["system"].isin([name, base])])
-        rows.append(row)
-    return DataFrame(rows)
+    data = stats.differences(questions, against)
+    pairs = data[["system", "against"]].to_numpy().tolist()
+    data["run"] = [runs(questions[questions["system"].isin(pair)]) for pair in pairs]
+    return data
 
 
 @style.settings

@@ -19,7 +19,6 @@ from workbench.report.stamp import runs as runs_of
 from workbench.report.tables import share
 from workbench.study.run import Run, Table, accuracy, cells
 from workbench.study.study import Study
-from workbench.systems.agent import conversation
 from workbench.types import Candidate, Schema
 
 Candidates = dict[str, tuple[Candidate, ...]]
@@ -210,12 +209,10 @@ def notes_on(runs: Mapping[str, Run]) -> str:
 
 def turns(study: Study, run: Run) -> Table:
     """Return EX by the turns that an agent used, and how many ended without a query."""
-    used = []
+    used: list[int] = []
     for selection in run.selections:
-        for trial in selection.trials:
-            keys = trial.history[0].candidate.call_keys
-            messages = conversation(study.lab.client.cache, keys)
-            used.append(sum(message["role"] == "assistant" for message in messages))
+        first = [trial.history[0].candidate for trial in selection.trials]
+        used += [candidate.queries + 1 for candidate in first]
     rows = []
     for number, part in run.trials.assign(turns=used).groupby("turns"):
         row = accuracy(part, str(number)) | {

@@ -9,22 +9,18 @@ The embedded parser cannot look: it answers in its first turn.
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-
-import orjson
 
 from workbench import replies
 from workbench.errors import at_least
 from workbench.lab import Lab
-from workbench.llm.cache import Cache
 from workbench.prompts import Prompt, load
 from workbench.sql.texts import result_text
 from workbench.systems.baselines import WHOLE_SCHEMA
 from workbench.systems.select import Majority
 from workbench.systems.system import System
-from workbench.types import Candidate, Context, Message, Request
+from workbench.types import Candidate, Context, Request
 
 _FINAL = re.compile(r"(?im)^\W*final (?:sql|query|answer)\b")
 
@@ -72,62 +68,38 @@ class Agent:
     def _converse(self, lab: Lab, context: Context, sample: int) -> Candidate:
         request = lab.request(self, self.prompt, context, sample, last=self.turns == 1)
         keys: tuple[str, ...] = ()
-        queries = 0
-        while True:
-            (answer,) = lab.ask_many([request], _read)
-            turn, text = answer.value, answer.completion.text
+        for turn in range(1, self.turns + 1):
+            (answer,) = lab.ask_many([request], replies.sql)
             keys += answer.keys
-            left = self.turns - queries - 1
-            if turn is None or turn.final or not left:
-                query = turn.query if turn else ""
-                problem = answer.problem
-                return Candidate(query, self.name, sample, text, keys, problem, queries)
-            result = result_text(lab.run(context.question, turn.query))
-            request = _next(lab, request, text, result, last=left == 1)
-            queries += 1
+            reply = answer.completion.text
+            is_final = turn == self.turns or _FINAL.search(replies.answer(reply))
+            if answer.value is None or is_final:
+                break
+            result = result_text(lab.run(context.question, answer.value))
+            is_next_last = turn + 1 == self.turns
+            request = _next(lab, request, reply, result, last=is_next_last)
+        return Candidate(
+            sql=answer.value or "",
+            generator=self.name,
+            sample=sample,
+            reasoning=reply,
+            call_keys=keys,
+            problem=answer.problem,
+            queries=turn - 1,  # the last turn's is the answer
+        )
 
 
-@dataclass(frozen=True)
-class _Turn:
-    """What a reply says: a query, and whether it is the answer."""
+def _next(
+    lab: Lab, request: Request, reply: str, result: str, *, last: bool
+) -> Request:
+    """Return the next turn's request: it shows the reply without its thought, and the result.
 
-    query: str
-    final: bool
-
-
-def _read(text: str) -> _Turn:
-    is_final = _FINAL.search(replies.answer(text)) is not None
-    return _Turn(replies.sql(text), is_final)
-
-
-def _next(lab: Lab, request: Request, text: str, result: str, *, last: bool) -> Request:
-    """Return the next turn's request: it shows the reply without its thought, and the result."""
+    It is watched here, since `lab.request` makes only requests that begin a conversation.
+    """
     data = {"result": result, "last": last}
-    reply = {"role": "assistant", "content": replies.answer(text) or text}
-    told = load("generate/agent_turn", lab.prompts).messages(**data)
-    longer = replace(request, messages=(*request.messages, reply, *told))
+    said = {"role": "assistant", "content": replies.answer(reply) or reply}
+    shown = load("generate/agent_turn", lab.prompts).messages(**data)
+    longer = replace(request, messages=(*request.messages, said, *shown))
     if lab.watch:
         lab.watch(longer, data)
     return longer
-
-
-def conversation(cache: Cache, call_keys: Sequence[str]) -> tuple[Message, ...]:
-    """Return the messages of an agent's candidate, from the cached call that ended it.
-
-    Each message of the user after the first shows the result of a query that was run to look.
-
-    >>> study = wb.open_study("bundled-dev", limit=1)
-    >>> trial = wb.solve(wb.agent(), study.benchmark.questions[0], study.lab).trial
-    >>> turns = wb.conversation(study.lab.client.cache, trial.candidate.call_keys)
-    >>> [turn["role"] for turn in turns]
-    ['system', 'user', 'assistant']
-    """
-    select = "SELECT key, prompt, messages, text FROM calls WHERE key IN"
-    calls = {key: call for key, *call in cache.read_keys(select, list(call_keys))}
-    cached = [calls[key] for key in call_keys if key in calls]
-    if not cached:
-        return ()
-    first_prompt = cached[0][0]  # a fixer's calls may follow
-    turns = [call for call in cached if call[0] == first_prompt]
-    _, messages, text = turns[-1]
-    return (*orjson.loads(messages), {"role": "assistant", "content": text})

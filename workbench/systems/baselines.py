@@ -7,6 +7,7 @@ with rules.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 
 from workbench.canonical import content_hash
@@ -56,7 +57,8 @@ class Proposed:
 
     A generator without a candidate for a question proposes an empty query.
 
-    content: a hash of the queries, which stands for `candidates` when steps are compared.
+    content: a hash of the queries, which stands for `candidates` when steps are compared: a step's
+        fields are hashed for each question, and a pool has many queries.
     """
 
     candidates: Mapping[str, tuple[Candidate, ...]] = field(repr=False, compare=False)
@@ -72,11 +74,14 @@ class Proposed:
         del lab  # no model is asked
         proposed = self.candidates.get(context.question.id, ())
         answered = {candidate.generator for candidate in proposed}
+        silent = [name for name in self._generators if name not in answered]
+        return (*proposed, *(Candidate("", name) for name in silent))
+
+    @cached_property
+    def _generators(self) -> tuple[str, ...]:
+        """The generators of all questions, as they come."""
         every = chain.from_iterable(self.candidates.values())
-        others = dict.fromkeys(
-            c.generator for c in every if c.generator not in answered
-        )
-        return (*proposed, *(Candidate("", generator) for generator in others))
+        return tuple(dict.fromkeys(candidate.generator for candidate in every))
 
 
 def replayed(

@@ -29,7 +29,6 @@ from workbench import replies
 from workbench.errors import at_least, one_of
 from workbench.lab import Lab
 from workbench.retrieve.retrieval import Keywords, Lexical, Retrieval, Similarity
-from workbench.sql.reading import normal_form
 from workbench.sql.schema import union_schema
 from workbench.systems.generate import Generate
 from workbench.systems.prune import FilterColumns
@@ -67,11 +66,12 @@ def chase_sql(
     judge: the fine-tuned selector of section 2.5, by default `model`.
     filtering: a cheaper model that selects the columns for synthetic examples.
 
-    >>> without_plan = replace(wb.chase_sql(), generate=wb.chase_sql().generate[::2])
-    >>> [step.prompt for step in without_plan.generate]
-    ['generate/divide_and_conquer', 'generate/synthetic_examples']
+    >>> divide_and_conquer, query_plan, synthetic_examples = wb.chase_sql().generate
+    >>> without_plan = replace(wb.chase_sql(), generate=(divide_and_conquer, synthetic_examples))
+    >>> len(without_plan.generate)
+    2
     """
-    ask = partial(
+    generator = partial(
         Generate, model=model, temperature=temperature, samples=samples, shuffle=True
     )
     columns = FilterColumns(filtering or model)
@@ -81,9 +81,9 @@ def chase_sql(
         retrieve=Retrieval(Keywords(model), descriptions=None),  # section 2.2
         prune=(),
         generate=(  # section 2.3
-            ask("generate/divide_and_conquer", data={"shots": 4}),  # algorithm 1
-            ask("generate/query_plan", data={"shots": 4}),
-            ask("generate/synthetic_examples", examples=examples),
+            generator("generate/divide_and_conquer", data={"shots": 4}),  # algorithm 1
+            generator("generate/query_plan", data={"shots": 4}),
+            generator("generate/synthetic_examples", examples=examples),
         ),
         # Algorithm 4.
         fix=(Repair("fix/fixer", model, attempts, read=replies.final_sql),),
@@ -99,7 +99,6 @@ class Synthetic:
         how many about the filtered schema, after examples of another database (guideline Rt).
     columns: the step of pruning that filters the schema; None uses the whole.
     shots: how many of the other database's ten examples are shown.
-    checked: whether only examples are shown that return rows, each query once (ours).
     """
 
     model: str
@@ -108,7 +107,6 @@ class Synthetic:
     columns: Callable[[Lab, Context], Context] | None = None
     shots: int = 10
     temperature: float = 0.0
-    checked: bool = False
 
     def __post_init__(self) -> None:
         at_least(0, by_feature=self.by_feature, by_column=self.by_column)
@@ -122,28 +120,16 @@ class Synthetic:
             filtered = self.columns(lab, context) if self.columns else context
             prompts.append(("generate/examples_by_column", filtered, self.by_column))
         requests = []
+        counts = []
         for prompt, seen, count in prompts:
             request = lab.request(self, prompt, seen, count=count, shots=self.shots)
             requests.append(request)
+            counts.append(count)
         answers = lab.ask_many(requests, replies.examples)
         written: list[Example] = []
-        for (_, _, count), answer in zip(prompts, answers, strict=True):
+        for count, answer in zip(counts, answers, strict=True):
             written += (answer.value or [])[:count]
-        return self._sound(lab, context, written) if self.checked else tuple(written)
-
-    def _sound(
-        self, lab: Lab, context: Context, written: Sequence[Example]
-    ) -> tuple[Example, ...]:
-        """Return the examples that return rows.
-
-        Of those with the same query it is the first one, in the place of the last.
-        """
-        by_query = {normal_form(example.sql): example for example in reversed(written)}
-        examples = list(reversed(by_query.values()))
-        queries = [example.sql for example in examples]
-        runs = lab.run_many(context.question, queries)
-        pairs = zip(examples, runs, strict=True)
-        return tuple(example for example, run in pairs if run.status == "ok")
+        return tuple(written)
 
 
 @dataclass(frozen=True)
@@ -224,7 +210,7 @@ class Pairwise:
         in_orders = permutations if self.orders == "both" else combinations
         pairs = list(in_orders(stands_for, 2))
         result = {i: result_of(trials[i]) for i in stands_for}
-        sql = {i: trials[shown].candidate.sql for i, shown in stands_for.items()}
+        sql = {i: trials[stands_for[i]].candidate.sql for i in stands_for}
         # Equal queries share one call.
         calls: dict[tuple[str, str], tuple[int, int]] = {}
         for a, b in pairs:
@@ -248,7 +234,9 @@ class Pairwise:
         keys: list[str] = []
         for queries, (first, second) in calls.items():
             answer = answers[queries]
-            winner = {"A": first, "B": second, None: None}[answer.value]
+            winner = None
+            if answer.value:
+                winner = first if answer.value == "A" else second
             comparisons.append(Comparison(first, second, winner))
             keys += answer.keys
         return choose("pairwise", context, trials, points, comparisons, keys)

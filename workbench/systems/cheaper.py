@@ -11,47 +11,34 @@ The prompts themselves put what is common first: task, worked examples, schema, 
 belongs to a question.
 """
 
-from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from workbench.errors import at_least, one_of
+from workbench.errors import at_least
 from workbench.systems.chase_sql import Pairwise
 from workbench.systems.generate import Generate
 from workbench.systems.prune import FilterColumns
 from workbench.systems.system import System, rebuilt
 
-PARTS = ("columns", "results", "seeds", "marks")
 
-
-def cheaper(
-    system: System,
-    filtering: str = "",
-    *,
-    group: int = 24,
-    parts: Collection[str] = PARTS,
-) -> System:
+def cheaper(system: System, filtering: str = "", *, group: int = 24) -> System:
     """Return the system with fewer calls, and with prompts of which providers cache more.
 
     filtering: a cheap model that selects columns, by default the system's own.
     group: how many columns a call asks it about.
-    parts: the departures to make.
 
-    >>> wb.cheaper(wb.chase_sql(), parts=["results"]).select.by
+    >>> wb.cheaper(wb.chase_sql()).select.by
     'result'
     """
     at_least(1, group=group)
-    for part in parts:
-        one_of(PARTS, part=part)
 
     def changed(step: Any) -> Any:
-        if isinstance(step, FilterColumns) and "columns" in parts:
+        if isinstance(step, FilterColumns):
             return replace(step, model=filtering or step.model, group=group)
-        if isinstance(step, Pairwise) and "results" in parts:
+        if isinstance(step, Pairwise):
             return replace(step, by="result")
         if isinstance(step, Generate):
-            seeds = "database" if "seeds" in parts else step.seeds
-            return replace(step, seeds=seeds, marked=step.marked or "marks" in parts)
+            return replace(step, seeds="database", marked=True)
         return step
 
     return rebuilt(system, changed)

@@ -8,8 +8,8 @@ What departs from the paper, and where it is of two minds:
 - Section 3.1 revises faulty queries alone, appendix A.4 and figure 6 any query until it comes back
   unchanged: the first holds for the high budget's 20 candidates, the second (`sound`) for the low
   budget's one.
-- Missing entities (figure 12) are the values of a keyword of which the query holds none; the paper
-  does not say which.
+- Missing entities (figure 12) are the values of the keywords none of whose values is in the query;
+  the paper does not say which.
 - Unit tests are written only where results differ. A reply without verdicts passes nothing. Equal
   queries stand once.
 - Similarity is by letters unless an embedding model is named (the paper's:
@@ -28,12 +28,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from workbench import replies
 from workbench.errors import at_least, one_of
-from workbench.lab import Answer, Lab
+from workbench.lab import Lab
 from workbench.retrieve.retrieval import Descriptions, Keywords, Matching, Retrieval
 from workbench.sql.reading import quote
 from workbench.sql.texts import literal, with_retrieved
@@ -51,10 +50,6 @@ from workbench.types import (
     Trial,
     ValueMatch,
 )
-
-Shown = Sequence[Mapping[str, Any]]  # candidates as the judge sees them
-# How many tests each candidate passes, and the keys of the calls.
-Judged = tuple[list[int], list[str]]
 
 
 def chess_ir_cg_ut(
@@ -136,6 +131,7 @@ class InformationRetriever:
 
     def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
         context = self.retrieval(lab, question, schema)
+        # None shows all descriptions, and () none.
         descriptions = context.descriptions if self.retrieval.descriptions else None
         schema = with_retrieved(schema, context.values, descriptions)
         return Context(question, schema, context.values)
@@ -205,7 +201,7 @@ class SelectColumns:
 def result_and_missing(context: Context, trial: Trial) -> Mapping[str, Any]:
     """Return the variables of revise beside the query: its result, and the missing entities.
 
-    These are the values of each keyword of whose values the query holds none.
+    These are the values of the keywords none of whose values is in the query.
     """
     values: defaultdict[str, list[ValueMatch]] = defaultdict(list)
     for match in context.values:
@@ -223,7 +219,7 @@ def _place(match: ValueMatch) -> str:
     return f"{quote(match.table)}.{quote(match.column)}: {literal(match.value)}"
 
 
-# Figures 11 and 12.
+# The steps of figures 11 and 12, which take a model and further settings.
 proposing = partial(Generate, "generate/chess_candidate", read=replies.sql_object)
 revising = partial(
     Repair, "fix/reviser", read=replies.sql_object, data=result_and_missing
@@ -255,58 +251,57 @@ class UnitTester:
     def __call__(
         self, lab: Lab, context: Context, trials: Sequence[Trial]
     ) -> Selection:
-        written = [i for i, trial in enumerate(trials) if trial.candidate.sql.strip()]
-        in_order = drawn(context, trials, written)
-        distinct = {trials[i].candidate.sql: trials[i] for i in in_order}
-        passed: dict[str, int] = {}  # by query
+        with_query = [
+            i for i, trial in enumerate(trials) if trial.candidate.sql.strip()
+        ]
+        in_order = drawn(context, trials, with_query)
+        by_query = {trials[i].candidate.sql: trials[i] for i in in_order}
+        clusters = _clusters(by_query.values())
+        passed_by = dict.fromkeys(by_query, 0)
         keys: list[str] = []
-        clusters = _clusters(distinct.values())
         if len(clusters) > 1:
             data = {"clusters": clusters, "count": self.tests}
-            answer = lab.ask(
+            written = lab.ask(
                 self, "select/unit_tests", context, replies.strings, **data
             )
-            tests = (answer.value or [])[: self.tests]
-            judge = self._by_test if self.by == "test" else self._by_candidate
-            candidates = list(map(shown, distinct.values()))
-            counts, judging_keys = judge(lab, context, tests, candidates)
-            passed.update(zip(distinct, counts, strict=True))
-            keys += answer.keys
-            keys += judging_keys
-        scores = [passed.get(trial.candidate.sql, 0) for trial in trials]
+            tests = (written.value or [])[: self.tests]
+            candidates = list(map(shown, by_query.values()))
+            passed, judging_keys = self._passed(lab, context, tests, candidates)
+            passed_by = dict(zip(by_query, passed, strict=True))
+            keys = [*written.keys, *judging_keys]
+        scores = [passed_by.get(trial.candidate.sql, 0) for trial in trials]
         return choose("unit_tests", context, trials, scores, (), keys)
 
-    def _by_test(
-        self, lab: Lab, context: Context, tests: Sequence[str], candidates: Shown
-    ) -> Judged:
-        """Judge all candidates by one test a call."""
-        prompt = "select/evaluate_one_test"
-        request = partial(
-            lab.request, self._judge, prompt, context, candidates=candidates
-        )
-        read = partial(replies.verdicts, count=len(candidates))
-        answers = lab.ask_many([request(test=test) for test in tests], read)
+    def _passed(
+        self,
+        lab: Lab,
+        context: Context,
+        tests: Sequence[str],
+        candidates: Sequence[Mapping[str, str]],
+    ) -> tuple[list[int], list[str]]:
+        """Return how many tests each candidate passes, and the keys of the judge's calls."""
         passed = [0] * len(candidates)
-        for answer in answers:
-            for n, passes in enumerate(answer.value or ()):
-                passed[n] += passes
-        return passed, _keys(answers)
-
-    def _by_candidate(
-        self, lab: Lab, context: Context, tests: Sequence[str], candidates: Shown
-    ) -> Judged:
-        """Judge one candidate a call by all tests."""
         if not tests:  # then there is nothing to ask
-            return [0] * len(candidates), []
-        prompt = "select/evaluate_one_candidate"
-        request = partial(lab.request, self._judge, prompt, context, tests=tests)
-        read = partial(replies.verdicts, count=len(tests), label="test")
-        answers = lab.ask_many([request(**candidate) for candidate in candidates], read)
-        return [sum(answer.value or ()) for answer in answers], _keys(answers)
-
-    @property
-    def _judge(self) -> Self:
-        return replace(self, temperature=self.judge_temperature)
+            return passed, []
+        data: list[dict[str, Any]]
+        if self.by == "test":
+            prompt = "select/evaluate_one_test"
+            data = [{"test": test, "candidates": candidates} for test in tests]
+            read = partial(replies.verdicts, count=len(candidates))
+        else:
+            prompt = "select/evaluate_one_candidate"
+            data = [{**candidate, "tests": tests} for candidate in candidates]
+            read = partial(replies.verdicts, count=len(tests), label="test")
+        judge = replace(self, temperature=self.judge_temperature)
+        requests = [lab.request(judge, prompt, context, **shows) for shows in data]
+        answers = lab.ask_many(requests, read)
+        keys: list[str] = []
+        for call, answer in enumerate(answers):
+            keys += answer.keys
+            for place, passes in enumerate(answer.value or ()):
+                candidate = place if self.by == "test" else call
+                passed[candidate] += int(passes)
+        return passed, keys
 
 
 def _clusters(trials: Iterable[Trial]) -> list[dict[str, Any]]:
@@ -318,7 +313,3 @@ def _clusters(trials: Iterable[Trial]) -> list[dict[str, Any]]:
             clusters[result] = {"queries": [], "result": shown(trial)["result"]}
         clusters[result]["queries"].append(trial.candidate.sql)
     return list(clusters.values())
-
-
-def _keys(answers: Iterable[Answer[Any]]) -> list[str]:
-    return list(chain.from_iterable(answer.keys for answer in answers))

@@ -20,6 +20,9 @@ from workbench.prompts import Prompt
 from workbench.sql.texts import create_table_text, examples_text
 from workbench.types import Candidate, Context, Example, Message, Request, Schema
 
+# A prompt's schema, up to the next heading.
+_SCHEMA = re.compile(r"(?ms)^## Database schema\n.*?(?=^## )")
+
 
 @dataclass(frozen=True)
 class Generate:
@@ -92,13 +95,18 @@ class Generate:
         sample: int = 0,
         data: Mapping[str, Any] | None = None,
     ) -> Request:
-        """Return the call for one sample. Models are tuned on the same prompt (`train`)."""
+        """Return the call for one sample, with the `variables` that samples share as `data`.
+
+        They are made here where only one sample is asked for; models are tuned on the same prompt
+        (`train`).
+        """
         if data is None:
             data = self.variables(lab, context)
         if self.shuffle:
             question = context.question
-            owner = question.id if self.seeds == "question" else question.db_id
-            schema = shuffled(context.schema, content_hash("shuffle", [owner, sample]))
+            drawn_for = question.id if self.seeds == "question" else question.db_id
+            seed = content_hash("shuffle", [drawn_for, sample])
+            schema = shuffled(context.schema, seed)
             context = replace(context, schema=schema)
         request = lab.request(
             self, self.prompt, context, sample, schema_text=self.schema_text, **data
@@ -120,11 +128,9 @@ def shuffled(schema: Schema, seed: str) -> Schema:
 
 def _marked(messages: Sequence[Message]) -> Sequence[Message]:
     """Return the messages with a mark of Anthropic's where the user message's schema ends."""
-    *before, user = messages
+    *system, user = messages
     text = user["content"]
-    schema = re.search(
-        r"^## Database schema\n.*?(?=^## )", text, re.MULTILINE | re.DOTALL
-    )
+    schema = _SCHEMA.search(text)
     if not schema:
         return messages
     common = {
@@ -133,4 +139,4 @@ def _marked(messages: Sequence[Message]) -> Sequence[Message]:
         "cache_control": {"type": "ephemeral"},
     }
     rest = {"type": "text", "text": text[schema.end() :]}
-    return (*before, {"role": "user", "content": [common, rest]})
+    return (*system, {"role": "user", "content": [common, rest]})

@@ -16,7 +16,7 @@ What departs from the paper:
   shows no example values of keys, ids, mail addresses and URLs; none of this is done here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -134,22 +134,24 @@ class Selector:
     most_columns: int = 30
 
     def __call__(self, lab: Lab, context: Context) -> Context:
-        schema = context.schema
-        count = len(schema.columns())
-        most = min(self.most_columns, self.mean_columns * len(schema.tables))
-        if count <= most:
+        count = len(context.schema.columns())
+        is_wide = count > self.mean_columns * len(context.schema.tables)
+        if count <= self.most_columns and not is_wide:
             return context
-        columns = by_table(schema)
+        columns = by_table(context.schema)
         read = partial(replies.decisions, schema=columns)
         answer = lab.ask(
             self, "prune/mac_selector", context, read, schema_text=mac_sql_text
         )
         decisions = answer.value or {}
         kept: list[tuple[str, str]] = []
-        for table in columns:
+        for table, all_columns in columns.items():
             decision = decisions.get(table, "keep_all")
-            names = {"keep_all": columns[table], "drop_all": ()}
-            listed = names[decision] if isinstance(decision, str) else decision
+            listed: Sequence[str] = ()
+            if decision == "keep_all":
+                listed = all_columns
+            elif decision != "drop_all":
+                listed = decision
             kept += [(table, column) for column in listed]
         return keep(context, kept)
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from typing import Any
 
 from workbench import replies
 from workbench.errors import at_least
@@ -26,9 +27,10 @@ def keep(context: Context, columns: Iterable[Name]) -> Context:
 
 def by_table(schema: Schema) -> Mapping[str, Sequence[str]]:
     """Return the names of the schema's columns, for the readers of replies."""
-    return {
-        table.name: [column.name for column in table.columns] for table in schema.tables
-    }
+    columns = {}
+    for table in schema.tables:
+        columns[table.name] = [column.name for column in table.columns]
+    return columns
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,10 @@ class FilterColumns:
             for column in table.columns:
                 if lower_name(column.name) not in keys:
                     texts[table.name, column.name] = column_text(table.name, column)
-        ask = self._one_by_one if self.group == 1 else self._in_groups
-        irrelevant = ask(lab, context.question, texts)
+        if self.group == 1:
+            irrelevant = self._one_by_one(lab, context.question, texts)
+        else:
+            irrelevant = self._in_groups(lab, context.question, texts)
         columns = [name for name in context.schema.columns() if name not in irrelevant]
         return keep(context, columns)
 
@@ -63,15 +67,12 @@ class FilterColumns:
         self, lab: Lab, question: Question, texts: Mapping[Name, str]
     ) -> set[Name]:
         """Return the columns that are irrelevant, asked about in one call each."""
-        request = partial(
-            lab.request,
-            self,
-            "prune/filter_column",
-            question,
-            question=question.text,
-            hint=question.evidence,
-        )
-        requests = [request(column=text) for text in texts.values()]
+        asked: dict[str, Any] = {"question": question.text, "hint": question.evidence}
+        requests = []
+        for text in texts.values():
+            data = asked | {"column": text}
+            request = lab.request(self, "prune/filter_column", question, **data)
+            requests.append(request)
         answers = lab.ask_many(requests, replies.relevant)
         named = zip(texts, answers, strict=True)
         return {name for name, answer in named if answer.value is False}
@@ -89,7 +90,7 @@ class FilterColumns:
     def _of_group(
         self, lab: Lab, question: Question, texts: Mapping[Name, str]
     ) -> set[Name]:
-        columns = {
+        name_of = {
             f"{quote(table)}.{quote(name)}": (table, name) for table, name in texts
         }
         data = {
@@ -98,10 +99,14 @@ class FilterColumns:
             "columns": "\n\n".join(texts.values()),
             "count": len(texts),
         }
-        read = partial(replies.relevant_columns, names=list(columns))
+        read = partial(replies.relevant_columns, names=list(name_of))
         answer = lab.ask(self, "prune/filter_column_group", question, read, **data)
         verdicts = answer.value or {}
-        return {columns[text] for text, relevant in verdicts.items() if not relevant}
+        return {
+            name_of[quoted]
+            for quoted, is_relevant in verdicts.items()
+            if not is_relevant
+        }
 
 
 def _keys(table: Table) -> set[str]:

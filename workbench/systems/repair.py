@@ -63,23 +63,24 @@ class Repair:
     def __call__(self, lab: Lab, context: Context, trial: Trial) -> Trial:
         for _ in range(self.tries):
             is_broken = trial.result.is_suspect(self.suspect)
-            if trial.execution is None or not (is_broken or self.sound):
+            needs_no_repair = not is_broken and not self.sound
+            if trial.execution is None or needs_no_repair:
                 break
-            before, trial = trial, self._repaired(lab, context, trial)
+            before = trial
+            trial = self._repaired(lab, context, before)
             if normal_form(trial.candidate.sql) == normal_form(before.candidate.sql):
-                # The same prompt again would get the same reply. A sound query was reviewed and not
-                # repaired.
                 if not is_broken:
+                    # It was reviewed, which is no repair: the one before it is still the last.
                     trial = replace(trial, repaired_from=before.repaired_from)
-                break
+                break  # the same prompt again would get the same reply
         return trial
 
     def _repaired(self, lab: Lab, context: Context, trial: Trial) -> Trial:
         """Return the repair that the model gives; the query unchanged where no reply has one."""
         old = trial.candidate
-        # Samples of a generator that wrote the same query get repairs of their own, unless nothing
-        # is drawn.
-        first = old.sample * self.samples if self.temperature else 0
+        # Equal queries of a generator's samples get repairs of their own, by the numbers of the
+        # calls, unless nothing is drawn.
+        first_sample = old.sample * self.samples if self.temperature else 0
         data = {"query": old.sql, **self.data(context, trial)}
         ask = partial(
             lab.request,
@@ -89,10 +90,10 @@ class Repair:
             schema_text=self.schema_text,
             **data,
         )
-        samples = range(first, first + self.samples)
+        samples = range(first_sample, first_sample + self.samples)
         answers = lab.ask_many(list(map(ask, samples)), self.read)
 
-        keys = old.call_keys
+        keys = old.call_keys  # each repair has those of all answers
         for answer in answers:
             keys += answer.keys
         repairs = []
@@ -104,8 +105,8 @@ class Repair:
         repairs = repairs or [replace(old, call_keys=keys)]
 
         runs = lab.run_many(context.question, [candidate.sql for candidate in repairs])
-        fingerprints = [run.fingerprint for run in runs]
-        votes = Counter(fingerprint for fingerprint in fingerprints if fingerprint)
-        # The first of several results with as many votes; the first repair where none has a result.
-        best = max(range(len(runs)), key=lambda n: votes[fingerprints[n]])
+        votes = Counter(run.fingerprint for run in runs if run.is_complete)
+        # The first of several results with as many votes. An incomplete one has none, so that the
+        # first repair stays where all are incomplete.
+        best = max(range(len(runs)), key=lambda n: votes[runs[n].fingerprint])
         return Trial(repairs[best], runs[best], trial)

@@ -41,16 +41,17 @@ def representatives(trials: Sequence[Trial], indices: Sequence[int]) -> dict[str
 
     The order of the trials does not matter.
     """
-    spelled = {i: normal_form(trials[i].candidate.sql) for i in indices}
-    counts = Counter(spelled.values())
+    spelling = {i: normal_form(trials[i].candidate.sql) for i in indices}
+    counts = Counter(spelling.values())
 
-    def key(i: int) -> tuple[object, ...]:
-        spelling = spelled[i]
-        return (-counts[spelling], spelling, _place(trials[i]))
+    def best_first(i: int) -> tuple[object, ...]:
+        return (-counts[spelling[i]], spelling[i], _place(trials[i]))
 
     best: dict[str, int] = {}
-    for i in sorted(indices, key=key):
-        best.setdefault(result_of(trials[i]), i)
+    for i in sorted(indices, key=best_first):
+        result = result_of(trials[i])
+        if result not in best:
+            best[result] = i
     return best
 
 
@@ -62,12 +63,12 @@ def drawn(
     The order of the trials does not matter.
     """
 
-    def key(index: int) -> tuple[object, ...]:
-        trial = trials[index]
-        drawn = content_hash("order", [context.question.id, trial.candidate.sql])
-        return drawn, _place(trial)
+    def lot(i: int) -> tuple[object, ...]:
+        query = trials[i].candidate.sql
+        number = content_hash("order", [context.question.id, query])
+        return number, _place(trials[i])
 
-    return sorted(indices, key=key)
+    return sorted(indices, key=lot)
 
 
 def choose(

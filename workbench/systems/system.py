@@ -91,8 +91,7 @@ def stages(system: System, question: Question, lab: Lab) -> Iterator[Context]:
 
 def prepare(system: System, question: Question, lab: Lab) -> Context:
     """Return the context that the generators see."""
-    *_, context = stages(system, question, lab)
-    return context
+    return list(stages(system, question, lab))[-1]
 
 
 def trials_of(system: System, context: Context, lab: Lab) -> tuple[Trial, ...]:
@@ -119,8 +118,9 @@ def select(
     """
     step = system.select
     selection = _checked(step, step(lab, context, trials), Selection)
-    is_index = selection.chosen in (None, *range(len(trials)))
-    if selection.trials != tuple(trials) or not is_index:
+    chosen = selection.chosen
+    is_place = chosen is None or chosen in range(len(trials))
+    if selection.trials != tuple(trials) or not is_place:
         fault = "an index of no trial, or other trials than it was given, or in another order"
         raise BadInputError(f"{brief(step)} returned {fault}: give tuple(trials)")
     return selection
@@ -142,11 +142,13 @@ def rebuilt(value: T, change: Callable[[Any], Any]) -> T:
         return value
     changes = {}
     for part in fields(value):
-        if part.init and part.compare:
-            before = getattr(value, part.name)
-            after = rebuilt(before, change)
-            if after is not before and after != before:
-                changes[part.name] = after
+        if not part.init or not part.compare:  # it is computed, or no setting
+            continue
+        before = getattr(value, part.name)
+        after = rebuilt(before, change)
+        is_same = after is before or after == before  # tuples are made anew
+        if not is_same:
+            changes[part.name] = after
     if changes:
         value = replace(value, **changes)
     return cast(T, change(value))
@@ -180,7 +182,8 @@ def brief(value: Any) -> str:
     shown = []
     for part in fields(value):
         setting = getattr(value, part.name)
-        if part.repr and setting not in (part.default, {}):
+        is_default = setting in (part.default, {})  # {} by a default_factory
+        if part.repr and not is_default:
             shown.append(f"{part.name}={brief(setting)}")
     return f"{type(value).__name__}({', '.join(shown)})"
 
@@ -223,14 +226,14 @@ def _definition(thing: type | FunctionType) -> Any:
         return name
     members = vars(thing).values() if isinstance(thing, type) else [thing]
     functions = [member for member in members if isinstance(member, FunctionType)]
-    # The methods that a dataclass gets.
-    generated = {"<string>", dataclasses.__file__, reprlib.__file__}
-    files = {function.__code__.co_filename for function in functions} - generated
+    files = {function.__code__.co_filename for function in functions}
+    # A dataclass gets methods from here.
+    files -= {"<string>", dataclasses.__file__, reprlib.__file__}
     sources = []
     for file in sorted(files):
         linecache.checkcache(file)
         sources.append("".join(linecache.getlines(file)))
-    if not sources or "" in sources:
+    if not all(sources) or not sources:  # an empty one could not be read
         raise Unsourced(name)
     cells = getattr(thing, "__closure__", None) or ()
     closed = [identity(cell.cell_contents) for cell in cells]

@@ -9,7 +9,6 @@ generator (appendix B), `instructions` for the model that acts as all agents of 
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import chain, product
 from pathlib import Path
 from typing import Any, Literal
@@ -31,6 +30,7 @@ from workbench.systems.select import representatives
 from workbench.systems.system import Retrieve, System, prepare, solve
 from workbench.types import (
     Candidate,
+    Context,
     Example,
     Gold,
     Message,
@@ -70,7 +70,7 @@ def examples_of(
     `sql` of its own.
     """
     known = {question.id for question in benchmark.questions}
-    written: dict[str, tuple[Example, ...]] = {}
+    written: dict[str, list[Example]] = {}
     items = read_items(Path(path), _Example)
     for number, item in enumerate(items):
         key = str(item.question_id)
@@ -78,9 +78,8 @@ def examples_of(
             raise BadInputError(
                 f"{path}, item {number}: {benchmark.name} has no question {key}"
             )
-        example = Example(item.question, item.sql)
-        written[key] = (*written.get(key, ()), example)
-    return written
+        written.setdefault(key, []).append(Example(item.question, item.sql))
+    return {key: tuple(examples) for key, examples in written.items()}
 
 
 @dataclass(frozen=True)
@@ -102,14 +101,13 @@ def write(conversations: Iterable[Conversation], path: Path, form: Format) -> in
     OpenAI takes `messages`; Gemini takes `contents` and the system prompt apart. Both refuse
     other keys, so only Hugging Face's form says which question a conversation is from.
     """
-    records = []
-    for conversation in conversations:
-        record: Any = conversation
-        if form == "gemini":
-            record = _in_geminis_form(conversation.messages)
-        elif form == "openai":
-            record = {"messages": conversation.messages}
-        records.append(record)
+    records: Iterable[Any]
+    if form == "gemini":
+        records = [_in_geminis_form(each.messages) for each in conversations]
+    elif form == "openai":
+        records = [{"messages": each.messages} for each in conversations]
+    else:  # Hugging Face's form is that of a `Conversation`
+        records = conversations
     return write_lines(records, path)
 
 
@@ -167,25 +165,33 @@ class Pairs:
         judge = Pairwise(model="")  # the model is no part of the prompt
         for question in benchmark.questions:
             gold = benchmark.golds[question.id]
-            judged = partial(_right_and_wrong, lab, benchmark, question)
-            right, wrong = judged(candidates.get(question.id, ()))
+            proposed = candidates.get(question.id, ())
+            right, wrong = _right_and_wrong(lab, benchmark, question, proposed)
             if not wrong:
                 continue
             context = prepare(self.system, question, lab)
             if not right and self.hinted:
-                hint = f"{question.evidence} A query that answers the question: {gold.sql}".strip()
-                told = replace(context, question=replace(question, evidence=hint))
-                hinted = [ask(lab, told) for ask in self.system.generate]
-                right, _ = judged(list(chain.from_iterable(hinted)))
+                hinted = self._with_hint(lab, context, gold)
+                right, _ = _right_and_wrong(lab, benchmark, question, hinted)
             if not right and self.gold:
-                right, _ = judged([Candidate(gold.sql, "gold")])
+                golds = [Candidate(gold.sql, "gold")]
+                right, _ = _right_and_wrong(lab, benchmark, question, golds)
             rng = random.Random(f"{self.seed}{question.id}")  # noqa: S311  order, not secrecy
             for good, bad in product(right, wrong):
-                letter, first, second = "A", good, bad
-                if rng.random() >= 0.5:
-                    letter, first, second = "B", bad, good
-                request = judge.request(lab, context, first, second)
+                if rng.random() < 0.5:
+                    letter, request = "A", judge.request(lab, context, good, bad)
+                else:
+                    letter, request = "B", judge.request(lab, context, bad, good)
                 yield _conversation(question, request, letter)
+
+    def _with_hint(self, lab: Lab, context: Context, gold: Gold) -> list[Candidate]:
+        """Return the candidates of the generators that have the gold query as a hint."""
+        question = context.question
+        hint = f"{question.evidence} A query that answers the question: {gold.sql}"
+        with_hint = replace(question, evidence=hint.strip())
+        context = replace(context, question=with_hint)
+        proposed = [step(lab, context) for step in self.system.generate]
+        return list(chain.from_iterable(proposed))
 
 
 def _right_and_wrong(
@@ -193,13 +199,19 @@ def _right_and_wrong(
 ) -> tuple[list[Trial], list[Trial]]:
     """A trial for each right result, and for each wrong one; failed queries have none."""
     trials = lab.run_candidates(question, candidates)
-    complete = [n for n, trial in enumerate(trials) if trial.result.fingerprint]
-    by_result = representatives(trials, complete)
-    shown = [trials[by_result[fingerprint]] for fingerprint in sorted(by_result)]
-    queries = [(question.id, trial.candidate.sql) for trial in shown]
+    complete = [n for n, trial in enumerate(trials) if trial.result.is_complete]
+    place_of = representatives(trials, complete)
+    judged = [trials[place_of[fingerprint]] for fingerprint in sorted(place_of)]
+    queries = [(question.id, trial.candidate.sql) for trial in judged]
     verdicts = ex_verdicts(benchmark, queries, lab.executor)
-    right = [trial for trial, is_right in zip(shown, verdicts, strict=True) if is_right]
-    return right, [trial for trial in shown if trial not in right]
+    right = []
+    wrong = []
+    for trial, is_right in zip(judged, verdicts, strict=True):
+        if is_right:
+            right.append(trial)
+        else:
+            wrong.append(trial)
+    return right, wrong
 
 
 @dataclass(frozen=True)
@@ -243,9 +255,9 @@ class NoisySchema:
         right_texts = _texts(schema, right)
         other_texts = _texts(schema, others)
         likeness = Lexical()(lab, right_texts, other_texts)
-        best_first = np.argsort(-likeness, axis=1, kind="stable")
-        places = best_first[:, : self.wrong].ravel().tolist()
-        wrong = [others[place] for place in places]
+        # A row of places of others for each right column, the most alike first.
+        most_alike = np.argsort(-likeness, axis=1, kind="stable")
+        wrong = [others[place] for place in most_alike[:, : self.wrong].flat]
         return schema.only({*right, *wrong})
 
 
@@ -281,10 +293,8 @@ def _calls(
     """The calls for one question, each once, if its answer is right."""
     asked: dict[str, Request] = {}
 
-    def watch(request: Request, data: Mapping[str, Any]) -> None:
+    def watch(request: Request, _data: Mapping[str, Any]) -> None:
         asked[lab.client.key(request)] = request
-        if lab.watch:
-            lab.watch(request, data)
 
     selection = solve(system, question, replace(lab, watch=watch))
     answer = (question.id, selection.sql)
@@ -294,14 +304,15 @@ def _calls(
     led_to_it: set[str] = set()
     led_elsewhere: set[str] = set()
     for trial in selection.trials:
-        is_chosen = trial.result.fingerprint == chosen
-        led = led_to_it if is_chosen else led_elsewhere
-        led.update(trial.candidate.call_keys)
-    # A request that asks again ends with the unread reply and what was wrong with it.
+        if trial.result.fingerprint == chosen:
+            led_to_it.update(trial.candidate.call_keys)
+        else:
+            led_elsewhere.update(trial.candidate.call_keys)
+    left_out = led_elsewhere - led_to_it
+    # A request that asks again ends with the unread reply and the form that was wanted.
     unread = [request.messages[:-2] for request in asked.values() if request.again]
     for key, request in asked.items():
-        was_read = not request.again and request.messages not in unread
-        if not was_read or key in led_elsewhere - led_to_it:
+        if key in left_out or request.again or request.messages in unread:
             continue
         reply = lab.client.cached(request)
         if reply and reply.text and not reply.fault and reply.finish_reason != "length":

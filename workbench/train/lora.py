@@ -5,8 +5,8 @@ TRL's SFTTrainer and peft, on the conversations that `export` writes for Hugging
 | | rank | alpha | length | batch | rate | bits |
 | --- | --- | --- | --- | --- | --- | --- |
 | CHASE-SQL's judge (A.3): the defaults | 16 | not said | 10 epochs | not said | not said | 16 |
-| CHESS's generator (B.2): `CHESS` | 128 | 256 | 2 epochs | 32 | 1e-4, cosine | 4 |
-| MAC-SQL's SQL-Llama: `SQL_LLAMA` | not said | not said | 1,000 steps | 32 | 2e-5 | 16 |
+| CHESS's generator (B.2) | 128 | 256 | 2 epochs | 32 | 1e-4, cosine | 4 |
+| MAC-SQL's SQL-Llama | not said | not said | 1,000 steps | 32 | 2e-5 | 16 |
 
 That SQL-Llama is tuned by LoRA is ours: its recipe names no rank. Only the last reply of a
 conversation is learned. A stopped training goes on from its last epoch. vLLM, llama.cpp and
@@ -17,7 +17,7 @@ import sys
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 import orjson
 
@@ -59,31 +59,30 @@ class Lora:
 
         Return the loss of each epoch.
         """
-        torch, datasets, peft, transformers, trl = _libraries()
-        tokenizer = transformers.AutoTokenizer.from_pretrained(model)
+        extra = _libraries()
+        tokenizer = extra.transformers.AutoTokenizer.from_pretrained(model)
         with naming(data):
-            talks = [
-                orjson.loads(line)["messages"]
-                for line in data.read_bytes().splitlines()
-            ]
-        read = [
-            tokenizer.apply_chat_template(talk, return_dict=False) for talk in talks
-        ]
-        fitting = [
-            t
-            for t, tokens in zip(talks, read, strict=True)
-            if len(tokens) <= self.longest
-        ]
+            lines = data.read_bytes().splitlines()
+            conversations = [orjson.loads(line)["messages"] for line in lines]
+        fitting = []
+        for messages in conversations:
+            tokens = tokenizer.apply_chat_template(messages, return_dict=False)
+            if len(tokens) <= self.longest:
+                fitting.append(messages)
         if not fitting:
             raise BadInputError(
                 f"{data}: no conversation has at most {self.longest} tokens"
             )
-        table = datasets.table.InMemoryTable.from_pylist(
-            [{"prompt": talk[:-1], "completion": talk[-1:]} for talk in fitting]
-        )
-        rows = datasets.Dataset(table, fingerprint=content_hash("talks", fitting)[-16:])
-        on_gpu = torch.cuda.is_available()
-        settings = trl.SFTConfig(
+        prompted = [
+            {"prompt": messages[:-1], "completion": messages[-1:]}
+            for messages in fitting
+        ]
+        table = extra.datasets.table.InMemoryTable.from_pylist(prompted)
+        # By its content, under which the tokenised rows are cached; it has at most 64 characters.
+        fingerprint = content_hash("talks", fitting)[-16:]
+        rows = extra.datasets.Dataset(table, fingerprint=fingerprint)
+        on_gpu = extra.torch.cuda.is_available()
+        settings = extra.trl.SFTConfig(
             str(out),
             num_train_epochs=self.epochs,
             max_steps=self.steps or -1,
@@ -101,17 +100,17 @@ class Lora:
             report_to="none",
             disable_tqdm=not sys.stderr.isatty(),
         )
-        four_bits = transformers.BitsAndBytesConfig(
+        four_bits = extra.transformers.BitsAndBytesConfig(
             load_in_4bit=True, bnb_4bit_quant_type="nf4"
         )
-        shape = peft.LoraConfig(
+        shape = extra.peft.LoraConfig(
             r=self.rank,
             lora_alpha=self.alpha,
             lora_dropout=0.05,
             target_modules="all-linear",
             task_type="CAUSAL_LM",
         )
-        trainer = trl.SFTTrainer(
+        trainer = extra.trl.SFTTrainer(
             model,
             settings,
             train_dataset=rows,
@@ -124,16 +123,10 @@ class Lora:
         return [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
 
 
-CHESS = Lora(rank=128, alpha=256.0, epochs=2, batch=32, rate=1e-4, four_bits=True)
-SQL_LLAMA = Lora(batch=32, rate=2e-5, steps=1000)
-
-
-def _libraries() -> list[Any]:
+def _libraries() -> SimpleNamespace:
+    names = ("torch", "datasets", "peft", "transformers", "trl")
     try:
-        return [
-            import_module(n)
-            for n in ("torch", "datasets", "peft", "transformers", "trl")
-        ]
+        return SimpleNamespace(**{name: import_module(name) for name in names})
     except ImportError as error:
         raise BadInputError(
             f"tuning needs the extra train ({error.name} is missing): "

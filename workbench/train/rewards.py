@@ -6,20 +6,20 @@ The reward is a function as TRL's GRPOTrainer takes it; its data set needs `prom
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 from typing import Any
+
+import orjson
 
 from workbench import replies
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.errors import BadInputError, at_least
 from workbench.evaluate.ex import ex_verdicts
-from workbench.lab import Answer, Lab
+from workbench.lab import Lab
 from workbench.sql.executor import Executor
 from workbench.sql.sandbox import shared
-from workbench.systems.generate import Generate
 from workbench.systems.system import System, brief, prepare
-from workbench.types import Message, Question, Request
+from workbench.types import Candidate, Message, Question
 
 Reward = Callable[..., list[float]]
 
@@ -49,23 +49,26 @@ def execution_reward(
         question_id: Sequence[str | int],
         **_columns: Any,
     ) -> list[float]:
-        queries: list[tuple[str, str] | None] = []
-        for key, completion in zip(question_id, completions, strict=True):
-            try:
-                queries.append((str(key), read(_said(completion))))
-            except replies.Unread:
-                queries.append(None)
-        readable = list(dict.fromkeys(query for query in queries if query))
-        right = dict(
-            zip(readable, ex_verdicts(benchmark, readable, running), strict=True)
-        )
-        return [float(right[query]) if query else unread for query in queries]
+        queries = [_query(completion, read) for completion in completions]
+        pairs = list(zip(map(str, question_id), queries, strict=True))
+        rewards = []
+        verdicts = ex_verdicts(benchmark, pairs, running)
+        for query, is_right in zip(queries, verdicts, strict=True):
+            rewards.append(float(is_right) if query else unread)
+        return rewards
 
     return execution_accuracy
 
 
-def _said(completion: str | Sequence[Message]) -> str:
-    return completion if isinstance(completion, str) else str(completion[-1]["content"])
+def _query(completion: str | Sequence[Message], read: Callable[[str], str]) -> str:
+    """Return the query of a completion, "" for one that cannot be read."""
+    text = completion
+    if not isinstance(text, str):
+        text = text[-1]["content"]
+    try:
+        return read(text)
+    except replies.Unread:
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,45 +88,48 @@ def rollouts(
 ) -> list[Rollout]:
     """Return `samples` rollouts of each generator for each question, from the cache if there.
 
-    A reply that had to be asked again is wrong, as it stands. Calls that fail have no rollout.
-    Fixers and the selector are not asked.
+    Prompt and completion are those of a candidate's last call: that of a reply that was asked again
+    holds the unread one, that of an agent its turns. Calls that fail have no rollout. Fixers and
+    the selector are not asked.
     """
     at_least(1, samples=samples)
+    generators: Sequence[Any] = system.generate
     steps = []
-    for step in system.generate:
-        if not isinstance(step, Generate):
+    for step in generators:
+        if not hasattr(step, "samples"):
             raise BadInputError(
-                f"{brief(step)} asks more than one call for a candidate: use wb.Generate"
+                f"{brief(step)} takes no number of samples: use wb.Generate or wb.Agent"
             )
         steps.append(replace(step, samples=samples))
 
-    def asked(question: Question) -> list[tuple[Question, Request, Answer[str]]]:
+    def proposed(question: Question) -> list[tuple[Question, Candidate]]:
         context = prepare(system, question, lab)
-        answered = []
-        for step in steps:
-            data = step.variables(lab, context)
-            ask = partial(step.request, lab, context, data=data)
-            requests = list(map(ask, range(samples)))
-            answers = lab.ask_many(requests, step.read)
-            for request, answer in zip(requests, answers, strict=True):
-                answered.append((question, request, answer))
-        return answered
+        candidates = chain.from_iterable(step(lab, context) for step in steps)
+        return [(question, candidate) for candidate in candidates]
 
-    calls = [*chain.from_iterable(lab.each(asked, benchmark.questions, threads=8))]
-    queries = [(question.id, answer.value or "") for question, _, answer in calls]
+    proposals = lab.each(proposed, benchmark.questions, threads=8)
+    answered = list(chain.from_iterable(proposals))
+    queries = [(question.id, candidate.sql) for question, candidate in answered]
     verdicts = ex_verdicts(benchmark, queries, lab.executor, lab.limits)
+    last_keys = [candidate.call_keys[-1] for _, candidate in answered]
+    cached = lab.client.cache.get_many(last_keys)
+    select = "SELECT key, messages FROM calls WHERE key IN"
+    prompts = dict(lab.client.cache.read_keys(select, last_keys))
+
     completed = []
-    for (question, request, answer), is_right in zip(calls, verdicts, strict=True):
-        reply = lab.client.cached(request) if answer.asked_again else answer.completion
-        if not reply or reply.fault:
+    for (question, _), key, is_right in zip(answered, last_keys, verdicts, strict=True):
+        reply = cached.get(key)
+        if (
+            not reply or reply.fault
+        ):  # it failed, or a content filter withheld the answer
             continue
         rollout = Rollout(
             question_id=question.id,
             db_id=question.db_id,
-            prompt=tuple(request.messages),
+            prompt=tuple(orjson.loads(prompts[key])),
             completion=({"role": "assistant", "content": reply.text},),
-            correct=is_right and not answer.asked_again,
-            key=reply.key,
+            correct=is_right,
+            key=key,
         )
         completed.append(rollout)
     return completed
