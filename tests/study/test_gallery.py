@@ -144,7 +144,9 @@ def test_what_the_last_run_did_not_draw_is_marked_until_it_is_saved_again(
         True,
     ]
     table = alone(
-        pd.DataFrame({"system": ["a"], "EX": [1.0]}), Stamp("openai/x", "mine", 3), "T"
+        pd.DataFrame({"system": ["a"], "EX": [1.0]}),
+        Stamp(("openai/x",), "mine", 3),
+        "T",
     )
     saved.save("chase_table_2", table, None, "openai/x on mine, N = 3")
     again = write_gallery(tmp_path / "figures").read_text()

@@ -6,7 +6,6 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgba
 from matplotlib.ticker import MaxNLocator
 from pandas import DataFrame
 
@@ -23,12 +22,11 @@ from workbench.report.style import (
     PALE,
     SMALL,
     TWO,
-    Look,
+    Looks,
     Picture,
     blank,
     finish,
     logarithmic,
-    name_lines,
     name_rows,
     need,
     percent,
@@ -41,8 +39,9 @@ from workbench.report.tables import ResultTable, sentence, share
 _COSTS = {"calls": "model calls", "tokens": "tokens", "dollars": "US dollars"}
 _SIZES = {"columns": "columns in the schema", "tests": "unit tests per question"}
 _FEWEST = 10  # questions of a row that is drawn
-# The columns by which `trace` finds answers.
+# Columns by which `trace` finds answers.
 _TRACED = {"system", "generator", "db_id", "difficulty"}
+# The word and the colour for an interval of a difference, by what `stats.decide` says of it.
 _DECISIONS = {
     "holds": ("better", BLUE),
     "fails": ("worse", style.RED),
@@ -62,7 +61,8 @@ def accuracies(questions: DataFrame, by: list[str]) -> DataFrame:
     for values, part in questions.groupby(by, sort=False):
         row = dict(zip(by, values, strict=True)) | share(part["correct"], part["db_id"])
         row["run"] = runs(part)
-        # By these `trace` finds the answers that the row counts, where `by` does not tell them.
+        # By these `trace` finds the answers that the row counts. `questions` may be those chosen or
+        # candidates, of one sample or all; and `by` may be a column that `trace` does not know.
         if "chosen" in part:
             row["counted"] = "all"
         if "sample" in part and len(set(part["sample"])) == 1:
@@ -109,7 +109,7 @@ def accuracy_by(
         note += (
             f" Left out, with fewer than {_FEWEST} questions: {', '.join(left_out)}."
         )
-    return finish(figure, data, stamp, title, note)
+    return finish(figure, data, stamp, title, note, beside=True)
 
 
 def _is_flat(rows: DataFrame) -> bool:
@@ -131,7 +131,7 @@ def _draw_intervals(
     """Draw in each row a mark with its interval for each part, one below the other."""
     looks = style.looks(parts)
     step = 0.8 / len(parts)
-    below = step / 2 - 0.4
+    below = step / 2 - 0.4  # of the first mark, from the middle of the row
     for name, part in parts.items():
         places = part[by].map(rows.index) + below
         ends = spread(part)
@@ -195,18 +195,18 @@ def paired_differences(
 
 def _draw_difference(axes: Axes, place: int, row: dict[Any, Any], ink: str) -> None:
     """Draw a difference with its intervals, and write its numbers beside it."""
-    told = "no verdict differs"
+    numbers = "no verdict differs"
     if row["won"] or row["lost"]:
         if "clustered low" in row:
             axes.hlines(place, row["clustered low"], row["clustered high"], PALE, lw=5)
         axes.hlines(place, row["low"], row["high"], ink)
         axes.plot(row["difference"], place, "o", color=ink)
-        told = "{difference:+.1f}  won {won}, lost {lost}, p = {p_value:.3g}"
-        told = told.format_map(row).replace("-", "\N{MINUS SIGN}")
+        numbers = "{difference:+.1f}  won {won}, lost {lost}, p = {p_value:.3g}"
+        numbers = numbers.format_map(row).replace("-", "\N{MINUS SIGN}")
     else:
         axes.plot(0, place, "o", color=GREY, mfc="white")
     beside = axes.get_yaxis_transform()
-    axes.text(1.02, place, told, transform=beside, va="center", fontsize=SMALL)
+    axes.text(1.02, place, numbers, transform=beside, va="center", fontsize=SMALL)
 
 
 @style.settings
@@ -216,15 +216,14 @@ def pareto(
     """Draw accuracy against cost, and the frontier: filled marks, which no cheaper system beats.
 
     `rows` have `system`, EX in percent, `low` and `high`, and calls, tokens or dollars `per`
-    question or benchmark. A mark that lies on another one is smaller. The column `best` of the data
-    says which systems are the frontier.
+    question or benchmark. The column `best` of the data says which systems are the frontier.
     """
     one_of(_COSTS, cost=cost)
     need(rows, "system", "EX", cost)
     data = rows.reset_index(drop=True)
     data = data.sort_values([cost, "EX"], ascending=[True, False])
-    best_so_far = data["EX"].astype(float).cummax()
-    data["best"] = data["EX"] > best_so_far.shift(fill_value=-inf)
+    best_of_cheaper = data["EX"].astype(float).cummax().shift(fill_value=-inf)
+    data["best"] = data["EX"] > best_of_cheaper
     known = data.dropna(subset=cost)
     if known.empty:
         raise BadInputError(
@@ -245,39 +244,20 @@ def pareto(
     percent(axes.yaxis, "EX with 95% interval")
 
     top = known.sort_values("EX", kind="stable").iloc[-1]
-    price = top[cost]
-    spent = f"{price:,.0f}" if price >= 1000 else f"{price:,.3g}"
+    price = f"{top[cost]:,.4g}"
     system = style.text(shown(top["system"]), 40)
-    title = f"{system} is most accurate, {top['EX']:.1f}%, with {spent} {unit}"
-    return finish(figure, data.sort_index(), stamp, title)
+    title = f"{system} is most accurate, {top['EX']:.1f}%, with {price} {unit}"
+    in_our_order = data.sort_index()
+    return finish(figure, in_our_order, stamp, title, beside=True)
 
 
-def _draw_costs(
-    axes: Axes, known: DataFrame, cost: str, looks: dict[str, Look]
-) -> None:
-    """Draw the marks, the most accurate first, each smaller the more cheaper ones it lies on.
-
-    It lies on those within a tenth of its cost and four points of its EX.
-    """
-    covered = {}
-    for index, row in known.iterrows():
-        before = known.loc[:index].iloc[:-1]
-        is_near = before[cost] >= 0.9 * row[cost]
-        covered[index] = (is_near & ((before["EX"] - row["EX"]).abs() < 4)).sum()
-    for index in known.sort_values("EX", kind="stable").index[::-1]:
-        mark = known.loc[[index]]
-        look = looks[mark["system"].item()]
-        size = max(2.5, 9 - 2.5 * covered[index])
+def _draw_costs(axes: Axes, known: DataFrame, cost: str, looks: Looks) -> None:
+    """Draw the marks, those of the frontier filled; through the others those behind are seen."""
+    for name, mark in known.groupby("system", sort=False):
+        look = looks[str(name)]
+        ground = look.colour if mark["best"].all() else "none"
         axes.errorbar(
-            mark[cost],
-            mark["EX"],
-            spread(mark),
-            ls="",
-            ms=size,
-            mfc=look.colour if mark["best"].item() else "white",
-            elinewidth=size / 6,
-            zorder=12 - size,
-            **look.mark,
+            mark[cost], mark["EX"], spread(mark), ls="", ms=7, mfc=ground, **look.mark
         )
 
 
@@ -298,12 +278,11 @@ def accuracy_against(
     need(points, x, "EX", label or x)
     if _is_flat(points):
         title = f"EX is {points['EX'].iloc[0]:.1f}% whatever the number of {x}"
-        return sentence(title, points, stamp, _printed_values(paper, x))
+        return sentence(title, points, stamp)
     parts = series(points.sort_values(x), label)
-    looks = style.looks(parts)
     figure, axes = blank(1.9, TWO if len(parts) > 2 else ONE)
-    _draw_lines(axes, parts, x, looks)
-    sizes = set(points[x])
+    _draw_lines(axes, parts, x)
+    sizes = {*points[x]}
     if paper is not None:
         theirs = _printed_points(paper, x)
         axes.plot(theirs[x], theirs["printed EX"], **printed_look(paper))
@@ -315,38 +294,25 @@ def accuracy_against(
         axes.set_xticks(list(sizes), [f"{size:,}" for size in sizes])
     else:
         axes.xaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10], integer=True))
-    ends = {name: part["EX"].iloc[-1] for name, part in parts.items()}
-    name_lines(axes, ends, looks)
-    changes = [ends[name] - part["EX"].iloc[0] for name, part in parts.items()]
-    return finish(figure, points, stamp, _title_of(x, points[x], changes))
+    changes = [part["EX"].iloc[-1] - part["EX"].iloc[0] for part in parts.values()]
+    title = _title_of(x, points[x], changes)
+    return finish(figure, points, stamp, title, beside=True)
 
 
-def _draw_lines(
-    axes: Axes, parts: dict[str, DataFrame], x: str, looks: dict[str, Look]
-) -> None:
-    """Draw lines with their intervals, which lie in each other, the last one's thinnest."""
-    for place, (name, part) in enumerate(parts.items(), 1):
-        look = looks[name]
-        pale: Any = to_rgba(look.colour, 0.35)
-        axes.errorbar(
-            part[x],
-            part["EX"],
-            spread(part),
-            ecolor=pale,
-            elinewidth=0.8 + 1.2 * (len(parts) - place),
-            **look.mark,
-        )
+def _draw_lines(axes: Axes, parts: dict[str, DataFrame], x: str) -> None:
+    looks = style.looks(parts)
+    # The legend has the order in which the lines end.
+    for name in sorted(parts, key=lambda name: -parts[name]["EX"].iloc[-1]):
+        part, look = parts[name], looks[name]
+        pale = style.fill(look.colour)
+        axes.errorbar(part[x], part["EX"], spread(part), ecolor=pale, **look.mark)
 
 
 def _title_of(x: str, sizes: "pd.Series[int]", changes: list[float]) -> str:
     least, most = sizes.min(), sizes.max()
-    if least == most:
-        return f"EX with {least:,} {x}"
-    points = lowest = f"{min(changes):+.0f}"
-    highest = f"{max(changes):+.0f}"
-    if lowest != highest:
-        points = f"{lowest} to {highest}"
-    title = f"From {least:,} to {most:,} {x} EX changes by {points} points"
+    lowest, highest = f"{min(changes):+.0f}", f"{max(changes):+.0f}"
+    by = lowest if lowest == highest else f"{lowest} to {highest}"
+    title = f"From {least:,} to {most:,} {x} EX changes by {by} points"
     return title.replace("-", "\N{MINUS SIGN}")
 
 
@@ -356,12 +322,3 @@ def _printed_points(paper: Published, x: str) -> DataFrame:
     if x not in rows:
         rows[x] = pd.to_numeric(rows["label"])
     return rows.melt(["label", x], value_name="printed EX").dropna()
-
-
-def _printed_values(paper: Published | None, x: str) -> str:
-    if paper is None:
-        return ""
-    points = _printed_points(paper, x)
-    pairs = zip(points["label"], points["printed EX"], strict=True)
-    values = ", ".join(f"{name}: {value:g}" for name, value in pairs)
-    return f"{paper.engine}, {paper.source}: {values}."

@@ -14,9 +14,10 @@ from workbench.lab import Answer, Lab
 from workbench.llm.money import Ledger
 from workbench.report.display import (
     Html,
+    attempts_html,
     details,
     join,
-    line,
+    paragraph,
     pre,
     result_html,
     table_html,
@@ -118,16 +119,16 @@ class Cases:
 
     def _repr_html_(self) -> str:
         if not self.cases:
-            return str(view(line("There is no such case.")))
+            return str(view(paragraph("There is no such case.")))
         return "".join(str(view(join(self._shown(case)))) for case in self.cases)
 
     def _shown(self, case: Case) -> Iterator[Html]:
         yield _heading(f"Question {case.question.id}, database {case.question.db_id}")
-        yield line(case.question.text)
+        yield paragraph(case.question.text)
         if case.question.evidence:
-            yield line(f"Hint: {case.question.evidence}")
+            yield paragraph(f"Hint: {case.question.evidence}")
         if case.label:
-            yield line(case.label)
+            yield paragraph(case.label)
         for name in self.show:
             yield from PARTS[name](case)
         yield from _side_by_side(case)
@@ -158,38 +159,36 @@ def _part(part: Part | None, *, same: bool) -> Html:
 
 def _reply(case: Case) -> Iterator[Html]:
     """Yield what the model wrote before the chosen query."""
-    trial = case.selection.trial
-    if trial:
-        yield line(f"The reply of {trial.candidate.generator}")
-        yield pre(trial.history[0].candidate.reasoning or "nothing but the query")
+    if trial := case.selection.trial:
+        yield from _replied(f"The reply of {trial.candidate.generator}", trial)
 
 
 def _generators(case: Case) -> Iterator[Html]:
     """Yield the first candidate of each generator, with the reasoning that led to it."""
-    first: dict[str, Trial] = {}
+    generators = set()
     for trial in case.selection.trials:
-        first.setdefault(trial.candidate.generator, trial)
-    for generator, trial in first.items():
-        candidate = trial.history[0].candidate
-        yield line(f"{generator}, its first candidate")
-        yield pre(candidate.reasoning or candidate.sql or candidate.problem)
+        generator = trial.candidate.generator
+        if generator not in generators:
+            generators.add(generator)
+            yield from _replied(f"{generator}, its first candidate", trial)
+
+
+def _replied(title: str, trial: Trial) -> Iterator[Html]:
+    candidate = trial.history[0].candidate
+    yield paragraph(title)
+    yield pre(candidate.reasoning or candidate.sql or candidate.problem)
 
 
 def _repairs(case: Case) -> Iterator[Html]:
-    """Yield the chosen query as it was proposed and after each repair, with their results."""
-    trial = case.selection.trial
-    history = trial.history if trial else ()
-    for number, attempt in enumerate(history[:-1]):
-        yield line(f"After repair {number}" if number else "As proposed")
-        yield pre(attempt.candidate.sql or "no SQL")
-        if attempt.execution:
-            yield result_html(attempt.execution)
+    """Yield the chosen query before each repair; the last one stands beside gold."""
+    if trial := case.selection.trial:
+        yield attempts_html(trial.history[:-1])
 
 
 def _plan(case: Case) -> Iterator[Html]:
     """Yield SQLite's own plan of the gold query."""
     query = f"EXPLAIN QUERY PLAN {normalise_text(case.gold.sql)}"
-    yield line("EXPLAIN QUERY PLAN of gold")
+    yield paragraph("EXPLAIN QUERY PLAN of gold")
     yield pre(plan_text(case.lab.run(case.question, query)))
 
 
@@ -201,7 +200,7 @@ def _calls(case: Case) -> Iterator[Html]:
         if len(calls) > 1:
             number = f"the first of {len(calls)} calls"
         messages = [pre(str(message["content"])) for message in request.messages]
-        yield line(f"{prompt}, {number}")
+        yield paragraph(f"{prompt}, {number}")
         yield details("what is asked", *messages)
         yield details("the reply", pre(reply))
 

@@ -36,9 +36,9 @@ class Html(Markup):
         return str(self)
 
 
-# The classes keep MathJax 3 and 2 away, so that a `$` stays a dollar.
+# Functions that fill a form. The classes keep MathJax 3 and 2 away: a `$` stays a dollar.
 view = Html('<section class="mathjax_ignore tex2jax_ignore">{}</section>').format
-line = Html("<p>{}</p>").format
+paragraph = Html("<p>{}</p>").format
 pre = Html('<pre style="white-space: pre-wrap">{}</pre>').format
 join = Html("").join
 
@@ -46,7 +46,8 @@ join = Html("").join
 def execution_html(execution: Execution) -> Html:
     """The status, time and first rows of an execution."""
     return view(
-        line(f"{execution.status}, {execution.seconds:.3f} s") + result_html(execution)
+        paragraph(f"{execution.status}, {execution.seconds:.3f} s")
+        + result_html(execution)
     )
 
 
@@ -54,7 +55,7 @@ def trial_html(trial: Trial) -> Html:
     """A query, its result, and the earlier queries that it was repaired from."""
     candidate = trial.candidate
     title = f"Candidate of {candidate.generator}, sample {candidate.sample}"
-    parts = [line(title), *_history(trial)]
+    parts = [paragraph(title), attempts_html(trial.history)]
     if candidate.reasoning:
         parts.append(details("The model's reply", pre(candidate.reasoning)))
     return view(join(parts))
@@ -62,12 +63,12 @@ def trial_html(trial: Trial) -> Html:
 
 def schema_html(schema: Schema) -> Html:
     """Show the tables of a schema as prompts have them, each to unfold."""
-    parts = [line(f"Schema of {schema.db_id}")]
+    parts = [paragraph(f"Schema of {schema.db_id}")]
     for table in schema.tables:
         text = create_table_text(replace(schema, tables=(table,)))
         summary = f"{table.name}: {len(table.columns)} columns"
         parts.append(details(summary, pre(text)))
-    parts.extend(line(f"Not read: {reason}") for reason in schema.skipped)
+    parts.extend(paragraph(f"Not read: {reason}") for reason in schema.skipped)
     return view(join(parts))
 
 
@@ -76,8 +77,8 @@ def context_html(context: Context) -> Html:
     data = context_data(context)
     question = context.question
     parts = [
-        line(question.text),
-        line(f"Hint: {question.evidence or 'none'}"),
+        paragraph(question.text),
+        paragraph(f"Hint: {question.evidence or 'none'}"),
         details("values", pre(data["values"])),
         details("descriptions", pre(data["descriptions"])),
         details("examples", pre(examples_text(context.examples))),
@@ -87,41 +88,28 @@ def context_html(context: Context) -> Html:
 
 
 def pool_html(selection: Selection) -> Html:
-    """Show the candidates of a question, the most frequent result first, and their comparisons."""
+    """Show the candidates of a question, the most frequent result first."""
     trials = selection.trials
-    names = [_candidate_name(selection, number) for number in range(len(trials))]
-    named: dict[int | None, str] = dict(enumerate(names))
-    named[None] = "none"
-
     executions = [trial.execution for trial in trials]
     groups = group_numbers([run.fingerprint if run else "" for run in executions])
-    different = len(set(groups) - {-1})
-    counts = f"Candidates: {len(trials)}; results: {different}."
-    parts = [
-        line(f"Question {selection.question_id}. {counts}"),
-        line(f"{selection.selector} chose {named[selection.chosen]}."),
-    ]
-    order = sorted(range(len(trials)), key=lambda n: (groups[n] < 0, groups[n]))
-    for number in order:
-        group = groups[number]
-        summary = f"Result {group + 1}" if group >= 0 else "No complete result"
-        summary += f". {names[number]}"
-        if number == selection.chosen:
-            summary += " ★ chosen"
-        parts.append(details(summary, *_history(trials[number])))
-    if selection.comparisons:
-        rows = [
-            (named[pair.first], named[pair.second], named[pair.winner])
-            for pair in selection.comparisons
-        ]
-        parts.append(table_html(("first", "second", "winner"), rows))
-    return view(join(parts))
-
-
-def _candidate_name(selection: Selection, number: int) -> str:
-    candidate = selection.trials[number].candidate
-    name = f"{number}: {candidate.generator} {candidate.sample}"
-    return f"{name}, score {selection.scores[number]:g}" if selection.scores else name
+    rows = []
+    for number in sorted(range(len(trials)), key=lambda n: (groups[n] < 0, groups[n])):
+        candidate = trials[number].candidate
+        execution = trials[number].execution
+        rows.append(
+            (
+                number,
+                "\N{BLACK STAR}" if number == selection.chosen else "",
+                groups[number] + 1 if groups[number] >= 0 else "none",
+                candidate.generator,
+                candidate.sample,
+                execution.status if execution else "not run",
+                candidate.sql or "no SQL",
+            )
+        )
+    heads = ("candidate", "chosen", "result", "generator", "sample", "status", "SQL")
+    title = f"Question {selection.question_id}, chosen by {selection.selector}"
+    return view(paragraph(title) + table_html(heads, rows))
 
 
 DISPLAYS: Mapping[type, Callable[[Any], str]] = {
@@ -143,19 +131,21 @@ def group_numbers(fingerprints: Sequence[str]) -> list[int]:
     return [order.get(result, -1) for result in fingerprints]
 
 
-def _history(trial: Trial) -> Iterable[Html]:
-    """The query and the queries that it was repaired from, each with its result or error."""
-    for number, attempt in enumerate(trial.history):
-        if trial.repaired_from:
-            yield line("As proposed" if number == 0 else f"After fix {number}")
-        yield pre(attempt.candidate.sql or "no SQL")
-        yield result_html(attempt.execution) if attempt.execution else line("not run")
+def attempts_html(attempts: Iterable[Trial]) -> Html:
+    """Show a query as it was proposed and after each fix, each with its result or error."""
+    parts = []
+    for number, attempt in enumerate(attempts):
+        parts.append(paragraph(f"After fix {number}" if number else "As proposed"))
+        parts.append(pre(attempt.candidate.sql or "no SQL"))
+        result = attempt.execution
+        parts.append(result_html(result) if result else paragraph("not run"))
+    return join(parts)
 
 
 def result_html(execution: Execution) -> Html:
     """Show the first rows of a result as SQL literals, so that '1' and 1 differ; or its error."""
     if not execution.is_complete:
-        return line(result_text(execution))
+        return paragraph(result_text(execution))
     heads = [one_line(name, 40) for name in execution.columns[:_COLUMNS]]
     rows = [_literals(row) for row in execution.rows[:_ROWS]]
     notes = [f"rows: {execution.row_count:,}"]
@@ -166,7 +156,7 @@ def result_html(execution: Execution) -> Html:
         notes.append(f"{left_out} more columns are not shown")
     if execution.truncated:
         notes.append("cut short at the limit")
-    return table_html(heads, rows) + line("; ".join(notes))
+    return table_html(heads, rows) + paragraph("; ".join(notes))
 
 
 def _literals(row: Sequence[Any]) -> list[str]:

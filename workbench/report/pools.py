@@ -28,8 +28,6 @@ from workbench.report.style import (
     Picture,
     blank,
     finish,
-    ink_on,
-    name_lines,
     need,
     panels,
     percent,
@@ -69,7 +67,7 @@ def bounds(
 
 
 def _first_bounds(trials: DataFrame) -> DataFrame:
-    # A question with fewer than k candidates counts as it does with all of them.
+    # A candidate that is not there takes no right answer away, and adds none.
     right = trials.pivot_table("correct", "question_id", "k", "max").astype(float)
     lower = right.fillna(1).cummin(axis=1).mean()
     upper = right.fillna(0).cummax(axis=1).mean()
@@ -130,15 +128,15 @@ def bounds_by_difficulty(trials: DataFrame, *, stamp: object) -> Picture:
     data = bounds(trials, "difficulty")
     parts = series(data, "difficulty")
     looks = style.looks(parts)
+    # The legend has the order in which the lines end.
+    best_first = sorted(parts, key=lambda name: -parts[name]["upper"].iloc[-1])
     figure, grid = panels(1.9, 2)
     for axes, side in zip(grid, ("upper", "lower"), strict=True):
         axes.set_title(f"{side} bound")
-        ends = {}
-        for name, part in parts.items():
+        for name in best_first:
+            part = parts[name]
             axes.plot(part["k"], part[side], markevery=_SPACE, **looks[name].mark)
-            ends[name] = part[side].iloc[-1]
         _name_axes(axes)
-    name_lines(grid[-1], ends, looks)
 
     levels = data[data["difficulty"] != TOGETHER]
     uppers = levels.groupby("difficulty", sort=False)["upper"].agg(["first", "last"])
@@ -146,7 +144,7 @@ def bounds_by_difficulty(trials: DataFrame, *, stamp: object) -> Picture:
     level: Any = gains.idxmax()
     first, last = uppers.loc[level]
     title = f"More candidates could help {level} questions most: from {first:.0f} to {last:.0f}%"
-    return finish(figure, data, stamp, title)
+    return finish(figure, data, stamp, title, beside=True)
 
 
 def _name_axes(axes: Axes, *, first: bool = False) -> None:
@@ -259,12 +257,15 @@ def _draw_circles(
         ground = _overlap([looks[name].colour for name in inside])
         diagram.get_patch_by_id(region).set(facecolor=ground, edgecolor="white")
         label = diagram.get_label_by_id(region)
-        label.set(text=text, color=ink_on(ground), fontsize=SMALL)
+        label.set(text=text, color="black", fontsize=SMALL)
 
 
 def _overlap(colours: list[Any]) -> Any:
-    """Return the colour of tinted glasses that lie on each other: darker than each of them."""
-    tints = [0.5 + 0.5 * np.array(to_rgb(colour)) for colour in colours]
+    """Return the colour of tinted glasses that lie on each other: darker than each of them.
+
+    Three of them are pale enough for black text.
+    """
+    tints = [0.6 + 0.4 * np.array(to_rgb(colour)) for colour in colours]
     return tuple(np.prod(tints, axis=0))
 
 
@@ -310,8 +311,8 @@ def unique_solves(
     wide.loc[TOGETHER] = totals
     theirs = None
     if paper is not None:
-        counts = style.printed(paper, wide.columns)["questions"]
-        theirs = DataFrame([counts.to_numpy()], [TOGETHER], wide.columns)
+        printed = style.printed(paper, wide.columns).set_axis(wide.columns)
+        theirs = printed[["questions"]].set_axis([TOGETHER], axis=1).T
     figure, axes = style.bars(wide, style.looks(wide), ONE, "{:,.0f}", theirs, paper)
     axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
     axes.set_xlabel("questions it alone solves")
@@ -330,53 +331,48 @@ _MEASURES = {
 def agreement(
     trials: DataFrame, measure: str = "same verdict", *, stamp: object
 ) -> Picture:
-    """Draw a heat map over pairs of generators, in percent; the diagonal has what each solves.
+    """Draw a heat map over pairs of generators, in percent of the questions.
 
     "same verdict": both right or both wrong. "row alone": the row is right, the column is wrong.
     """
     one_of(_MEASURES, measure=measure)
-    data = _shares_of_pairs(solved(trials), measure)
+    shares = _shares_of_pairs(solved(trials), measure)
+    pairs = shares.T.rename_axis("other").rename_axis("generator", axis=1).reset_index()
+    data = pairs.melt("other", value_name="percent")[["generator", "other", "percent"]]
+    data = data[data["generator"] != data["other"]]
     data = data.assign(run=runs(trials), counted="all")
-    shares = data.pivot_table("percent", "generator", "other", sort=False)
+    need(data, "percent")
     labels = [style.text(shown(name), 28) for name in shares]
     has_room = len(labels) <= 14
     cell = 0.26 if has_room else 0.14  # inches
     longest = max(map(len, labels))
     figure, axes = blank(0.4 + cell * len(labels) + 0.05 * longest, TWO)
     shares = shares.set_axis(labels).set_axis(labels, axis=1)
-    _draw_cells(axes, shares, annotated=has_room)
+    _draw_heat_map(axes, shares, annotated=has_room)
     axes.tick_params(length=0, grid_alpha=0, labelsize=8 if has_room else SMALL)
 
-    pairs = data[data["generator"] != data["other"]].sort_values("percent")
-    if pairs.empty:
-        row = data.iloc[0]
-        title = "{0} solves {2:.0f}% of the questions"
-    elif measure == "row alone":
-        row = pairs.iloc[-1]
-        title = "{0} adds most to {1}: right where that is wrong in {2:.0f}% of the questions"
+    if measure == "row alone":
+        row = data.sort_values("percent", kind="stable").iloc[-1]
+        name, other = shown(row["generator"]), shown(row["other"])
+        title = f"{name} adds most to {other}: right where that is wrong in"
     else:
-        row = pairs.iloc[0]
-        title = "{0} and {1} agree least: on {2:.0f}% of the questions"
-    title = title.format(shown(row["generator"]), shown(row["other"]), row["percent"])
-    note = f"Each cell: {_MEASURES[measure]}. The diagonal: solved."
-    return finish(figure, data, stamp, title, note)
+        row = data.sort_values("percent", kind="stable").iloc[0]
+        name, other = shown(row["generator"]), shown(row["other"])
+        title = f"{name} and {other} agree least: on"
+    title += f" {row['percent']:.0f}% of the questions"
+    return finish(figure, data, stamp, title, f"Each cell: {_MEASURES[measure]}.")
 
 
 def _shares_of_pairs(wide: DataFrame, measure: str) -> DataFrame:
-    rows = []
-    for (name, ours), (other, theirs) in product(wide.items(), repeat=2):
-        if name == other:
-            counted = ours
-        elif measure == "same verdict":
-            counted = ours == theirs
-        else:
-            counted = ours & ~theirs
-        rows.append((name, other, 100 * counted.mean()))
-    return DataFrame(rows, columns=["generator", "other", "percent"])
+    right = wide.astype(float)
+    wrong = 1 - right
+    counts = right.T @ wrong
+    if measure == "same verdict":
+        counts = right.T @ right + wrong.T @ wrong
+    return 100 * counts / len(wide)
 
 
-def _draw_cells(axes: Axes, shares: DataFrame, *, annotated: bool) -> None:
-    """Draw a heat map whose diagonal, which has another measure, is white."""
+def _draw_heat_map(axes: Axes, shares: DataFrame, *, annotated: bool) -> None:
     from seaborn import heatmap  # noqa: PLC0415  it takes half a second
 
     others = shares.mask(np.eye(len(shares), dtype=bool))
@@ -386,11 +382,13 @@ def _draw_cells(axes: Axes, shares: DataFrame, *, annotated: bool) -> None:
         others,
         ax=axes,
         vmin=low,
-        vmax=max(low + 1, high),
+        # Where numbers are written, no cell is so dark that they are hard to read.
+        vmax=low + (2 if annotated else 1) * max(1, high - low),
         cmap="Blues",
         annot=annotated,
+        annot_kws={"color": "black"},
         fmt=".0f",
-        cbar=len(shares) > 1,
+        cbar=not annotated,
         cbar_kws={"label": "questions, %", "shrink": 0.9},
         xticklabels=True,
         yticklabels=True,
@@ -399,10 +397,6 @@ def _draw_cells(axes: Axes, shares: DataFrame, *, annotated: bool) -> None:
     axes.tick_params(axis="x", rotation=40)
     for label in axes.get_xticklabels():
         label.set(ha="right", rotation_mode="anchor")
-    if annotated:
-        for place, solves in enumerate(np.diag(shares)):
-            at = place + 0.5
-            axes.text(at, at, f"{solves:.0f}", va="center", ha="center", weight="bold")
 
 
 def outcomes(questions: DataFrame, wrong_gold: Collection[str] = ()) -> DataFrame:
@@ -411,59 +405,12 @@ def outcomes(questions: DataFrame, wrong_gold: Collection[str] = ()) -> DataFram
     correct = questions["correct"].astype(bool)
     exists = questions["oracle"].astype(bool)
     doubted = questions["question_id"].isin(list(wrong_gold))
+    # Of several that fit, the last one counts: a right answer is right, whatever the gold.
     outcome = pd.Series(NONE, index=questions.index)
     outcome[exists] = LOST
     outcome[doubted] = WRONG_GOLD
     outcome[correct] = RIGHT
     return questions.assign(outcome=outcome)
-
-
-def _kept(chosen: float, exists: float) -> str:
-    """Say how much of what generation finds the selection keeps."""
-    if not exists:
-        return "No question has a right candidate"
-    return f"Selection keeps {100 * chosen / exists:.0f}% of what generation finds"
-
-
-@style.settings
-def outcome_bar(
-    questions: DataFrame,
-    wrong_gold: Collection[str] = (),
-    *,
-    paper: Published | None = None,
-    stamp: object,
-) -> Picture:
-    """Draw figure 6: the share of questions with each outcome, the paper's in a row below ours.
-
-    Gold is wrong only where the chosen answer was judged wrong.
-    """
-    judged = outcomes(questions, wrong_gold)
-    parts = {way: judged[judged["outcome"] == way] for way in _COLOURS}
-    if paper is None and parts[WRONG_GOLD].empty:
-        parts.pop(WRONG_GOLD)
-    looks = {}
-    rows = []
-    for way, part in parts.items():
-        looks[way] = Look(f"{way} ({len(part):,})", _COLOURS[way])
-        rows.append(
-            {
-                "outcome": way,
-                "n": len(part),
-                "percent": 100 * len(part) / len(judged),
-                "run": runs(questions),
-                "question_ids": question_ids(part),
-                "counted": "all",
-            }
-        )
-    data = DataFrame(rows)
-    wide = data.set_index("outcome")[["percent"]].T.set_axis(["here"])
-    printed = ""
-    if paper is not None:
-        printed = printed_name(paper)
-        wide.loc[printed] = style.printed(paper, parts)["share"].to_numpy()
-    right, lost = len(parts[RIGHT]), len(parts[LOST])
-    figure = style.stack(wide, looks, printed)
-    return finish(figure, data, stamp, _kept(right, right + lost))
 
 
 @style.settings
@@ -489,33 +436,52 @@ def exists_and_chosen(
     percent(axes.xaxis, "questions")
     few = MaxNLocator(3, steps=[1, 2, 5, 10])  # long names leave no room for more
     axes.xaxis.set_major_locator(few)
-    title = _kept(questions["correct"].sum(), questions["oracle"].sum())
+    chosen, exists = questions["correct"].sum(), questions["oracle"].sum()
+    title = "No question has a right candidate"
+    if exists:
+        title = f"Selection keeps {100 * chosen / exists:.0f}% of what generation finds"
     return finish(figure, data, stamp, title)
 
 
 @style.settings
-def regret(questions: DataFrame, *, stamp: object) -> Picture:
-    """Draw for each `system` how many questions are right, lost in selection, or never solved."""
+def regret(
+    questions: DataFrame,
+    wrong_gold: Collection[str] = (),
+    *,
+    paper: Published | None = None,
+    stamp: object,
+) -> Picture:
+    """Draw figure 6: for each `system` the share of questions with each outcome, then the paper's.
+
+    Gold is wrong only where the chosen answer was judged wrong.
+    """
     need(questions, "system")
-    looks = {
-        "right": Look(RIGHT, _COLOURS[RIGHT]),
-        "lost": Look(LOST, _COLOURS[LOST]),
-        NONE: Look(NONE, _COLOURS[NONE]),
-    }
+    looks = {way: Look(way, style.fill(ink)) for way, ink in _COLOURS.items()}
+    if not len(wrong_gold) and paper is None:
+        looks.pop(WRONG_GOLD)
     rows = []
-    for system, group in outcomes(questions).groupby("system", sort=False):
-        outcome = group["outcome"]
-        row: dict[str, Any] = {"system": str(system)}
-        for column, look in looks.items():
-            row[column] = 100 * (outcome == look.label).mean()
-        row["n_lost"] = (outcome == LOST).sum()
-        rows.append(row | {"run": runs(group), "counted": "all"})
+    for system, group in outcomes(questions, wrong_gold).groupby("system", sort=False):
+        for way in looks:
+            part = group[group["outcome"] == way]
+            row = {
+                "system": str(system),
+                "outcome": way,
+                "n": len(part),
+                "percent": 100 * len(part) / len(group),
+                "run": runs(group),
+                "question_ids": question_ids(part),
+                "counted": "all",
+            }
+            rows.append(row)
     data = DataFrame(rows)
-    wide = data.set_index("system")[[*looks]]
-    lost = wide["lost"]
+    wide = data.pivot_table("percent", "system", "outcome", sort=False)
+    lost = wide[LOST]
     title = f"{shown(lost.idxmin())} loses least in selection: {lost.min():.1f}% of the questions"
-    if lost.max() - lost.min() < 0.05:
+    if f"{lost.min():.1f}" == f"{lost.max():.1f}":
         title = f"Selection loses {lost.mean():.1f}% of the questions"
         if len(lost) > 1:
             title += ", whoever selects"
+    if paper is not None:
+        printed = style.printed(paper, wide.columns)["share"]
+        wide.loc[printed_name(paper)] = printed.to_numpy()
     return finish(style.stack(wide, looks), data, stamp, title)

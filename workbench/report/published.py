@@ -31,24 +31,26 @@ class Published(BaseModel, extra="forbid", frozen=True):
 
     @model_validator(mode="after")
     def _check_rows(self) -> Self:
-        names = [row[0] for row in self.rows]
-        if len(set(names)) < len(names):
+        names = {name for name, *_ in self.rows}
+        if len(names) < len(self.rows):
             raise ValueError("two rows have the same name")
-        for row in self.rows:
-            if len(row) != 1 + len(self.columns):
-                raise ValueError(
-                    f"row {row[0]!r} does not have {len(self.columns)} cells"
-                )
-        unknown = self.ours.keys() - set(names)
-        if unknown:
+        if unknown := self.ours.keys() - names:
             raise ValueError(f"`ours` names {min(unknown)!r}, which is no row")
+        for name, *cells in self.rows:
+            if len(cells) != len(self.columns):
+                raise ValueError(
+                    f"row {name!r} does not have {len(self.columns)} cells"
+                )
         return self
 
     def frame(self) -> pd.DataFrame:
-        """Return the rows, under our names in `label` and under the paper's own in `printed`."""
+        """Return the rows, with our names in `label` and the paper's own in `printed`."""
         frame = pd.DataFrame(self.rows, columns=["printed", *self.columns])
-        labels = [self.ours.get(str(name), name) for name, *_ in self.rows]
-        frame.insert(0, "label", labels)
+        frame.insert(
+            0,
+            "label",
+            frame["printed"].map(lambda name: self.ours.get(str(name), name)),
+        )
         return frame
 
     @property

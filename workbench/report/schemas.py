@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from itertools import cycle
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgba
-from matplotlib.patches import Rectangle
+from matplotlib.transforms import Bbox
 from pandas import DataFrame
 
 from workbench.errors import BadInputError, one_of
@@ -25,33 +25,18 @@ from workbench.report.style import (
     Picture,
     blank,
     finish,
-    ink_on,
     logarithmic,
     name_rows,
     need,
     percent,
     printed_look,
-    printed_name,
 )
 from workbench.sql.facts import features
 from workbench.types import Schema, lower_name
 
 _ACROSS = 4  # blocks side by side
-_SURVIVAL = (
-    "table",
-    "column",
-    "stage",
-    "place",
-    "stages",
-    "used",
-    "primary_key",
-    "foreign_key",
-)
-# The columns of CHESS's figure 18, and our causes that they count.
-_COLUMNS_OF_CHESS = {
-    "incorrect SQL": "Incorrectly Predicted SQL",
-    "wrong columns": "Incorrectly Predicted SQL: Column",
-}
+_HEADING = "none"  # the ground of a table's name
+_SURVIVAL = ("table", "column", "stage", "place", "stages", "used")
 
 
 def sizes(stages: Mapping[str, Schema]) -> DataFrame:
@@ -90,17 +75,15 @@ def columns_left(
             mew=0,
         )
     if paper is not None:
-        last = paper.frame().iloc[-1]
+        printed = paper.frame().iloc[-1]
         look = printed_look(paper)
-        look["label"] += f": {last['label']}"
-        theirs = [last["columns"] for _ in rows]
-        axes.plot(theirs, rows, **look)
+        look["label"] += f": {printed['label']}"
+        axes.plot([printed["columns"]] * len(rows), rows, **look)
     name_rows(axes, [*means.index])
     logarithmic(axes)
     axes.set_xlabel("columns left (mean)")
     left = stages.groupby("stage", sort=False)["columns"].mean()
-    whole, last_left = left.iloc[0], left.iloc[-1]
-    title = f"{last_left:.0f} of {whole:.0f} columns are left on average"
+    title = f"{left.iloc[-1]:.0f} of {left.iloc[0]:.0f} columns are left on average"
     return finish(figure, data, stamp, title)
 
 
@@ -115,82 +98,40 @@ def funnel(
 ) -> Picture:
     """Draw figure 16: one question's tables and columns after each stage.
 
-    `stages` have the columns `stage`, `tables` and `columns`. The paper's are hollow bars.
+    `stages` have the columns `stage`, `tables` and `columns`.
     """
     need(stages, "stage", "tables", "columns")
-    figure, axes = blank(0.1 + 0.36 * len(stages))
-    _draw_centred(axes, stages["columns"], color=_shades(len(stages)))
-    texts = [
-        f"{row.tables:,} tables, {row.columns:,} columns" for row in stages.itertuples()
-    ]
+    counts = stages.set_index("stage")[["tables", "columns"]]
+    theirs = None
     if paper is not None:
-        theirs = style.printed(paper, stages["stage"])
-        name = printed_name(paper)
-        _draw_centred(
-            axes,
-            theirs["columns"],
-            height=0.5,
-            fill=False,
-            ec=GREY,
-            label=name,
-        )
-        for place, (tables, columns) in enumerate(theirs.to_numpy()):
-            if pd.notna(columns):
-                texts[place] += f"\n(paper {tables:.0f}, {columns:.0f})"
-    beside = axes.get_yaxis_transform()
-    for place, said in enumerate(texts):
-        axes.text(1, place, said, va="center", fontsize=SMALL, transform=beside)
-    name_rows(axes, stages["stage"].tolist(), 16)
+        theirs = style.printed(paper, counts.index).set_axis(counts.index)
+    looks = style.looks(counts)
+    figure, axes = style.bars(counts, looks, ONE, "{:,.0f}", theirs, paper)
     axes.set_xticks([])
-    axes.spines[:].set_visible(False)
-    tables, columns = stages["tables"].tolist(), stages["columns"].tolist()
+    first, last = counts.iloc[0], counts.iloc[-1]
     title = (
-        f"{columns[-1]:,} of {columns[0]:,} columns are left, "
-        f"{tables[-1]:,} of {tables[0]:,} tables"
+        f"{last['columns']:,} of {first['columns']:,} columns are left, "
+        f"{last['tables']:,} of {first['tables']:,} tables"
     )
     return finish(figure, stages, stamp, title)
-
-
-def _draw_centred(axes: Axes, widths: "pd.Series[Any]", **look: Any) -> None:
-    places = range(len(widths))
-    axes.barh(places, widths, left=-widths / 2, **look)
 
 
 def survival(
     stages: Mapping[str, Schema], used: Iterable[tuple[str, str]] = ()
 ) -> DataFrame:
-    """Return for each column the last stage that kept it, its keys, and whether gold uses it.
+    """Return for each column the last stage that kept it, and whether gold uses it.
 
     `stages` maps each stage's name to the schema that it left, the whole schema first, which has
     every column.
     """
-    if not stages:
-        raise BadInputError(
-            "no stages: give the whole schema, and what each stage left of it"
-        )
     names = list(stages)
     kept_by_stage = [_lowered(schema.columns()) for schema in stages.values()]
     wanted = _lowered(used)
     rows = []
-    for table in stages[names[0]].tables:
-        for column in table.columns:
-            key = (lower_name(table.name), lower_name(column.name))
-            last = max(stage for stage, kept in enumerate(kept_by_stage) if key in kept)
-            leads = [
-                k.ref_table for k in table.foreign_keys if column.name in k.columns
-            ]
-            rows.append(
-                (
-                    table.name,
-                    column.name,
-                    names[last],
-                    last,
-                    len(names),
-                    key in wanted,
-                    column.name in table.primary_key,
-                    ", ".join(leads),
-                )
-            )
+    for table, column in stages[names[0]].columns():
+        key = (lower_name(table), lower_name(column))
+        last = max(stage for stage, kept in enumerate(kept_by_stage) if key in kept)
+        rows.append((table, column, names[last], last, len(names), key in wanted))
     return DataFrame(rows, columns=_SURVIVAL)
 
 
@@ -199,91 +140,88 @@ def _lowered(columns: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
 
 
 @style.settings
-def pruned_schema(
-    columns: DataFrame, *, paper: Published | None = None, stamp: object
-) -> Picture:
+def pruned_schema(columns: DataFrame, *, stamp: object) -> Picture:
     """Draw figure 17: a block for each table; a column that more stages kept is darker.
 
-    `survival` makes `columns`. Primary keys are bold, foreign keys in italics with the table that
-    they refer to, and the gold query's columns have a star. The legend counts the columns; a
-    paper's numbers, as figure 16 prints them, stand in brackets.
+    `survival` makes `columns`. The gold query's columns have a star. The legend counts the columns
+    that each stage left.
     """
     need(columns, *_SURVIVAL)
-    # 1 for a column that every stage kept, also where there is one stage alone.
-    depth = columns["place"] / (columns["stages"] - 1)
-    columns = columns.assign(depth=depth.fillna(1))
-    figure, axes = blank(1, TWO)
-    axes.set_axis_off()
-    heights = [0] * _ACROSS
+    stacks: list[list[tuple[str, Any]]] = [[] for _ in range(_ACROSS)]
     for table, block in columns.groupby("table", sort=False):
-        stack = heights.index(min(heights))
-        _draw_block(axes, stack, heights[stack], str(table), block)
-        heights[stack] += len(block) + 2
-    figure.set_figheight(0.1 + 0.135 * max(heights))
-    axes.set(xlim=(0, _ACROSS), ylim=(max(heights), 0))
-    _name_stages(axes, columns, paper)
+        shortest = min(stacks, key=len)
+        shortest.append((style.text(table, 20), _HEADING))
+        for row in block.to_dict("records"):
+            star = "\N{BLACK STAR} " if row["used"] else ""
+            shade = _shade(row["place"], row["stages"])
+            shortest.append((style.text(star + row["column"], 24), shade))
+        shortest.append(("", _HEADING))
+    height = max(map(len, stacks))
+    for stack in stacks:
+        stack.extend([("", _HEADING)] * (height - len(stack)))
+    figure, axes = blank(0.1 + 0.135 * height, TWO)
+    axes.set_axis_off()
+    _draw_cells(axes, DataFrame(stacks).T)
+    _name_stages(axes, columns)
 
     used = columns["used"]
-    kept = columns["depth"] == 1
+    kept = columns["place"] == columns["stages"] - 1
     title = f"{kept.sum():,} of {len(columns):,} columns are left"
     if used.any():
         axes.plot([], [], "*", color=style.INK, ms=7, label="used by the gold query")
         kept_and_used = (kept & used).sum()
         title += f", with {kept_and_used} of the {used.sum()} that the gold query uses"
-    return finish(figure, columns.drop(columns="depth"), stamp, title)
+    return finish(figure, columns, stamp, title)
 
 
-def _draw_block(axes: Axes, x: int, y: int, table: str, block: DataFrame) -> None:
-    """Draw the name of a table, and a cell for each of its columns below."""
-    axes.text(x + 0.02, y + 0.5, style.text(table, 20), va="center", weight="bold")
-    for row in block.to_dict("records"):
-        y += 1
-        ground = to_rgba(BLUE, row["depth"])
-        axes.add_patch(Rectangle((x, y), 0.94, 1, fc=ground, ec=GREY, lw=0.4))
-        label = row["column"]
-        if row["used"]:
-            label = f"\N{BLACK STAR} {label}"
-        if row["foreign_key"]:
-            label += f" \N{RIGHTWARDS ARROW} {row['foreign_key']}"
-        cell = axes.text(
-            x + 0.02, y + 0.5, style.text(label, 24), va="center", size=SMALL
-        )
-        cell.set_color(ink_on(ground))
-        cell.set_fontweight("bold" if row["primary_key"] else "normal")
-        cell.set_fontstyle("italic" if row["foreign_key"] else "normal")
-
-
-def _name_stages(axes: Axes, columns: DataFrame, paper: Published | None) -> None:
-    """Say in the legend how many columns each stage left, and how many in the paper."""
+def _name_stages(axes: Axes, columns: DataFrame) -> None:
+    """Say in the legend how many columns each stage left."""
     stages = columns.drop_duplicates("place").sort_values("place")
-    stages["printed"] = None
-    if paper is not None:
-        theirs = style.printed(paper, stages["stage"])
-        stages["printed"] = theirs["columns"].to_numpy()
     for row in stages.to_dict("records"):  # each an empty patch, for the legend
         place, stage = row["place"], row["stage"]
         count = (columns["place"] >= place).sum()
-        name = style.text(f"left by {stage}" if place else stage, 40)
-        label = f"{name}: {count:,}"
-        if pd.notna(row["printed"]):
-            label += f" (paper {row['printed']:.0f})"
-        shade = (BLUE, row["depth"])
+        label = style.text(f"left by {stage}" if place else stage, 40)
+        shade = _shade(place, row["stages"])
+        label += f": {count:,}"
         axes.fill([], [], fc=shade, ec=GREY, lw=0.5, label=label)
+
+
+def _shade(place: int, stages: int) -> Any:
+    """Return a blue, the darker the later the last stage is, and white for the whole schema."""
+    return (BLUE, 0.6 * place / max(1, stages - 1))
+
+
+def _draw_cells(axes: Axes, cells: DataFrame) -> None:
+    """Draw a table of texts, each on its ground; headings have none."""
+    texts = cells.map(itemgetter(0))
+    grounds = cells.map(itemgetter(1))
+    table = axes.table(
+        texts.to_numpy().tolist(),
+        grounds.to_numpy().tolist(),
+        cellLoc="left",
+        bbox=Bbox.unit(),
+    )
+    table.auto_set_font_size(False)
+    for place, cell in table.get_celld().items():
+        cell.PAD = 0.02
+        cell.set(edgecolor=GREY, linewidth=0.4)
+        cell.set_text_props(size=SMALL)
+        if grounds.iloc[place] == _HEADING:
+            cell.set(linewidth=0)
+            cell.set_text_props(size=8, weight="bold")
 
 
 @style.settings
 def feature_distribution(queries: DataFrame, *, stamp: object) -> Picture:
     """Draw figure 25: the percentage of each `source`'s queries that have each feature.
 
-    Unreadable `sql` is not counted. A feature that no query has gets no bar.
+    Unreadable `sql` is not counted.
     """
     need(queries, "source", "sql")
     sources = queries.groupby("source", sort=False)
     parts = [_feature_shares(str(source), part) for source, part in sources]
     data = pd.concat(parts, ignore_index=True)
     wide = data.pivot_table("percent", "feature", "source", sort=False)
-    missing = wide.index[wide.max(axis=1) == 0]
-    wide = wide.drop(missing)
     numbers = data.groupby("source")["n"].first()
     looks = style.looks(wide, numbers)
     figure, axes = style.bars(wide, looks, ONE)
@@ -292,15 +230,16 @@ def feature_distribution(queries: DataFrame, *, stamp: object) -> Picture:
     distances = wide.max(axis=1) - wide.min(axis=1)
     feature: Any = distances.idxmax()
     shares = wide.loc[feature]
-    most, least = shown(shares.idxmax()), shown(shares.idxmin())
-    title = f"{feature} differs most: {most} {shares.max():.0f}%, {least} {shares.min():.0f}%"
+    most = shown(shares.idxmax())
+    least = shown(shares.idxmin())
+    title = (
+        f"{feature} differs most: {most} {shares.max():.0f}%, "
+        f"{least} {shares.min():.0f}%"
+    )
     if len(looks) == 1:
         feature = wide.iloc[:, 0].idxmax()
         title = f"{feature} is the most frequent in {most}"
-    note = ""
-    if len(missing):
-        note = f"In no query: {', '.join(missing)}."
-    return finish(figure, data, stamp, title, note)
+    return finish(figure, data, stamp, title)
 
 
 def _feature_shares(source: str, queries: DataFrame) -> DataFrame:
@@ -335,29 +274,28 @@ def error_bars(
     of rules. The most frequent kind is on top. `column` is the one of the paper's columns that
     stands beside ours, if it has several.
     """
-    need(labels, "error", "detail", "automatic", panel or "error")
+    need(labels, "error", "detail", "automatic", *([panel] if panel else []))
     bars = _bar_of(labels, panel)
     counts = _counts_of_causes(labels, bars)
     data = _rows_of_causes(counts, panel or "panel").assign(run=runs(labels))
-    shares = 100 * counts / counts.sum()
-    shares.index = [
-        f"{error}: {kind}" if kind else error for error, kind in counts.index
-    ]
+    shares = _shares_of_causes(counts)
     first = shares.columns[0]
     title = _most_frequent_cause(counts[first])
     if panel:
         title += f" of the errors of {style.text(shown(first), 30)}"
     note = ""
-    marks = None
-    if paper is not None:
-        shares, theirs = _with_paper(shares, counts, paper, column)
-        if paper.metric == "rank":
-            shares.index = _with_ranks(shares, theirs)
-            note = f"In brackets: rank in {paper.engine}."
-        else:
-            marks = theirs
+    theirs = None
+    if paper is not None and paper.metric == "rank":
+        order = ", ".join(paper.frame()["label"])
+        note = f"In {paper.engine}, the most frequent first: {order}."
+        paper = None  # it has no numbers
+    elif paper is not None:
+        shares = _with_causes(
+            shares, paper.columns if panel else paper.frame()["label"]
+        )
+        theirs = _printed_shares(paper, shares, panel, column)
     looks = style.looks(shares, counts.sum())
-    figure, axes = style.bars(shares, looks, TWO, theirs=marks, paper=paper)
+    figure, axes = style.bars(shares, looks, TWO, theirs=theirs, paper=paper)
     number = f" (N = {len(labels):,})" if len(looks) == 1 else ""
     percent(axes.xaxis, f"errors{number}")
     return finish(figure, data, stamp, title, note)
@@ -402,19 +340,20 @@ def _rows_of_causes(counts: DataFrame, by: str) -> DataFrame:
     return data[[by, "error", "detail", "count", "percent"]]
 
 
-def _with_paper(
-    shares: DataFrame, counts: DataFrame, paper: Published, column: str
-) -> tuple[DataFrame, DataFrame]:
-    """Return our shares with rows for all causes of a paper, and the paper's values."""
-    if _COLUMNS_OF_CHESS.keys() <= {*paper.columns}:
-        shares = _with_causes(_with_sums(shares, counts), _COLUMNS_OF_CHESS.values())
-        rows = style.printed(paper, shares.columns).set_axis(shares.columns)
-        return shares, rows[[*_COLUMNS_OF_CHESS]].rename(columns=_COLUMNS_OF_CHESS).T
-    column = column or paper.columns[0]
-    one_of(paper.columns, column=column)
-    shares = _with_causes(shares, paper.frame()["label"])
-    values = style.printed(paper, shares.index)[[column]].set_axis(shares.index)
-    return shares, values.set_axis(shares.columns[:1], axis=1)
+def _shares_of_causes(counts: DataFrame) -> DataFrame:
+    """Return the percentage of each cause, "error: detail", for each bar.
+
+    Above the kinds of an error stands their sum, unless some labels have the error without a kind.
+    """
+    shares = 100 * counts / counts.sum()
+    rows: dict[str, Any] = {}
+    for error, part in shares.groupby("error", sort=False):
+        kinds = part.droplevel("error")
+        if len(kinds) > 1 and "" not in kinds.index:
+            rows[str(error)] = kinds.sum()
+        for kind, row in kinds.iterrows():
+            rows[f"{error}: {kind}" if kind else str(error)] = row
+    return DataFrame(rows).T
 
 
 def _with_causes(shares: DataFrame, causes: Iterable[str]) -> DataFrame:
@@ -424,20 +363,17 @@ def _with_causes(shares: DataFrame, causes: Iterable[str]) -> DataFrame:
     return shares.reindex([*shares.index, *others], fill_value=0.0)
 
 
-def _with_sums(shares: DataFrame, counts: DataFrame) -> DataFrame:
-    """Put a row for a cause above those of its several kinds."""
-    groups = []
-    for error, kinds in counts.groupby("error", sort=False):
-        part = shares[counts.index.get_level_values("error") == error]
-        if len(kinds) > 1 and error not in part.index:
-            groups.append(part.sum().to_frame(str(error)).T)
-        groups.append(part)
-    return pd.concat(groups)
+def _printed_shares(
+    paper: Published, shares: DataFrame, panel: str | None, column: str
+) -> DataFrame:
+    """Return a paper's values of our causes and bars.
 
-
-def _with_ranks(shares: DataFrame, ranks: DataFrame) -> Any:
-    """Return the names of the causes with their ranks in the paper."""
-    names = []
-    for cause, rank in zip(shares.index, ranks.iloc[:, 0], strict=True):
-        names.append(f"{cause} ({rank:.0f})" if pd.notna(rank) else cause)
-    return names
+    Its rows are our bars if these are of a `panel`; else they are causes, and one of its columns
+    stands beside our first bar.
+    """
+    if panel:
+        return style.printed(paper, shares.columns).set_axis(shares.columns).T
+    column = column or paper.columns[0]
+    one_of(paper.columns, column=column)
+    printed = style.printed(paper, shares.index)[[column]].set_axis(shares.index)
+    return printed.set_axis(shares.columns[:1], axis=1)

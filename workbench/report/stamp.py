@@ -7,27 +7,32 @@ from pandas import DataFrame
 
 from workbench.llm.calls import is_parser
 
+# What a stamp says behind the name of a parser.
+PARSER = " (a small statistical parser, no language model)"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The models that a run asked, and where it departs from its paper."""
+
+    models: tuple[str, ...]
+    remarks: tuple[str, ...] = ()  # "similarity by letters"
+    # By model, the parameters that it refuses, so that its calls were sent without them.
+    dropped: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
     """Which models answered, on how many questions of which benchmark, and the sense of EX."""
 
-    model: str
+    asked: tuple[str, ...]
     benchmark: str
     n: int
     ex: str = "EX (BIRD)"
-    others: tuple[str, ...] = ()  # further models that were asked
-    # Where a run departs from its paper: "similarity by letters".
     remarks: tuple[str, ...] = ()
-    # By model, the parameters that it refuses, so that its calls were sent without them.
     dropped: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    models_by_run: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    remarks_by_run: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    @property
-    def asked(self) -> tuple[str, ...]:
-        """All models that were asked."""
-        return (self.model, *self.others)
+    # By the ids of a study's runs. All of its stamps share them, so that each knows later runs.
+    origins: Mapping[str, Origin] = field(default_factory=dict, repr=False)
 
     @property
     def models(self) -> str:
@@ -37,51 +42,51 @@ class Stamp:
         """Return the stamp of these rows, with the models and remarks of their runs, if known."""
         models: list[str] = []
         remarks: list[str] = []
-        for run in runs(frame).split():
-            models += self.models_by_run.get(run, ())
-            remarks += self.remarks_by_run.get(run, ())
-        model, *others = dict.fromkeys(models or self.asked)
-        remarked = tuple(dict.fromkeys(remarks or self.remarks))
-        return replace(self, model=model, others=tuple(others), remarks=remarked)
+        dropped = {**self.dropped}
+        for run in run_ids(frame):
+            if origin := self.origins.get(run):
+                models += origin.models
+                remarks += origin.remarks
+                dropped |= origin.dropped
+        return replace(
+            self,
+            asked=tuple(dict.fromkeys(models)) or self.asked,
+            remarks=tuple(dict.fromkeys(remarks)) or self.remarks,
+            dropped=dropped,
+        )
 
     def __str__(self) -> str:
         models = []
         for model in self.asked:
-            note = ""
-            if is_parser(model):
-                note = " (a small statistical parser, no language model)"
-            elif refused := self.dropped.get(model):
-                note = f" (takes no {', '.join(refused)})"
+            note = PARSER if is_parser(model) else ""
+            if refused := self.dropped.get(model):
+                note += f" (takes no {', '.join(refused)})"
             models.append(model + note)
         what = f"{', '.join(models)} on {self.benchmark}"
         return measured(what, self.n, self.ex, *self.remarks)
 
 
-def joined(stamps: Sequence[Stamp | None]) -> Stamp | None:
-    """Return the stamp of a table made of several; None if they are on different questions."""
-    whole = stamps[0]
-    for stamp in stamps[1:]:
-        if whole is None or stamp is None:
+def common(stamps: Sequence[Stamp | None]) -> Stamp | None:
+    """Return the stamp of a table made of several tables, if all are of one study's questions."""
+    first = stamps[0]
+    for stamp in stamps:
+        if not (first and stamp and stamp.origins is first.origins):
             return None
-        if (whole.benchmark, whole.n) != (stamp.benchmark, stamp.n):
+        if (stamp.benchmark, stamp.n) != (first.benchmark, first.n):
             return None
-        _, *others = dict.fromkeys(whole.asked + stamp.asked)
-        whole = replace(
-            whole,
-            others=tuple(others),
-            ex=whole.ex or stamp.ex,
-            remarks=tuple(dict.fromkeys(whole.remarks + stamp.remarks)),
-            dropped={**whole.dropped, **stamp.dropped},
-            models_by_run={**whole.models_by_run, **stamp.models_by_run},
-            remarks_by_run={**whole.remarks_by_run, **stamp.remarks_by_run},
-        )
-    return whole
+    # A table without EX has a stamp without its sense.
+    return next((stamp for stamp in stamps if stamp and stamp.ex), first)
+
+
+def run_ids(frame: DataFrame) -> list[str]:
+    """The ids of the runs that a table's rows came from, each once."""
+    named = frame["run"].dropna().astype(str) if "run" in frame else ()
+    return [*dict.fromkeys(" ".join(named).split())]
 
 
 def runs(frame: DataFrame) -> str:
-    """The ids of the runs that a table's rows came from, each once."""
-    named = frame["run"].dropna().astype(str) if "run" in frame else ()
-    return " ".join(dict.fromkeys(" ".join(named).split()))
+    """The ids of the runs as a cell of a CSV has them."""
+    return " ".join(run_ids(frame))
 
 
 def question_ids(frame: DataFrame) -> str:
@@ -94,4 +99,6 @@ def stamped(stamp: object, frame: DataFrame) -> str:
 
 
 def measured(what: str, n: int | None, *rest: str) -> str:
-    return ", ".join(filter(None, (what, f"N = {n:,}" if n else "", *rest)))
+    """Join what was measured on what, the number of questions, and the rest that is not empty."""
+    parts = [what, f"N = {n:,}" if n else "", *rest]
+    return ", ".join(part for part in parts if part)

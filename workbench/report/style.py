@@ -2,10 +2,10 @@
 
 A generator or system has one colour and marker in every figure, and bars stand in the order of the
 legend, so that colour is never the only sign. The colours are Okabe and Ito's (2008), which
-colour-blind readers can tell apart. Text may be anything that databases and models write: `$`
-starts no formula, and a character that the font lacks is written as its number. The stamp, in the
-footer of a figure and the caption of a table, says which model answered, on which questions, by
-which metric.
+colour-blind readers can tell apart; where text lies on one, it is pale and the text black. Text may
+be anything that databases and models write: `$` starts no formula, and a character that the font
+lacks is written as its number. The stamp, in the footer of a figure and the caption of a table,
+says which model answered, on which questions, by which metric.
 """
 
 import math
@@ -18,20 +18,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import matplotlib.style
 import pandas as pd
-from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.font_manager import findfont, get_font
-from matplotlib.ticker import (
-    EngFormatter,
-    LogLocator,
-    MaxNLocator,
-    NullLocator,
-    PercentFormatter,
-)
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, PercentFormatter
 from matplotlib.typing import ColorType
 from pandas import DataFrame
 from PIL import Image
@@ -39,13 +33,17 @@ from PIL import Image
 from workbench.errors import BadInputError
 from workbench.report.names import PLACES, key, root, shown
 from workbench.report.published import Published
-from workbench.report.stamp import stamped
+from workbench.report.stamp import PARSER, stamped
 from workbench.store import home
 from workbench.terminal import visible
 
 ONE, TWO = 3.2, 6.4  # the width of one and of two columns of print, in inches
+DPI = 200  # of a PNG; `savefig.dpi` of workbench.mplstyle
 PIXELS = 110  # of a page for an inch, so that text is as large as the page's
 SMALL = 6.5  # the size of small text, in points; other text has 8
+LETTERS = 14.5  # of text in an inch
+SMALL_LETTERS, BOLD_LETTERS = 17.9, 13.5  # of small and of bold text
+LINE, SMALL_LINE = 0.16, 0.1  # the height of a line of text, in inches
 COLOURS = (
     "#0072B2",
     "#E69F00",
@@ -64,7 +62,7 @@ _UNSAID = {  # of a file's metadata, so that the same figure has the same bytes
     "png": ["Software"],
     "pdf": ["CreationDate", "Creator", "Producer"],
 }
-settings = style.context(
+settings = matplotlib.style.context(
     str(Path(__file__).with_name("workbench.mplstyle")), after_reset=True
 )
 """A decorator of functions that draw: our look, whatever a notebook has set."""
@@ -83,21 +81,20 @@ class Look:
         return {"color": self.colour, "marker": self.marker, "label": self.label}
 
 
-def colour(name: object) -> str:
-    """Return the colour of the system or generator in a name; ink if there is none."""
-    return COLOURS[PLACES[root(name)] % 8] if root(name) else INK
+Looks = Mapping[str, Look]
 
 
 def looks(
     names: Iterable[Any], sizes: "pd.Series[int] | None" = None
 ) -> dict[str, Look]:
-    """Return the looks of the names in one figure; their labels say the `sizes`.
+    """Return the looks of the names in one figure; their labels say their `sizes`.
 
     A variant has the colour of its system or generator, paler; other names take what is free.
     """
     places = dict.fromkeys(names, -1)
     for name in sorted(places, key=lambda name: key(name) not in PLACES):
         known = root(name)
+        # A known name keeps its colour: its further places are as many on as there are colours.
         wanted = count(PLACES[known], len(COLOURS)) if known else count()
         places[name] = next(place for place in wanted if place not in places.values())
     looks = {}
@@ -124,7 +121,7 @@ def text(value: object, most: int = 1000) -> str:
     if len(line) <= most:
         return line
     half = most // 2
-    start, end = line[:half], line[1 - half :]
+    start, end = line[:half], line[1 - half :]  # and a sign between them
     return f"{start.rstrip()}…{end.lstrip()}"
 
 
@@ -221,19 +218,14 @@ def printed(paper: Published, names: Iterable[object]) -> DataFrame:
     return rows.rename(index=key).reindex([key(name) for name in names])
 
 
-def ink_on(ground: ColorType) -> str:
-    """Return black or white, whichever has the greater contrast on a colour, as WCAG defines it."""
-    *channels, alpha = to_rgba(ground)
-    light = 0.0
-    for channel, weight in zip(channels, (0.2126, 0.7152, 0.0722), strict=True):
-        on_white = 1 - alpha + alpha * channel
-        light += weight * on_white**2.2
-    return "black" if light > 0.18 else "white"
+def fill(colour: ColorType) -> ColorType:
+    """Return a colour so pale that black text on it is well read."""
+    return to_rgba(colour, 0.5)
 
 
 def bars(
     values: DataFrame,
-    looks: Mapping[str, Look],
+    looks: Looks,
     wide: float,
     number: str = "{:.1f}",
     theirs: DataFrame | None = None,
@@ -241,52 +233,44 @@ def bars(
 ) -> tuple[Picture, Axes]:
     """Draw horizontal bars with their numbers, a group for each row of the values.
 
-    Where `theirs` has a value for a bar, the hollow mark of the paper stands on it.
+    Where `theirs` has a value for a bar, it stands in brackets behind ours.
     """
-    figure, axes = blank(0.5 + len(values) * (0.06 + 0.14 * len(looks)), wide)
+    figure, axes = blank(0.7 + len(values) * (0.06 + 0.14 * len(looks)), wide)
     _draw_bars(axes, values, looks)
     name_rows(axes, [*values.index], 25 if wide == ONE else 40)
+    for name, bars_of_name in zip(looks, _containers(axes), strict=True):
+        texts = values[name].map(number.format)
+        if theirs is not None and name in theirs:
+            printed = theirs[name].reindex(values.index)
+            brackets = printed.map(" ({:g})".format, na_action="ignore")
+            texts += brackets.fillna("")
+        axes.bar_label(bars_of_name, texts, fontsize=SMALL, padding=2)
+    room = 1.12
+    if paper is not None and theirs is not None and theirs.notna().any(axis=None):
+        room = 1.3 if wide == ONE else 1.15
+        # An unseen bar, for the legend.
+        axes.barh(0, 0, fc="none", label=f"in brackets: {printed_name(paper)}")
     longest: Any = values.max(axis=None)
-    if theirs is not None:
-        longest = max(longest, theirs.max(axis=None))
-    limit = 1.12 * max(1, longest)
-    axes.set_xlim(0, limit)
-    for name, container in zip(looks, _containers(axes), strict=True):
-        numbers = axes.bar_label(container, fmt=number, fontsize=SMALL, padding=2)
-        if paper is None or theirs is None or name not in theirs:
-            continue
-        column = theirs[name].reindex(values.index)
-        for bar, label, value in zip(container, numbers, column, strict=True):
-            if pd.isna(value):
-                continue
-            axes.plot(value, bar.get_y() + bar.get_height() / 2, **printed_look(paper))
-            # The mark would touch the number.
-            if -0.02 < (value - bar.get_width()) / limit < 0.1:
-                label.xy = (value + 0.01 * limit, label.xy[1])
+    axes.set_xlim(0, room * max(1, longest))
     return figure, axes
 
 
-def stack(values: DataFrame, looks: Mapping[str, Look], pale: object = None) -> Picture:
-    """Draw a bar of pieces in percent for each row of the values; a paper's row is `pale`."""
-    figure, axes = blank(0.5 + 0.26 * len(values), TWO)
+def stack(values: DataFrame, looks: Looks) -> Picture:
+    """Draw a bar of pieces in percent for each row of the values."""
+    figure, axes = blank(0.7 + 0.26 * len(values), TWO)
     _draw_bars(axes, values, looks, stacked=True)
     name_rows(axes, [*values.index], 40)
     percent(axes.xaxis, "questions")
     axes.set_xlim(0, 100)
-    for look, container in zip(looks.values(), _containers(axes), strict=True):
-        shares = container.datavalues
-        # Else there is no room.
-        texts = [f"{share:.1f}" if share >= 4 else "" for share in shares]
-        numbers = axes.bar_label(container, texts, fontsize=SMALL, label_type="center")
-        for row, piece, label in zip(values.index, container, numbers, strict=True):
-            ground = to_rgba(look.colour, 0.45 if row == pale else 1)
-            piece.set_facecolor(ground)
-            label.set_color(ink_on(ground))
+    for pieces in _containers(axes):
+        # A smaller piece has no room for its number.
+        texts = [f"{share:.1f}" if share >= 4 else "" for share in pieces.datavalues]
+        axes.bar_label(pieces, texts, fontsize=SMALL, label_type="center", c="black")
     return figure
 
 
 def _draw_bars(
-    axes: Axes, values: DataFrame, looks: Mapping[str, Look], *, stacked: bool = False
+    axes: Axes, values: DataFrame, looks: Looks, *, stacked: bool = False
 ) -> None:
     labels = [look.label for look in looks.values()]
     columns = values[[*looks]].set_axis(labels, axis=1)
@@ -308,35 +292,6 @@ def name_rows(axes: Axes, names: list[Any], most: int = 25) -> None:
     axes.tick_params(axis="y", length=0, grid_alpha=0)
 
 
-def name_lines(
-    axes: Axes, ends: Mapping[str, float], looks: Mapping[str, Look]
-) -> None:
-    """Name a few lines at their right ends, the names apart from each other."""
-    longest = max(len(looks[name].label) for name in ends)
-    if not 2 <= len(ends) <= 6 or longest > 28:
-        return  # the legend names them
-    low, high = axes.get_ylim()
-    figure: Any = axes.figure
-    gap = (high - low) / (4.6 * figure.get_figheight())
-    places: dict[str, float] = {}
-    place = -math.inf
-    for name in sorted(ends, key=ends.__getitem__):
-        place = max(ends[name], place + gap)
-        places[name] = place
-    too_high = max(0.0, place - high)
-    beside = axes.get_yaxis_transform()
-    for name, place in places.items():
-        look = looks[name]
-        axes.text(
-            1.02,
-            place - too_high,
-            look.label,
-            c=look.colour,
-            va="center",
-            transform=beside,
-        )
-
-
 def percent(axis: Axis, label: str) -> None:
     """Let an axis be in whole percent."""
     few = MaxNLocator(6, steps=[1, 2, 5, 10], integer=True)
@@ -350,21 +305,27 @@ def percent(axis: Axis, label: str) -> None:
 def logarithmic(axes: Axes) -> None:
     """Let the horizontal axis be logarithmic, with a few round numbers."""
     axes.set_xscale("log")
-    low, high = axes.dataLim.intervalx
-    steps = (1, 3) if high < 1000 * low else (1,)
-    axes.xaxis.set(major_locator=LogLocator(subs=steps), minor_locator=NullLocator())
-    short = EngFormatter(sep="")
-    axes.xaxis.set_major_formatter(lambda x, _: short(x) if x >= 1000 else f"{x:g}")
+    axes.xaxis.set(major_locator=LogLocator(subs=(1, 3)), minor_locator=NullLocator())
+    axes.xaxis.set_major_formatter("{x:,.12g}")
 
 
 def finish(
-    figure: Picture, data: DataFrame, stamp: object, title: str, note: str = ""
+    figure: Picture,
+    data: DataFrame,
+    stamp: object,
+    title: str,
+    note: str = "",
+    *,
+    beside: bool = False,
 ) -> Picture:
-    """Write title, legend, stamp and note, for which the figure grows; fix the layout."""
-    wide = figure.get_figwidth()
-    heading = textwrap.wrap(text(title), int(13.5 * wide), max_lines=3)
-    letters = int(17.9 * wide)  # of a line of the footer
-    source = stamped(stamp, data).replace("a small statistical parser, no", "no")
+    """Write title, legend, stamp and note, for which the figure grows; fix the layout.
+
+    The legend stands below the title, or in a wide figure `beside` its panels.
+    """
+    wide, high = figure.get_size_inches()
+    heading = textwrap.wrap(text(title), int(BOLD_LETTERS * wide), max_lines=3)
+    letters = int(SMALL_LETTERS * wide)
+    source = stamped(stamp, data).replace(PARSER, " (no language model)")
     source = text(source, 2 * letters - 8).replace(
         " = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
     )
@@ -373,55 +334,52 @@ def finish(
     figure.supxlabel(
         "\n".join(footer), x=0.01, ha="left", fontsize=SMALL, color="#555555"
     )
-    rows = _add_legend(figure, "\n".join(heading))
-    more = 0.14 * len(heading) + 0.1 * len(footer) + 0.16 * rows
-    figure.set_figheight(figure.get_figheight() + more)
+    signs = _signs(figure)
+    if beside and wide == TWO:
+        place: Any = "outside right center"
+        figure.legend([*signs.values()], [*signs], loc=place)
+        high = max(high, LINE * len(signs))
+        signs = {}
+    rows = _add_heading(figure, "\n".join(heading), signs)
+    high += 0.14 * len(heading) + SMALL_LINE * len(footer) + LINE * rows
+    figure.set_figheight(high)
     figure.data = data
     figure.draw_without_rendering()
     figure.set_layout_engine(None)  # "none" would lay it out once more for each file
     return figure
 
 
-def _add_legend(figure: Picture, heading: str) -> int:
-    """Write the heading and the legend; return how many rows of the legend stand below the heading.
-
-    A legend that does not fit into one row stands beside the panel of a wide figure.
-    """
-    signs = _signs(figure)
-    wide, high = figure.get_size_inches()
-    room = int(14.5 * wide)  # in characters; the sign beside a label takes eight
-    taken = [len(label) + 8 for label in signs]
+def _add_heading(figure: Picture, heading: str, signs: dict[str, Any]) -> int:
+    """Write the heading with the legend below it, and return how many rows the legend has."""
+    room = int(LETTERS * figure.get_figwidth())
+    taken = [len(label) + 8 for label in signs]  # a sign takes eight letters
     columns = max(1, len(signs))
     if sum(taken) > room:
         columns = max(1, room // max(taken))
-        panel = figure.axes[0]
-        has_room = wide == TWO and panel.axison and 0.16 * len(signs) <= high
-        if has_room and max(taken) <= 36:
-            panel.legend(
-                signs.values(), signs, loc="upper left", bbox_to_anchor=(1.01, 1)
-            )
-            signs = {}
     place: Any = "outside upper left"
-    above = figure.legend([*signs.values()], [*signs], loc=place, ncols=columns)
     bold: Any = {"size": 8, "weight": "bold"}
-    above.set_title(heading, bold)
-    above.set_alignment("left")
+    figure.legend(
+        [*signs.values()],
+        [*signs],
+        loc=place,
+        ncols=columns,
+        title=heading,
+        title_fontproperties=bold,
+        alignment="left",
+    )
     return math.ceil(len(signs) / columns)
 
 
 def _signs(figure: Picture) -> dict[str, Any]:
-    """Return the signs of all panels by their names, without those that stand beside their lines.
+    """Return the signs of all panels by their names.
 
-    A single one needs no legend: the axis names it.
+    A single one needs no legend, unless it is the paper's: the axis names it.
     """
-    written = {label.get_text() for label in figure.axes[-1].texts}
     signs: dict[str, Any] = {}
     for axes in figure.axes:
         for sign, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            if label not in written:
-                signs.setdefault(label, sign)
-    only = next(iter(signs), "")
-    if len(signs) == 1 and not only.startswith("paper"):
+            signs.setdefault(label, sign)
+    if len(signs) == 1 and "paper" not in "".join(signs):
         return {}
     return signs
 
@@ -437,7 +395,7 @@ def save(figure: Figure, path: Path) -> None:
 def page_width(png: Path) -> int:
     """Return the width at which a page shows a figure's file, so that text has one size in all."""
     with Image.open(png) as image:
-        return round(PIXELS * image.width / 200)
+        return round(PIXELS * image.width / DPI)
 
 
 @settings

@@ -13,11 +13,9 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.canonical import content_hash
-from workbench.errors import BadInputError, one_of
+from workbench.errors import BadInputError
 from workbench.evaluate.stats import mean_interval
-from workbench.llm.calls import is_parser
-from workbench.report.display import Html, join, line, view
+from workbench.report.display import Html, join, paragraph, table_html, view
 from workbench.report.engines import same_engine
 from workbench.report.names import shown
 from workbench.report.published import Published
@@ -27,16 +25,8 @@ from workbench.terminal import visible
 # Columns for `trace`, which only the CSV has.
 _BEHIND = {"run", "question_ids", "counted"}
 _PAIRED = {"difference", "change"}  # columns whose intervals are over pairs of verdicts
-_LEFT = {"props": "text-align: left; white-space: pre-wrap"}
-_STYLE: Any = [
-    {
-        "selector": "caption",
-        "props": "font-weight: 600; text-align: left; white-space: normal",
-    },
-    {"selector": "th, td", "props": "text-align: right; padding: .2em .6em"},
-    {"selector": "thead th", "props": "max-width: 11em"},
-    {"selector": "td", "props": "font-variant-numeric: tabular-nums; max-width: 32em"},
-]
+_bold = Html("<p><b>{}</b></p>").format
+_left = Html('<div style="text-align: left; white-space: pre-wrap">{}</div>').format
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,28 +47,21 @@ class ResultTable:
         return self.frame.set_index(self.frame.columns[0])[column].dropna()
 
     def to_html(self) -> Html:
-        texts, words = _texts(self.frame)
-        left = [{"selector": f".col{place}", **_LEFT} for place in words]
-        styler = texts.rename(columns=visible).style
-        styler.format(escape="html")
-        styler.format_index(escape="html", axis=1)
-        styler.set_table_styles(_STYLE + left)
-        styler.set_table_attributes('class="mathjax_ignore tex2jax_ignore"')
-        name = content_hash("table", [self.title, *texts.to_numpy().tolist()])
-        styler.set_uuid(name[-8:])
-        styler.hide(axis="index")
-        styler.set_caption(Html.escape(self.title))
-        lines = join(line(said) for said in self.caption)
-        return view(Html(styler.to_html()) + lines)
+        texts, places_of_words = _texts(self.frame)
+        for name in texts.columns[places_of_words]:
+            texts[name] = texts[name].map(_left)
+        table = table_html([*texts.columns], texts.to_numpy())
+        lines = join(paragraph(said) for said in self.caption)
+        return view(_bold(self.title) + table + lines)
 
     def to_markdown(self) -> str:
         return f"**{markdown(self.title)}**\n\n{self.rows_and_caption()}"
 
     def rows_and_caption(self) -> str:
         """Return the table as Markdown, without its title."""
-        texts, words = _texts(self.frame)
+        texts, places_of_words = _texts(self.frame)
         sides = ["right"] * texts.shape[1]
-        for place in words:
+        for place in places_of_words:
             sides[place] = "left"
         cells = texts.map(markdown).rename(columns=markdown)
         rows = cells.to_markdown(index=False, colalign=sides, disable_numparse=True)
@@ -104,11 +87,12 @@ def markdown(text: str) -> str:
 
 def _intervals(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:
     """Return the columns with an interval: `low` and `high`, or `X low` and `X high`, follow X."""
-    names = list(map(str, frame))
+    names = [str(name) for name in frame]
     intervals = {}
     for name, low, high in zip(names, names[1:], names[2:], strict=False):
-        if (low, high) in {("low", "high"), (f"{name} low", f"{name} high")}:
-            intervals[name] = (low, high)
+        follows = (low, high)
+        if follows in {("low", "high"), (f"{name} low", f"{name} high")}:
+            intervals[name] = follows
     return intervals
 
 
@@ -116,18 +100,18 @@ def _texts(table: pd.DataFrame) -> tuple[pd.DataFrame, list[int]]:
     """Return the cells as they are shown, and the places of the columns that hold words."""
     frame = table.rename(columns=str)
     intervals = _intervals(frame)
-    hidden = _BEHIND.union(*intervals.values())
+    hidden = {*_BEHIND, *chain.from_iterable(intervals.values())}
     texts: dict[str, list[str]] = {}
-    words = []
+    places_of_words = []
     for name in frame.columns.drop(hidden, errors="ignore"):
         column = frame[name]
         numbers = pd.to_numeric(column, errors="coerce")
-        if column.dtype == bool or numbers[column.notna()].isna().any():
-            place = len(texts)
-            words.append(place)
+        is_no_number = column.notna() & numbers.isna()
+        if column.dtype == bool or is_no_number.any():
             values = column.where(column.notna(), "")
-            if place == 0:
+            if not texts:  # the labels of the rows
                 values = values.map(shown)
+            places_of_words.append(len(texts))
             texts[name] = [visible(str(value)) for value in values]
             continue
         decimals = _decimals(numbers)
@@ -136,13 +120,14 @@ def _texts(table: pd.DataFrame) -> tuple[pd.DataFrame, list[int]]:
             low, high = intervals[name]
             ends = zip(texts[name], frame[low], frame[high], strict=True)
             texts[name] = [_interval(*three, decimals) for three in ends]
-    return pd.DataFrame(texts, index=range(len(frame))), words
+    return pd.DataFrame(texts, index=range(len(frame))), places_of_words
 
 
 def _decimals(column: "pd.Series[Any]") -> int:
-    """Return none for counts, one or two if exact, else so that the largest has two digits.
+    """Return how many decimals the numbers of a column have.
 
-    A number from 10 on has one decimal.
+    Counts have none. If one or two decimals say the numbers exactly, these. Else one from 10 on,
+    and below as many as show two digits of the largest.
     """
     values = column.dropna().abs()
     if pd.api.types.is_integer_dtype(column) or values.empty:
@@ -181,12 +166,6 @@ def alone(ours: pd.DataFrame, stamp: Stamp, title: str, *notes: str) -> ResultTa
         lines.append("Intervals: 95%, clustered by database.")
     if paired:
         lines.append(f"Intervals of {', '.join(paired)}: 95%, over questions, paired.")
-    if {"n", "change", "change high"} <= set(ours) and is_parser(stamp.model):
-        without_effect = ", ".join(_without_effect(ours))
-        if without_effect:
-            lines.append(
-                f"No effect with the parser (no verdict differs): {without_effect}."
-            )
     return ResultTable(title, (" ".join(lines), *filter(None, notes)), ours)
 
 
@@ -195,16 +174,6 @@ def sentence(title: str, data: pd.DataFrame, stamp: object, *notes: str) -> Resu
     return ResultTable(
         title, (f"Here: {stamped(stamp, data)}.", *filter(None, notes)), data
     )
-
-
-def _without_effect(ours: pd.DataFrame) -> list[str]:
-    """Return the rows whose verdicts are all those of the row that they are compared with.
-
-    Tango's interval of a change of 0 is shortest, z^2 / (n + z^2), just where no verdict differs.
-    """
-    shortest = 100 * 3.8415 / (ours["n"] + 3.8415)
-    same = (ours["change"] == 0) & (ours["change high"] < 1.001 * shortest)
-    return ours.iloc[:, 0][same].astype(str).tolist()
 
 
 def beside(
@@ -228,24 +197,27 @@ def beside(
     theirs = published.frame().convert_dtypes()
     matched = _matched(ours, theirs, label, stamp)
     others = theirs.index.difference(matched)
+    # -1 is no label of theirs: its row is empty.
     right = theirs.reindex([*matched, *others]).reset_index(drop=True)
+    # A row of the paper's own has our name for it, unless it is of a model that is not ours.
+    names = right["printed" if "model" in theirs else "label"]
     table = ours.astype(dict.fromkeys(ours.select_dtypes("integer"), "Int64"))
     table = table.reset_index(drop=True).reindex(right.index)
-    table[label] = table[label].fillna(
-        right["printed" if "model" in theirs else "label"]
-    )
+    table[label] = table[label].fillna(names)
     intervals = _intervals(ours)
     for name, wanted in pairs.items():
-        *_, last = intervals.get(name, [name])  # the paper's stand after our interval
-        place = list(table).index(last)
-        for more, column in enumerate(wanted, 1):
-            table.insert(place + more, f"{published.engine}: {column}", right[column])
+        last = name
+        if name in intervals:
+            _, last = intervals[name]
+        behind = list(table).index(last) + 1
+        for column in reversed(wanted):
+            table.insert(behind, f"{published.engine}: {column}", right[column])
     if "model" in theirs:
         table[f"{published.paper}: model"] = right["model"]
     if "run" in ours:  # stays last
         table["run"] = table.pop("run")
     if "EX" not in published.metric:
-        stamp = replace(stamp, ex="")  # the table has another metric
+        stamp = replace(stamp, ex="")  # a sense of EX says nothing of another metric
     captioned = alone(ours, stamp, title or published.title, _origin(published), note)
     return replace(captioned, frame=table)
 
@@ -263,23 +235,22 @@ def _pairs(
     columns: Mapping[str, str | tuple[str, ...]] | None,
 ) -> dict[str, tuple[str, ...]]:
     """Return for each of our columns those of the paper beside it; refuse what does not fit."""
-    names = list(map(str, ours))
+    names = [str(name) for name in ours]
     if not columns:
         columns = {name: name for name in names if name in published.columns}
     pairs = {}
     for name, theirs in columns.items():
         pairs[name] = (theirs,) if isinstance(theirs, str) else theirs
     wanted = [*chain.from_iterable(pairs.values())]
-    if not wanted or len(set(wanted)) < len(wanted):
+    is_once = 0 < len(wanted) == len(set(wanted))
+    is_known = {label, *pairs} <= {*names} and {*wanted} <= {*published.columns}
+    if not (is_once and is_known):
         raise BadInputError(
             f"{published.paper}, {published.source} has the columns"
             f" {', '.join(published.columns)} and ours {', '.join(names)}: say with `columns`"
-            " which belong together, each of the paper's beside one of ours"
+            f" ({columns}) which belong together, each of the paper's beside one of ours,"
+            f" and with `label` ({label!r}) which of ours names the rows"
         )
-    for name in (label, *pairs):
-        one_of(names, **{f"our column {name}": name})
-    for name in wanted:
-        one_of(published.columns, **{f"column {name} of {published.source}": name})
     return pairs
 
 
@@ -310,7 +281,7 @@ def _row_of(name: str, asked: tuple[str, ...], theirs: pd.DataFrame) -> int:
 
 
 def _same_models(printed: str, asked: tuple[str, ...]) -> bool:
-    """Say whether our run's first model is the row's, and the row's other models were asked."""
+    """Say whether all of the row's engines were asked, and our run's first model is one of them."""
     engines = printed.split(", ")
     for engine in engines:
         if not any(same_engine(engine, model) for model in asked):

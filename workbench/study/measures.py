@@ -155,7 +155,7 @@ def stamp_of_best(study: Study, trials: pd.DataFrame, number: int) -> Stamp:
     """Return the stamp of a figure that shows only so many of a pool's systems, the best ones."""
     if trials["generator"].nunique() <= number:
         return study.stamp
-    return replace(study.stamp, model=f"{study.model}, best {number}")
+    return replace(study.stamp, asked=(f"{study.model}, best {number}",))
 
 
 def lost(run: Run, study: Study) -> pd.DataFrame:

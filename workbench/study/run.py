@@ -19,7 +19,7 @@ from workbench.report.cases import Case, Cases, UnreadReply
 from workbench.report.display import group_numbers
 from workbench.report.names import ordered
 from workbench.report.published import published
-from workbench.report.stamp import Stamp, joined
+from workbench.report.stamp import Stamp, common
 from workbench.report.stamp import runs as ids_of
 from workbench.report.tables import share
 from workbench.sql.executor import Executor
@@ -152,15 +152,15 @@ class Table(pd.DataFrame):
         parts = getattr(other, "objs", ends)
         stamps = [part.stamp for part in parts if isinstance(part, Table)]
         if stamps:
-            table.stamp = joined(stamps)
+            table.stamp = common(stamps)
         return table
 
     @property
     def _origin(self) -> Stamp:
         if self.stamp is None:
             raise BadInputError(
-                "these rows have lost their stamp (of other questions than those that they were"
-                " joined with): make the table with study.table(rows)"
+                "these rows have lost their stamp (of other questions or of another study than"
+                " those that they were joined with): make the table with study.table(rows)"
             )
         return self.stamp
 

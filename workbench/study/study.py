@@ -1,10 +1,9 @@
 """An opened experiment: its benchmark and models, its runs, and the folder of its figures."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 from weakref import finalize
@@ -21,7 +20,7 @@ from workbench.llm.client import Client
 from workbench.llm.money import Budget, cautious
 from workbench.prompts import Prompt, check_folder
 from workbench.report.cases import Case
-from workbench.report.stamp import Stamp
+from workbench.report.stamp import Origin, Stamp
 from workbench.report.tables import ResultTable
 from workbench.retrieve.retrieval import by_letters, with_retrieval
 from workbench.sql.executor import Executor
@@ -128,8 +127,9 @@ class Study:
     """An opened experiment: `benchmark` has the questions asked, `saved` takes the figures.
 
     `stands_for` is their number, or in a preview the number of those for which they are asked.
-    `runs` holds the runs made so far, by their ids. Each named system is a method:
-    `study.chase_sql()` is `wb.chase_sql` with the models of the experiment's roles.
+    `runs` holds the runs made so far, by their ids, and `origins` what their stamps say. Each named
+    system is a method: `study.chase_sql()` is `wb.chase_sql` with the models of the experiment's
+    roles.
     """
 
     session: Session
@@ -142,6 +142,7 @@ class Study:
     _users: Cache | None = None  # in a preview, the user's own cache
     _pool: "distributed.Client | None" = None
     runs: dict[str, Run] = field(default_factory=dict)
+    origins: dict[str, Origin] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> Callable[..., System]:
         if name not in BY_FUNCTION:
@@ -178,34 +179,21 @@ class Study:
 
         `stamp.of(frame)` is the stamp of a frame, with the models that its runs called.
         """
-        models: dict[str, tuple[str, ...]] = {}
-        remarks: dict[str, tuple[str, ...]] = {}
-        for run in self.runs.values():
-            models |= run.stamp.models_by_run
-            remarks |= run.stamp.remarks_by_run
-        return self._stamp(models, remarks)
-
-    def _stamp(
-        self,
-        models: Mapping[str, tuple[str, ...]],
-        remarks: Mapping[str, tuple[str, ...]],
-    ) -> Stamp:
-        """Return a stamp that knows the models of these runs and what is remarked on them."""
         benchmark = self.benchmark
         ex = "EX (Spider)" if benchmark.sense == "spider" else "EX (BIRD)"
-        dropped: dict[str, list[str]] = {}
-        for model in {self.model, *chain.from_iterable(models.values())}:
-            if parameters := self.lab.client.cache.left_out(model):
-                dropped[model] = parameters
         return Stamp(
-            self.model,
+            (self.model,),
             benchmark.name,
             len(benchmark.questions),
             ex,
-            dropped=dropped,
-            models_by_run=models,
-            remarks_by_run=remarks,
+            dropped=self._dropped([self.model]),
+            origins=self.origins,
         )
+
+    def _dropped(self, models: Iterable[str]) -> dict[str, list[str]]:
+        """Return for each model the parameters that it refuses."""
+        cache = self.lab.client.cache
+        return {model: cache.left_out(model) for model in models}
 
     def sample(self, limit: float | str | None) -> "Study":
         """Return the study on a number of questions, a share (0.1), or another benchmark's."""
@@ -300,6 +288,9 @@ class Study:
         models = sorted(asked - {self.model})
         if self.model in asked:
             models.insert(0, self.model)
+        self.origins[run_id] = Origin(
+            tuple(models), _remarks(system), self._dropped(models)
+        )
         golds = self.benchmark.golds
 
         # The run holds these two. They hold no study, which would keep its workers.
@@ -317,7 +308,7 @@ class Study:
             questions,
             selection=selection,
             case=case,
-            stamp=self._stamp({run_id: tuple(models)}, {run_id: _remarks(system)}),
+            stamp=self.stamp,
             metrics=tuple(metrics),
             paid=lab.client.ledger.total(),
         )
