@@ -3,8 +3,8 @@
 Nodes are the expressions and statements of Python's own parser, which no formatting changes. Who needs more of them takes
 some out: a concept that nobody would miss, a case that a library settles. Who takes some out lowers the limit.
 
-Where a limit is above its goal, it is what is reached. The goal is 74,000 nodes in 110 files, 5.5 a line, 6.0 in any room,
-and no function of eight lines or more above 9 a line.
+The goal is 74,000 nodes in 110 files: above it, the limit is what is reached. The others are the goals: 5.5 nodes a line,
+6.0 in any room, and no function of eight lines or more above 9 a line or 250 in all.
 """
 
 import ast
@@ -107,17 +107,17 @@ def large() -> list[Part]:
 
 
 def test_the_package_holds_at_most_so_much() -> None:
-    assert WHOLE.nodes <= 107_450
+    assert WHOLE.nodes <= 101_850
     assert len(FILES) <= 117
 
 
 def test_a_line_holds_one_thought() -> None:
-    assert WHOLE.density <= 5.58
-    assert [room for room in rooms() if room.density > 6.2] == []
+    assert WHOLE.density <= 5.5
+    assert [room for room in rooms() if room.density > 6.0] == []
 
 
 def test_a_function_is_read_once() -> None:
-    assert len(dense()) <= 1
+    assert dense() == []
     assert large() == []
 
 
@@ -126,12 +126,12 @@ def test_comprehensions_stand_alone() -> None:
     for outer in syntax(COMPREHENSIONS):
         inside = [node for node in ast.walk(outer) if node is not outer]
         nested += any(isinstance(node, COMPREHENSIONS) for node in inside)
-    assert nested <= 3
-    assert len(syntax(ast.NamedExpr)) <= 31
+    assert nested <= 2
+    assert len(syntax(ast.NamedExpr)) <= 18
 
 
 def test_layout_and_names_are_plain() -> None:
     sources = "".join(file.read_text() for file in FILES)
     assert sources.count("# fmt: skip") + sources.count("# fmt: off") <= 5
     stored = [node.id for node in syntax(ast.Name) if isinstance(node.ctx, ast.Store)]
-    assert sum(name in VAGUE for name in stored) <= 6
+    assert sum(name in VAGUE for name in stored) <= 5

@@ -230,16 +230,19 @@ def _verdict(question: Question, column: str) -> dict[str, str]:
 
 def _is_relevant(question: Question, column: str) -> bool:
     """Return whether question or hint name a column, or the question says a value of it."""
-    lines = dict(line.partition(": ")[::2] for line in column.splitlines())
-    name = lines["Column"].rpartition(".")[2].strip("`")
-    if best_mention(name_words(name), question.evidence).share == 1.0:
+    fields = {}
+    for line in column.splitlines():
+        field, _, text = line.partition(": ")
+        fields[field] = text
+    name = name_words(fields["Column"].rpartition(".")[2].strip("`"))
+    if best_mention(name, question.evidence).share == 1.0:
         return True
-    heading = lines.get("Description", "").partition(";")[0]
-    values = re.findall(r"'(.*?)'", lines.get("Examples", ""))
-    phrases = [name_words(name), words_of(heading)]
-    phrases += map(words_of, values)
-    said = [best_mention(words, question.text) for words in phrases]
-    return any(mention.share >= _RELEVANT for mention in said)
+    description = fields.get("Description", "").partition(";")[0]
+    examples = re.findall(r"'(.*?)'", fields.get("Examples", ""))
+    for words in (name, words_of(description), *map(words_of, examples)):
+        if best_mention(words, question.text).share >= _RELEVANT:
+            return True
+    return False
 
 
 def _needed(prompt: Prompt) -> dict[str, list[str]]:

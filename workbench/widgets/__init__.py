@@ -86,7 +86,8 @@ class Desk(anywidget.AnyWidget):
         except WorkbenchError as error:
             return {"ref": ref, "error": to_page(str(error))}
         except Exception as error:  # noqa: BLE001  the page shows it
-            return {"ref": ref, "error": to_page(f"{type(error).__name__}: {error}")}
+            text = f"{type(error).__name__}: {error}"
+            return {"ref": ref, "error": to_page(text)}
 
 
 def value(cell: Value) -> int | float | str | None:
@@ -131,7 +132,8 @@ def differing(first: Execution, second: Execution) -> list[dict[str, list[bool]]
         nothing: dict[str, list[bool]] = {"columns": [], "rows": []}
         return [nothing, nothing]
     shared = shared_columns(first, second)
-    places, other_places = list(shared), list(shared.values())
+    places = list(shared)
+    other_places = list(shared.values())
     return [
         _only(first, places, second, other_places),
         _only(second, other_places, first, places),
