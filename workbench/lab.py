@@ -154,9 +154,8 @@ class Lab:
                 longer[n] = with_more_room
         completions = self.client.complete_many(list(longer.values()))
         for n, completion in zip(longer, completions, strict=True):
-            if (
-                completion.fault
-            ):  # the one that was cut off stays the last, which counts
+            if completion.fault:
+                # The one that was cut off stays the last, which counts.
                 replies[n].insert(0, completion)
             else:
                 replies[n].append(completion)

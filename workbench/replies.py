@@ -521,9 +521,8 @@ def _bare(said: str, asked: str) -> str:
     """
     said = _NEXT_QUESTION.split(said)[0].strip()
     paragraphs = re.split(r"\n[ \t]*\n", said, maxsplit=20)
-    for end in range(
-        len(paragraphs), 0, -1
-    ):  # all of them first, then without the last
+    # All of them first, then without the last.
+    for end in range(len(paragraphs), 0, -1):
         query = _statement(_undone("\n\n".join(paragraphs[:end])), asked)
         is_last = not any(map(_START.search, paragraphs[end:]))
         if is_last and _QUERY.match(query) and _parses(query):
@@ -546,9 +545,8 @@ def _statement(body: str, asked: str) -> str:
     """Read the one statement of a text, which may repeat it, and end in the midst of that."""
     parts: list[str] = [part.strip() for part in _STATEMENT.findall(body)]
     query = parts[0] if parts else ""
-    further = [
-        part for part in parts[1:] if _START.search(part)
-    ]  # remarks are left out
+    # Remarks are left out.
+    further = [part for part in parts[1:] if _START.search(part)]
     # The last of several repetitions may be cut off; a single one may be a shorter query.
     if len(further) > 1 and query.startswith(further[-1]):
         further.pop()

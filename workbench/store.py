@@ -233,9 +233,8 @@ class Store:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            code = (
-                getattr(error, "sqlite_errorcode", 0) & 0xFF
-            )  # without what extends it
+            # The code without what extends it.
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             advice = _UNUSABLE if isinstance(error, OSError) else _ADVICE.get(code)
             if not advice:
                 raise

@@ -310,9 +310,8 @@ class RelayClient(Client):
         for key, request in calls:
             if key in cached:
                 continue
-            if runs_here(
-                request.model
-            ):  # it is asked here, unless the run has its answer
+            # A model of this process is asked here, unless the run has its answer.
+            if runs_here(request.model):
                 to_look_up[key] = request
             else:
                 to_ask[key] = request

@@ -153,8 +153,8 @@ def _template(taken: exp.Expr) -> str:
     for number, column in enumerate([*whole.find_all(exp.Column)]):
         column.replace(exp.Var(this=f"§{number}§"))
     for ratio in whole.find_all(exp.Div):
-        ratio.set(
-            "this", exp.cast(ratio.left, "REAL")
-        )  # of whole numbers it is a ratio too
+        # Of whole numbers it is a ratio, too.
+        as_real = exp.cast(ratio.left, "REAL")
+        ratio.set("this", as_real)
     shown = whole if isinstance(whole.this, exp.Or) else whole.this
     return shown.sql("sqlite")

@@ -47,9 +47,7 @@ Value = Union[None, float, str, ColumnUse, "Query"]
 
 
 class Selected(NamedTuple):
-    aggregate: (
-        str  # of the whole expression, as in max(a - b); columns have theirs, too
-    )
+    aggregate: str  # of all of it, as in max(a - b); columns have theirs, too
     expression: Expression
 
 

@@ -152,9 +152,8 @@ class Batches:
             if wait <= 0:
                 break
             await asyncio.sleep(wait)
-        if (
-            self._open[group][0] is calls
-        ):  # else they are full, and others gather already
+        # Else they are full, and others gather already.
+        if self._open[group][0] is calls:
             del self._open[group]
         lines = b"".join(_line(*call) for call in calls.items())
         upload = ("calls.jsonl", lines, "application/jsonl")
@@ -184,8 +183,8 @@ class Batches:
         """Wait for the end of a batch, and read its results."""
         wait = _POLL
         while True:
-            found = await _call("aretrieve_batch", group, batch_id=number)
-            batch = found.model_dump()
+            reply = await _call("aretrieve_batch", group, batch_id=number)
+            batch = reply.model_dump()
             if batch["status"] in {"failed", "completed", "expired", "cancelled"}:
                 break
             wait = min(LONGEST, 1.5 * wait)

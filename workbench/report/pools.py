@@ -316,8 +316,9 @@ def unique_solves(
     figure, axes = style.bars(wide, style.looks(wide), ONE, "{:,.0f}", theirs, paper)
     axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
     axes.set_xlabel("questions it alone solves")
-    best = shown(totals.idxmax())
-    title = f"{total:,} questions are solved by one alone, most by {best} ({totals.max():,})"
+    most = totals.max()
+    best = " and ".join(map(shown, totals.index[totals == most]))
+    title = f"{total:,} questions are solved by one alone, most by {best} ({most:,})"
     return finish(figure, data, stamp, title)
 
 

@@ -158,7 +158,8 @@ def pruned_schema(columns: DataFrame, *, stamp: object) -> Picture:
         shortest.append(("", _HEADING))
     height = max(map(len, stacks))
     for stack in stacks:
-        stack.extend([("", _HEADING)] * (height - len(stack)))
+        while len(stack) < height:
+            stack.append(("", _HEADING))
     figure, axes = blank(0.1 + 0.135 * height, TWO)
     axes.set_axis_off()
     _draw_cells(axes, DataFrame(stacks).T)

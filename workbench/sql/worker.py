@@ -449,9 +449,8 @@ def answered(do: str, seconds: float, **request: Any) -> Answer:
     global deadline, lock_wait, kept
     started = time.monotonic()
     deadline = started + seconds
-    lock_wait = min(
-        5.0, seconds / 2
-    )  # so that a locked database is named, not a time-out
+    # Shorter than the deadline, so that a locked database is named, not a time-out.
+    lock_wait = min(5.0, seconds / 2)
     try:
         answer = REQUESTS[do](**request)
     except (MemoryError, sqlite3.Error, sqlite3.Warning, OSError, ValueError) as error:

@@ -160,9 +160,8 @@ def _row(data: Path, number: int) -> dict[str, str]:
             rows = pd.read_csv(data, dtype=str, keep_default_na=False)
     except ValueError as error:
         raise BadInputError(f"{hint} ({error})") from error
-    if not isinstance(
-        rows.index, pd.RangeIndex
-    ):  # pandas took the first cells for labels
+    # Else pandas took the first cells for labels.
+    if not isinstance(rows.index, pd.RangeIndex):
         raise BadInputError(f"{hint}; a row is longer than its heading")
     if number not in rows.index:
         there = f"{data} has rows 0 to {len(rows) - 1}"

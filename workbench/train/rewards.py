@@ -119,9 +119,8 @@ def rollouts(
     completed = []
     for (question, _), key, is_right in zip(answered, last_keys, verdicts, strict=True):
         reply = cached.get(key)
-        if (
-            not reply or reply.fault
-        ):  # it failed, or a content filter withheld the answer
+        # It failed, or a content filter withheld the answer.
+        if not reply or reply.fault:
             continue
         rollout = Rollout(
             question_id=question.id,
