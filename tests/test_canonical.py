@@ -45,17 +45,27 @@ def test_a_folders_hash_is_that_of_its_files_and_their_paths(tmp_path):
         (code / name).parent.mkdir(parents=True, exist_ok=True)
         (code / name).write_text(name)
     before = folder_hash(code, {"out"})
-    for name in ("out/d.py", "a.pyc", "b/desk.css", "b/desk.js"):  # without numbers
+    without_numbers = ("out/d.py", "a.pyc", "a.pyc.14023", "b/desk.css", "b/desk.js")
+    beside = (".DS_Store", "b/c.md~", "b/.c.md.swp", ".ipynb_checkpoints/c.md")
+    for name in (*without_numbers, *beside):
+        (code / name).parent.mkdir(exist_ok=True)
         (code / name).write_text("changed")
         assert folder_hash(code, {"out"}) == before
     code = code.rename(tmp_path / "another place")
     assert folder_hash(code, {"out"}) == before
     seen = {before}
-    for name in ("a.py", "b/c.md", "new.json", "b/papers.yaml", "b/page.md.j2"):
+    for name in (
+        "a.py",
+        "b/c.md",
+        "new.json",
+        "b/papers.yaml",
+        "b/page.md.j2",
+        "x.sql",
+    ):
         (code / name).write_text("changed")
         seen.add(folder_hash(code, {"out"}))
     (code / "b" / "c.md").rename(code / "b" / "d.md")
-    assert len(seen | {folder_hash(code, {"out"})}) == 7
+    assert len(seen | {folder_hash(code, {"out"})}) == 8
 
 
 BLANKS = [

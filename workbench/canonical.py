@@ -40,19 +40,21 @@ def content_hash(tag: str, value: Any) -> str:
     return f"{tag}:{hashlib.sha256(canonical(value)).hexdigest()}"
 
 
-_WITHOUT_NUMBERS = {".pyc", ".css", ".js"}  # suffixes
+# Suffixes of what is read; an editor's or a system's files beside it have others, or a dot.
+_READ = {".py", ".md", ".j2", ".json", ".yaml", ".txt", ".sql", ".mplstyle"}
 
 
 def folder_hash(folder: Path, without: Collection[str] = ()) -> str:
-    """Return a hash of a folder's files and their paths, without some entries.
+    """Return a hash of the code, texts and data in a folder and their paths, without some entries.
 
-    Byte code and what only a browser reads are left out.
+    Hidden files and folders are left out.
     """
     digest = hashlib.sha256()
     for file in sorted(folder.rglob("*")):
         name = file.relative_to(folder)
-        is_left_out = file.suffix in _WITHOUT_NUMBERS or name.parts[0] in without
-        if file.is_file() and not is_left_out:
+        is_hidden = any(part.startswith(".") for part in name.parts)
+        is_left_out = is_hidden or name.parts[0] in without
+        if file.suffix in _READ and file.is_file() and not is_left_out:
             digest.update(os.fsencode(name) + b"\0" + file.read_bytes())
     return digest.hexdigest()
 

@@ -77,7 +77,13 @@ def findings(tmp_path_factory, sandbox):
             "tie",
             "a | b",
         ),
+        (
+            "SELECT maker, car.* FROM car WHERE name < 'c' ORDER BY maker LIMIT 1",
+            "tie",
+            "x, a, 97, 1970, 10.0, x | x, b, 150, 1970, 20.0, x",
+        ),
         ("SELECT name FROM car ORDER BY price LIMIT 1", "null first", "a | c"),
+        ("SELECT max(DISTINCT power) FROM car", "compared as text", "150 | 97"),
         ("SELECT name FROM car ORDER BY power DESC LIMIT 1", "sorted as text", "a | b"),
         (
             "SELECT name FROM car ORDER BY max(power, '') LIMIT 1",

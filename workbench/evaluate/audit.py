@@ -57,11 +57,12 @@ def undetermined(
 
 def _findings(sql: str, database: Path, executor: Executor) -> dict[str, str]:
     """Return the findings about a gold query, and their evidence."""
-    base_sql, ways = settled(sql)
-    jobs = [(database, query) for query in (sql, base_sql, *ways.values())]
-    result, base, *others = executor.execute_many(jobs)
+    (result,) = executor.execute_many([(database, sql)])
     if not result.is_complete:
         return {"fails": result.error}
+    base_sql, ways = settled(sql, len(result.columns))
+    jobs = [(database, query) for query in (base_sql, *ways.values())]
+    base, *others = executor.execute_many(jobs)
     findings: dict[str, str] = {}
     if not result.rows:
         findings["empty"] = ""
