@@ -10,7 +10,7 @@ from IPython.core.formatters import DisplayFormatter
 from PIL import Image
 
 from workbench.report import style
-from workbench.report.names import ordered, shown
+from workbench.report.names import leaders, ordered, shown
 
 HOSTILE = [
     "$x_1$ and $$",
@@ -123,3 +123,9 @@ def test_names_are_shown_as_readers_know_them_and_difficulties_stand_easiest_fir
     assert shown("my_system") == "my_system"
     assert ordered(["extra", "easy", "hard", "easy"]) == ["easy", "hard", "extra"]
     assert ordered(["zoo", "shop", "zoo"]) == ["zoo", "shop"]
+
+
+def test_names_that_share_the_largest_number_are_all_its_leaders():
+    numbers = pd.Series({"query_plan": 3, "a": 1, "divide_and_conquer": 3})
+    assert leaders(numbers) == "query plan and divide and conquer"
+    assert leaders(-numbers) == "a"

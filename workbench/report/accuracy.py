@@ -12,7 +12,7 @@ from pandas import DataFrame
 from workbench.errors import BadInputError, one_of
 from workbench.evaluate import stats
 from workbench.report import style
-from workbench.report.names import ordered, shown
+from workbench.report.names import leaders, ordered, shown
 from workbench.report.published import Published
 from workbench.report.stamp import question_ids, runs
 from workbench.report.style import (
@@ -117,11 +117,9 @@ def _is_flat(rows: DataFrame) -> bool:
 
 
 def _title_of_rows(means: "pd.Series[float]") -> str:
-    lowest = shown(means.idxmin())
-    highest = shown(means.idxmax())
     return (
-        f"EX is lowest for {lowest}, {means.min():.0f}% on average, "
-        f"and highest for {highest}, {means.max():.0f}%"
+        f"EX is lowest for {leaders(-means)}, {means.min():.0f}% on average, "
+        f"and highest for {leaders(means)}, {means.max():.0f}%"
     )
 
 

@@ -1,7 +1,10 @@
 """The names of systems and generators as readers know them, and their order in a figure."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pandas import Series
 
 TOGETHER = "all together"
 SEVERAL = " & "  # joins the names of generators that solve a question together
@@ -43,6 +46,11 @@ PLACES["chess"] = PLACES["chess (ir, cg, ut)"]  # as a part of longer names
 def shown(name: object) -> str:
     """Return the name as readers know it: "query plan" for `query_plan`."""
     return _SHOWN.get(key(name), str(name))
+
+
+def leaders(numbers: "Series[Any]") -> str:
+    """Return the name of the largest number; several that share it are "A and B"."""
+    return " and ".join(map(shown, numbers.index[numbers == numbers.max()]))
 
 
 def root(name: object) -> str:

@@ -15,7 +15,7 @@ from pandas import DataFrame
 from workbench.errors import BadInputError, one_of
 from workbench.evaluate import stats
 from workbench.report import style
-from workbench.report.names import SEVERAL, TOGETHER, ordered, shown
+from workbench.report.names import SEVERAL, TOGETHER, leaders, ordered, shown
 from workbench.report.published import Published
 from workbench.report.stamp import question_ids, runs
 from workbench.report.style import (
@@ -219,7 +219,7 @@ def venn(
     solves = wide.sum()
     title = (
         f"Together they solve {total - none['n']:,} of {total:,} questions; "
-        f"the best of them, {shown(solves.idxmax())}, {solves.max():,}"
+        f"the best of them, {leaders(solves)}, {solves.max():,}"
     )
     return finish(figure, data, stamp, title)
 
@@ -316,9 +316,10 @@ def unique_solves(
     figure, axes = style.bars(wide, style.looks(wide), ONE, "{:,.0f}", theirs, paper)
     axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
     axes.set_xlabel("questions it alone solves")
-    most = totals.max()
-    best = " and ".join(map(shown, totals.index[totals == most]))
-    title = f"{total:,} questions are solved by one alone, most by {best} ({most:,})"
+    title = (
+        f"{total:,} questions are solved by one alone, "
+        f"most by {leaders(totals)} ({totals.max():,})"
+    )
     return finish(figure, data, stamp, title)
 
 
@@ -355,11 +356,11 @@ def agreement(
     if measure == "row alone":
         row = data.sort_values("percent", kind="stable").iloc[-1]
         name, other = shown(row["generator"]), shown(row["other"])
-        title = f"{name} adds most to {other}: right where that is wrong in"
+        title = f"None adds more than {name} to {other}: right where that is wrong in"
     else:
         row = data.sort_values("percent", kind="stable").iloc[0]
         name, other = shown(row["generator"]), shown(row["other"])
-        title = f"{name} and {other} agree least: on"
+        title = f"No two agree less than {name} and {other}: on"
     title += f" {row['percent']:.0f}% of the questions"
     return finish(figure, data, stamp, title, f"Each cell: {_MEASURES[measure]}.")
 
@@ -477,7 +478,9 @@ def regret(
     data = DataFrame(rows)
     wide = data.pivot_table("percent", "system", "outcome", sort=False)
     lost = wide[LOST]
-    title = f"{shown(lost.idxmin())} loses least in selection: {lost.min():.1f}% of the questions"
+    title = (
+        f"Selection by {leaders(-lost)} loses least: {lost.min():.1f}% of the questions"
+    )
     if f"{lost.min():.1f}" == f"{lost.max():.1f}":
         title = f"Selection loses {lost.mean():.1f}% of the questions"
         if len(lost) > 1:

@@ -12,7 +12,7 @@ from pandas import DataFrame
 
 from workbench.errors import BadInputError, one_of
 from workbench.report import style
-from workbench.report.names import shown
+from workbench.report.names import leaders, shown
 from workbench.report.published import Published
 from workbench.report.stamp import runs
 from workbench.report.style import (
@@ -305,9 +305,7 @@ def error_bars(
 def _most_frequent_cause(counts: "pd.Series[int]") -> str:
     of_error = counts.groupby("error").sum()
     share = 100 * of_error.max() / of_error.sum()
-    return (
-        f"{style.text(of_error.idxmax(), 40)} is the most frequent cause: {share:.0f}%"
-    )
+    return f"Most frequent cause: {style.text(leaders(of_error), 60)}, {share:.0f}%"
 
 
 def _bar_of(labels: DataFrame, panel: str | None) -> "pd.Series[str]":
