@@ -41,7 +41,7 @@ def content_hash(tag: str, value: Any) -> str:
 
 
 # Suffixes of what is read; an editor's or a system's files beside it have others, or a dot.
-_READ = {".py", ".md", ".j2", ".json", ".yaml", ".txt", ".sql", ".mplstyle"}
+_READ = {".py", ".md", ".j2", ".json", ".yaml", ".csv", ".txt", ".sql", ".mplstyle"}
 
 
 def folder_hash(folder: Path, without: Collection[str] = ()) -> str:

@@ -126,6 +126,18 @@ def test_a_metric_of_ones_own_stands_in_every_table(
         assert (code, "give MODULE:FUNCTION" in err) == (2, True)
 
 
+@pytest.mark.parametrize("name", ["correct", "system"])
+def test_a_metric_may_be_called_as_a_column_of_a_comparison(
+    run, bird, right, wrong, tmp_path, monkeypatch, name
+):
+    (tmp_path / f"of_{name}.py").write_text(METRIC.replace("extra_rows", name))
+    monkeypatch.chdir(tmp_path)
+    metric = f"of_{name}:{name}"
+    out = run("evaluate", "bird", "--root", bird, right, wrong, "--metric", metric).out
+    assert f"{name}_low" in out
+    assert "against" in out
+
+
 def test_answers_are_split_by_whether_the_data_decides_gold(run, bird, right):
     out = run("evaluate", "bird", "--root", bird, right, "--by", "determined").out
     rows = [

@@ -91,3 +91,15 @@ def test_the_experiments_name_models():
         "anthropic/claude-sonnet-4-5",
         "embedded/parser",
     } <= named()
+
+
+@pytest.mark.parametrize(
+    ("printed", "model"),
+    [
+        ("Llama-3-70B", "bedrock/meta.llama3-70b-instruct-v1:0"),
+        ("Mistral Large", "bedrock/mistral.mistral-large-2402-v1:0"),
+        ("gpt-4-0613", "openai/gpt-4-0613"),
+    ],
+)
+def test_an_engine_is_known_under_a_providers_name(printed, model):
+    assert same_engine(printed, model)

@@ -268,7 +268,7 @@ def test_an_accuracy_of_one_sample_alone_says_which_so_that_it_can_be_traced(tri
 
 
 def test_the_agreement_of_one_generator_is_refused(trials):
-    with pytest.raises(BadInputError, match="nothing to draw"):
+    with pytest.raises(BadInputError, match="two generators"):
         figures.agreement(trials(["a"]), stamp="s")
 
 
@@ -283,6 +283,12 @@ def test_the_frontier_has_the_systems_that_no_cheaper_system_beats():
     for rows in (frame, frame.iloc[::-1]):
         data = figures.pareto(rows.assign(system=list("abcd")), stamp="s").data
         assert data["best"].tolist() == [row in {(50, 10), (60, 30)} for row in zip(rows["EX"], rows["tokens"], strict=True)]  # fmt: skip
+
+
+def test_the_most_accurate_is_the_cheapest_of_equal_systems(shown_text):
+    rows = pd.DataFrame({"EX": [50.0, 60.0, 60.0], "tokens": [10, 12_345.6, 40_000]})
+    text = shown_text(figures.pareto(rows.assign(system=list("abc")), stamp="s"))
+    assert "b is most accurate, 60.0%, with 12,346 tokens" in text
 
 
 def test_an_unknown_cost_is_an_error_and_an_unknown_price_leaves_its_system_out(

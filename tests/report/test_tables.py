@@ -285,6 +285,16 @@ def test_a_joined_table_keeps_the_stamps_of_its_parts():
         assert "openai/o1 on bird, N = 9, EX (BIRD)" in caption
 
 
+def test_a_joined_table_without_runs_names_the_models_of_all_its_parts():
+    rows = pd.DataFrame({"system": ["a"], "EX": [1.0]})
+    stamp = Stamp(("openai/o9",), "bird", 9, dropped={"openai/o9": ["seed"]})
+    other = replace(stamp, asked=("openai/o1",), remarks=("letters",))
+    joined = pd.concat([Table.of(rows, stamp), Table.of(rows, other)])
+    caption = joined.alone("t").caption[0]
+    assert "openai/o9 (takes no seed), openai/o1 on bird" in caption
+    assert "letters" in caption
+
+
 def test_rows_of_different_questions_have_no_stamp_and_are_not_saved():
     rows = pd.DataFrame({"system": ["a"], "EX": [1.0]})
     stamp = Stamp(("openai/o9",), "bird", 9)

@@ -89,7 +89,7 @@ def _answer_text(selection: Selection) -> str:
         reason = ""
         if selection.trials:
             first = selection.trials[0].candidate
-            reason = first.reasoning or first.problem
+            reason = " ".join(filter(None, [first.reasoning, first.problem]))
         return f"No candidate has a query. {reason}".rstrip()
 
     # The parser says it in its reply, which may be JSON, with its escapes.

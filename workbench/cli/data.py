@@ -42,7 +42,8 @@ def check(benchmark: str, root: Path | None) -> None:
     missing, cannot be read or does not run.
     """
     folder = Path(benchmark)
-    if folder.is_dir() and not benchmark_name(benchmark):  # ./spider is one
+    # ./spider is one
+    if folder.is_dir() and root is None and not benchmark_name(benchmark):
         sys.exit(_check_folder(folder))
     with Cache() as store, Executor(store) as executor:
         opened = open_benchmark(benchmark, root)

@@ -256,7 +256,9 @@ def _compare(verdicts: pd.DataFrame, generators: list[str], against: str) -> Non
     if len(generators) < 2:
         return
     against = against or generators[0]
-    answers = verdicts.rename(columns={"generator": "system", "ex_bird": "correct"})
+    # A metric of one's own may be called as a column is here.
+    answers = verdicts[["generator", "question_id", "db_id", "ex_bird"]]
+    answers = answers.rename(columns={"generator": "system", "ex_bird": "correct"})
     first = answers.drop_duplicates(["system", "question_id"])
     table = differences(first, against)
     table = table.sort_values("difference", ascending=False, kind="stable")

@@ -241,8 +241,9 @@ def pareto(
     axes.set_xlabel(unit)
     percent(axes.yaxis, "EX with 95% interval")
 
-    top = known.sort_values("EX", kind="stable").iloc[-1]
-    price = f"{top[cost]:,.4g}"
+    top = best.iloc[-1]
+    amount = "{:,.0f}" if top[cost] >= 1000 else "{:.4g}"
+    price = amount.format(top[cost])
     system = style.text(shown(top["system"]), 40)
     title = f"{system} is most accurate, {top['EX']:.1f}%, with {price} {unit}"
     in_our_order = data.sort_index()
@@ -308,6 +309,8 @@ def _draw_lines(axes: Axes, parts: dict[str, DataFrame], x: str) -> None:
 
 def _title_of(x: str, sizes: "pd.Series[int]", changes: list[float]) -> str:
     least, most = sizes.min(), sizes.max()
+    if least == most:
+        return f"EX with {least:,} {x}"
     lowest, highest = f"{min(changes):+.0f}", f"{max(changes):+.0f}"
     by = lowest if lowest == highest else f"{lowest} to {highest}"
     title = f"From {least:,} to {most:,} {x} EX changes by {by} points"

@@ -1,19 +1,23 @@
 """Whether a model of ours is the engine that a paper names.
 
-The rule: both names have the same words and numbers, but for what stands beside the model's: its
-provider and maker before it, and after it a release or a word that names no other model (instruct,
-chat, hf). So anthropic/claude-3-5-sonnet-20240620 is "Claude 3.5 Sonnet", and claude-sonnet-4-5 is
-not. A name that moves, such as mistral-large-latest, is no engine of a paper.
+The rule: every word and number of the paper's name stands in the model's, numbers in the same
+order; what else stands there is the provider or maker, a date or number of a release, or a word
+that names no other model (instruct, chat, hf). So anthropic/claude-3-5-sonnet-20240620 is
+"Claude 3.5 Sonnet", and claude-sonnet-4-5 is not. A name that moves, such as mistral-large-latest,
+is no engine of a paper.
 """
 
 import re
 
-# "bedrock/anthropic." and "-20240620-v1:0", "together_ai/meta-llama/Meta-" and "-Instruct-Turbo".
-_BESIDE = re.compile(
-    r"^(?:.*/)?(?:anthropic\.|meta-)?"
-    r"|(?:[-@](?:\d{3,8}|\d{4}-\d\d-\d\d|v\d+:\d+|instruct(?:-turbo)?|chat|hf))+$",
-    re.IGNORECASE,
-)
+# Names that papers use for a model that is served under another.
+PRINTED = {"chatgpt": "gpt-3.5-turbo"}
+
+_WORD = re.compile(r"[^\W\d_]+|\d+[^\W\d_]*")
+_RELEASE = re.compile(r"[-@](?:\d{3,8}|\d{4}-\d\d-\d\d)$")
+_BEDROCK = re.compile(r"-v\d+:\d+$")
+# After them a model is still the same one.
+_SUFFIX = re.compile(r"(?:-(?:instruct(?:-turbo)?|chat|hf))+$", re.IGNORECASE)
+_MAKERS = {"anthropic", "meta", "mistralai", "google", "deepseek-ai"}
 
 
 def same_engine(printed: str, model: str) -> bool:
@@ -24,11 +28,23 @@ def same_engine(printed: str, model: str) -> bool:
     >>> same_engine("Claude 3.5 Sonnet", "anthropic/claude-sonnet-4-5")
     False
     """
-    if printed == "ChatGPT":  # the papers' name for it
-        printed = "gpt-3.5-turbo"
-    return _parts(printed) == _parts(_BESIDE.sub("", model))
+    printed = PRINTED.get(printed.casefold(), printed)
+    printed_base = _RELEASE.sub("", printed)
+    served = model.rpartition("/")[2]
+    served = _BEDROCK.sub("", served)
+    served_base = _RELEASE.sub("", served)
+    served_base = _SUFFIX.sub("", served_base)
+    engines = {_identity(printed), _identity(printed_base)}
+    return _identity(served) in engines or _identity(served_base) in engines
 
 
-def _parts(name: str) -> list[str]:
-    """Return the words and numbers of a name, sorted."""
-    return sorted(re.findall(r"\d+[a-z]*|[a-z]+", name.casefold()))
+def _identity(name: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the words of a name in any order, and its numbers in theirs."""
+    words = set()
+    numbers = []
+    for part in _WORD.findall(name.casefold()):
+        if part[0].isdigit():
+            numbers.append(part)
+        else:
+            words.add(part)
+    return frozenset(words - _MAKERS), tuple(numbers)

@@ -141,9 +141,10 @@ def bounds_by_difficulty(trials: DataFrame, *, stamp: object) -> Picture:
     levels = data[data["difficulty"] != TOGETHER]
     uppers = levels.groupby("difficulty", sort=False)["upper"].agg(["first", "last"])
     gains = uppers["last"] - uppers["first"]
-    level: Any = gains.idxmax()
-    first, last = uppers.loc[level]
-    title = f"More candidates could help {level} questions most: from {first:.0f} to {last:.0f}%"
+    title = (
+        f"More candidates could help {leaders(gains)} questions most, "
+        f"by {gains.max():.0f} points"
+    )
     return finish(figure, data, stamp, title, beside=True)
 
 
@@ -339,6 +340,8 @@ def agreement(
     """
     one_of(_MEASURES, measure=measure)
     shares = _shares_of_pairs(solved(trials), measure)
+    if len(shares) < 2:
+        raise BadInputError("give two generators or more, to compare with each other")
     pairs = shares.T.rename_axis("other").rename_axis("generator", axis=1).reset_index()
     data = pairs.melt("other", value_name="percent")[["generator", "other", "percent"]]
     data = data[data["generator"] != data["other"]]

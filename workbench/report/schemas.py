@@ -231,15 +231,14 @@ def feature_distribution(queries: DataFrame, *, stamp: object) -> Picture:
     distances = wide.max(axis=1) - wide.min(axis=1)
     feature: Any = distances.idxmax()
     shares = wide.loc[feature]
-    most = shown(shares.idxmax())
-    least = shown(shares.idxmin())
     title = (
-        f"{feature} differs most: {most} {shares.max():.0f}%, "
-        f"{least} {shares.min():.0f}%"
+        f"Most different: {leaders(distances)}, {leaders(shares)} {shares.max():.0f}%, "
+        f"{leaders(-shares)} {shares.min():.0f}%"
     )
     if len(looks) == 1:
-        feature = wide.iloc[:, 0].idxmax()
-        title = f"{feature} is the most frequent in {most}"
+        title = f"Most frequent: {leaders(wide.iloc[:, 0])}"
+    elif distances.max() == 0:
+        title = "All features are equally frequent"
     return finish(figure, data, stamp, title)
 
 

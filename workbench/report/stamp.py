@@ -1,6 +1,6 @@
 """Whose numbers these are: the stamp in the footer of a figure and the caption of a table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pandas import DataFrame
@@ -50,8 +50,8 @@ class Stamp:
                 dropped |= origin.dropped
         return replace(
             self,
-            asked=tuple(dict.fromkeys(models)) or self.asked,
-            remarks=tuple(dict.fromkeys(remarks)) or self.remarks,
+            asked=_each_once(models) or self.asked,
+            remarks=_each_once(remarks) or self.remarks,
             dropped=dropped,
         )
 
@@ -69,13 +69,32 @@ class Stamp:
 def common(stamps: Sequence[Stamp | None]) -> Stamp | None:
     """Return the stamp of a table made of several tables, if all are of one study's questions."""
     first = stamps[0]
+    models: list[str] = []
+    remarks: list[str] = []
+    dropped: dict[str, Sequence[str]] = {}
+    ex = ""  # a table without EX has a stamp without its sense
     for stamp in stamps:
         if not (first and stamp and stamp.origins is first.origins):
             return None
         if (stamp.benchmark, stamp.n) != (first.benchmark, first.n):
             return None
-    # A table without EX has a stamp without its sense.
-    return next((stamp for stamp in stamps if stamp and stamp.ex), first)
+        models += stamp.asked
+        remarks += stamp.remarks
+        dropped |= stamp.dropped
+        ex = ex or stamp.ex
+    if first is None:
+        return None
+    return replace(
+        first,
+        asked=_each_once(models),
+        remarks=_each_once(remarks),
+        dropped=dropped,
+        ex=ex,
+    )
+
+
+def _each_once(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))
 
 
 def run_ids(frame: DataFrame) -> list[str]:

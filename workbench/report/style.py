@@ -243,7 +243,7 @@ def bars(
         if theirs is not None and name in theirs:
             printed = theirs[name].reindex(values.index)
             brackets = printed.map(" ({:g})".format, na_action="ignore")
-            texts += brackets.fillna("")
+            texts += brackets.astype(object).fillna("")
         axes.bar_label(bars_of_name, texts, fontsize=SMALL, padding=2)
     room = 1.12
     if paper is not None and theirs is not None and theirs.notna().any(axis=None):
@@ -305,7 +305,9 @@ def percent(axis: Axis, label: str) -> None:
 def logarithmic(axes: Axes) -> None:
     """Let the horizontal axis be logarithmic, with a few round numbers."""
     axes.set_xscale("log")
-    axes.xaxis.set(major_locator=LogLocator(subs=(1, 3)), minor_locator=NullLocator())
+    low, high = axes.dataLim.intervalx
+    steps = (1, 3) if high < 1000 * low else (1,)
+    axes.xaxis.set(major_locator=LogLocator(subs=steps), minor_locator=NullLocator())
     axes.xaxis.set_major_formatter("{x:,.12g}")
 
 

@@ -200,9 +200,11 @@ def notes_on(runs: Mapping[str, Run]) -> str:
     questions = next(iter(runs.values())).questions
     failed = questions["question_id"][questions["gold_failed"]]
     if len(failed):
+        ids = ", ".join(failed[:5])
+        more = " and others" if len(failed) > 5 else ""
         notes.append(
             f"The gold queries of {len(failed)} of {len(questions)} questions fail, so that no"
-            f" answer to them is right: {', '.join(failed)}."
+            f" answer to them is right: {ids}{more}."
         )
     return " ".join(notes)
 

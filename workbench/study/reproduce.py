@@ -12,6 +12,7 @@ import re
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
@@ -54,6 +55,7 @@ _LIBRARIES = (
 )
 # Settings on which no number depends.
 _ASIDE = ("notebooks", "about", "batch", "path", "folder")
+_LINE_EVERY = 30  # seconds, where there is no terminal
 
 
 @dataclass(slots=True)
@@ -248,11 +250,13 @@ def _shared_inputs_hash(experiment: Experiment) -> str:
             databases = [benchmark.database(db_id) for db_id in sorted(db_ids)]
             data.append([benchmark.fingerprint(), *map(file_state, databases)])
 
-    places = [experiment.prompts, experiment.codes, *experiment.predictions]
+    if experiment.prompts:
+        data.append(folder_hash(experiment.prompts))
+    places = [experiment.codes, *experiment.predictions]
     places += sorted((home() / "labels").glob("*.sqlite"))
     for place in filter(None, places):
         files = filter(Path.is_file, [place, *sorted(place.rglob("*"))])
-        data += [[file.name, _file_hash(file)] for file in files]
+        data += [[str(file.relative_to(place)), _file_hash(file)] for file in files]
 
     servers = {model: endpoint(model, address(model)) for model in experiment.asked}
     code = folder_hash(_PACKAGE, _DESK)
@@ -278,6 +282,7 @@ class _Progress(tqdm):  # type: ignore[misc]
         )
         self._store = store
         self._ended: set[str] = set()
+        self._next_line = time.monotonic() + _LINE_EVERY
         last_call = store.read("SELECT coalesce(max(rowid), 0) FROM calls")
         self._last_call = last_call[0][0]
 
@@ -290,8 +295,13 @@ class _Progress(tqdm):  # type: ignore[misc]
                     line = f"{line}: {job.error} (executed: {job.output})"
                 self.clear()
                 print(line, file=sys.stderr)
-        self.set_postfix_str(self.spent(), refresh=False)
+        spent = self.spent()
+        self.set_postfix_str(spent, refresh=False)
         self.update(len(self._ended) - self.n)
+        if self.disable and time.monotonic() > self._next_line:
+            self._next_line = time.monotonic() + _LINE_EVERY
+            line = f"{len(self._ended)} of {self.total} notebooks, {spent}"
+            print(line, file=sys.stderr)
 
     def spent(self) -> str:
         """Return the number of calls made since the start, and the dollars."""

@@ -28,7 +28,7 @@ from workbench.llm.calls import is_parser
 from workbench.report.display import Html
 from workbench.report.names import shown
 from workbench.report.published import all_published
-from workbench.report.stamp import runs, stamped
+from workbench.report.stamp import PARSER, runs, stamped
 from workbench.report.tables import ResultTable, markdown
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ _PAPERS = {
 _POINTS = ["difference", "low", "high"]
 _MOST_ROWS = 20  # of a table on the page; a list of cases is a link
 _LIMITED = re.compile(r"-[\d.]+$")  # the name of a folder of a run with a limit
-_PARSER = " (a small statistical parser, no language model)"
 # The name of what a notebook saves: in a cell, `study.save("chase_table_1", table)`; in the JSON of
 # a notebook, `study.save(\n", "    \"chase_table_1\",`.
 SAVED = re.compile(r"""\.save\((?:\\n|[\s",])*(?:study, )?\\?["'](\w+)""")
@@ -314,7 +313,7 @@ def _template() -> "jinja2.Template":
         lstrip_blocks=True,
     )
     environment.filters["md"] = markdown
-    environment.filters["short"] = lambda text: text.replace(_PARSER, "")
+    environment.filters["short"] = lambda text: text.replace(PARSER, "")
     return environment.get_template("gallery.md.j2")
 
 
