@@ -66,3 +66,16 @@ def test_what_is_no_variant_is_refused(zoo, variants):
     ):
         wb.compare(*variants, study=zoo.study)
     assert zoo.asked == []
+
+
+def test_a_run_of_another_study_is_not_run_anew_under_its_name(zoo):
+    """Its settings may be others, and new calls may cost."""
+    run = zoo.study.run(zoo.system)
+    calls = len(zoo.asked)
+    other = wb.open_study(zoo.benchmark, model=zoo.study.model, sql_seconds=3)
+    with other:
+        with pytest.raises(BadInputError, match="run of another study"):
+            wb.compare(run, study=other)
+        with pytest.raises(BadInputError, match="run of another study"):
+            wb.explore(other, run)
+    assert len(zoo.asked) == calls

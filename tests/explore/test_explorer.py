@@ -2,8 +2,11 @@
 
 import json
 import math
+import os
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
@@ -103,10 +106,13 @@ def test_a_variant_is_compared_and_saved_outside_the_notebooks(zoo, explorer):
 
 def test_a_variant_is_saved_alone_and_one_without_a_prompt_is_not(zoo, explorer):
     ask(explorer, "keep", edits={"generate/direct": {"temperature": 0.5}})
-    assert "no prompt" in ask(explorer, "save", name="warm")["error"]
+    refused = ask(explorer, "save", name="warm")["error"]
+    assert "no prompt" in refused
+    assert refused.endswith("not saved: v1's T 0.5")
     for _ in range(2):
         ask(explorer, "keep", edits={"generate/direct": BRIEF})
-    assert ask(explorer, "save", name="all")["answer"].endswith("all: v2, v3")
+    said = ask(explorer, "save", name="all")["answer"]
+    assert said.endswith("all: v2, v3; not saved: v1's T 0.5")
     assert ask(explorer, "save", name="one", variant="v3")["answer"].endswith("one: v3")
     assert [path.name for path in (home() / "variants/one").iterdir()] == ["v3"]
 
@@ -332,8 +338,144 @@ def test_all_that_is_sent_is_safe_but_what_is_edited(zoo, explorer):
     edits = {"generate/direct": {"source": hidden, "data": {"question": hidden}}}
     ask(explorer, "draft", edits=edits)
     assert explorer.get_state(["setup"])["setup"]["draft"] == edits
-    explorer.detail = {"id": hidden, "texts": [hidden, {hidden: hidden}]}
+    explorer.detail = {"key": hidden, "id": hidden, "texts": [hidden, {hidden: hidden}]}
     safe = "a\\u202eb"
     sent = explorer.get_state(["detail"])["detail"]
-    assert sent == {"id": hidden, "texts": [safe, {safe: safe}]}
+    assert sent == {"key": hidden, "id": safe, "texts": [safe, {safe: safe}]}
     assert explorer.answer({"do": hidden})["error"] == f"no action '{safe}'"
+
+
+EDITS = {"generate/direct": BRIEF}
+
+
+def kept(explorer):
+    return [variant.name for variant in explorer.store.variants()]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}"])
+def test_an_odd_file_takes_a_name_and_stops_nothing(zoo, explorer, content):
+    """As a program leaves it that is killed, or a system that copies a folder."""
+    ask(explorer, "keep", edits=EDITS)
+    for name in ("v2", "._v1", "v1 (1)"):
+        (explorer.store.folder / f"{name}.json").write_bytes(content)
+    (explorer.store.folder / "v3.json").symlink_to("nowhere")  # as if removed by now
+    assert [name for name, *_ in wb.explore(zoo.study, zoo.system).grid["kept"]] == [
+        "v1"
+    ]
+    assert ask(explorer, "keep", edits=EDITS)["answer"] == "v4"
+    for message in ({"do": "rename", "to": "x"}, {"do": "reopen"}):
+        assert "damaged" in explorer.answer(message | {"name": "v2"})["error"]
+    assert kept(explorer) == ["v1", "v4"]
+
+
+def test_a_program_that_is_killed_leaves_no_name_that_is_taken(explorer, monkeypatch):
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    variant = Variant("v1", explorer.system_name, EDITS)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "link", killed)
+        patch.setattr("pathlib.Path.replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            explorer.store.keep(variant)
+    assert list(explorer.store.folder.iterdir()) == []
+    assert ask(explorer, "keep", edits=EDITS)["answer"] == "v1"
+
+
+def test_a_variant_that_vanishes_while_it_is_renamed_leaves_nothing(
+    explorer, monkeypatch
+):
+    monkeypatch.setattr(type(explorer.store), "variant", lambda *_: None)
+    ask(explorer, "draft", edits={})
+    assert ask(explorer, "rename", name="gone", to="new")["error"]
+    assert list(explorer.store.folder.glob("*.json")) == []
+
+
+def test_names_that_differ_in_capitals_alone_are_one_name_to_keep(
+    explorer, monkeypatch
+):
+    ask(explorer, "keep", edits=EDITS)
+    assert "error" not in ask(explorer, "rename", name="v1", to="V1")
+    assert kept(explorer) == ["V1"]
+    assert ask(explorer, "keep", edits=EDITS)["answer"] == "v2"
+
+    # Where capitals do not count, both names are of one file.
+    def link(source, to):
+        source.rename(to)
+        raise FileExistsError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "link", link)
+        patch.setattr("pathlib.Path.samefile", lambda *_: True)
+        patch.setattr("pathlib.Path.replace", lambda *_: None)
+        assert "error" not in ask(explorer, "rename", name="V1", to="v1")
+    assert kept(explorer) == ["v1", "v2"]
+
+
+def test_the_order_of_variants_is_kept_in_their_files(zoo, explorer):
+    for _ in range(11):
+        ask(explorer, "keep", edits=EDITS)
+    ask(explorer, "rename", name="v1", to="z")
+    folder = explorer.store.folder
+    for file in folder.glob("*.json"):
+        os.utime(file, (0, 0))  # as a copy of the folder may have them
+    copy = folder.with_name("copy")
+    shutil.copytree(folder, copy)
+    names = [variant.name for variant in type(explorer.store)(copy).variants()]
+    assert names == ["z", *(f"v{number}" for number in range(2, 12))]
+
+
+def test_a_name_in_the_comparison_is_not_given_to_another_variant(zoo, explorer):
+    """Though its variant was removed in another window."""
+    for _ in range(2):
+        ask(explorer, "keep", edits=EDITS)
+    ask(explorer, "compare", count=2)
+    other = wb.explore(zoo.study, zoo.system)
+    ask(other, "remove", name="v1")
+    assert "column" in ask(explorer, "rename", name="v2", to="v1")["error"]
+    hot = {"generate/direct": {"temperature": 0.5}}
+    assert ask(explorer, "keep", edits=hot)["answer"] == "v3"
+    ask(explorer, "rename", name="v2", to="short")
+    heads = [head["name"] for head in explorer.grid["heads"]]
+    assert heads == [zoo.system.name, "v1", "short"]
+    assert ask(explorer, "changes", name="v1")["answer"][0]["after"] == BRIEF["source"]
+    # A new variant of an old name is another one, whose price nobody was told here.
+    assert ask(other, "keep", edits=hot)["answer"] == "v1"
+    ask(explorer, "remove", name="v3")
+    assert [name for name, *_ in explorer.grid["kept"]] == ["short"]
+
+
+def test_only_a_folder_that_can_be_used_is_saved(zoo):
+    """A prompt from a cell has a name that no system looks for in a folder."""
+    own = wb.Prompt("# User\nMine. {{ question }}")
+    mine = replace(zoo.system, generate=(wb.Generate(own, zoo.study.model),))
+    explorer = wb.explore(zoo.study, mine)
+    assert ask(explorer, "keep", edits={"generate/own": BRIEF})["answer"] == "v1"
+    assert "generate/own" in ask(explorer, "save", name="mine")["error"]
+    assert not (home() / "variants/mine").exists()
+    assert "nothing to save" in ask(explorer, "save", name="x", variant="v9")["error"]
+
+
+def test_a_model_that_is_not_saved_is_named(explorer):
+    edit = BRIEF | {"model": "openai/gpt-4o"}
+    ask(explorer, "keep", edits={"generate/direct": edit})
+    said = ask(explorer, "save", name="mine")["answer"]
+    assert said.endswith("mine: v1; not saved: v1's openai/gpt-4o")
+
+
+def test_a_variant_that_does_not_fit_is_told_once(zoo, explorer, capsys):
+    edits = {"retrieve/keywords": {"temperature": 0.5}}
+    explorer.store.keep(Variant("cold", zoo.system.name, edits))
+    again = wb.explore(zoo.study, zoo.system)
+    ask(again, "compare", count=2)
+    ask(again, "keep", edits=EDITS)
+    assert capsys.readouterr().err.count("cold is left out") == 1
+
+
+def test_a_step_of_ones_own_may_ask_a_packaged_prompt_about_other_data(zoo, explorer):
+    ask(explorer, "choose", key="0")
+    (call,) = explorer._recorded.calls
+    request = replace(call.request, prompt="prune/filter_column")
+    own = replace(call, request=request, data={})
+    explorer._recorded = replace(explorer._recorded, calls=(own,))
+    assert explorer._calls()[0][:2] == ["prune/filter_column", "1"]

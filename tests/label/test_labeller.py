@@ -128,3 +128,16 @@ def test_the_cases_of_several_runs_are_labelled_together(opened, store):
     both = label(study, {"one": run, "other": other}, "MAC-SQL", "ann")
     alone = label(study, run, "MAC-SQL", "ann")
     assert len(both.rows) == len(alone.rows) + 1
+
+
+def test_cases_go_ahead_in_their_order_unlabelled_ones_first(widget, opened):
+    keys = list(widget.cases)
+    for at in (0, 2, 3):
+        save(widget, at, SCHEMA)
+    again = label(*opened, "MAC-SQL", "ann")
+    assert list(again.detail) == [keys[1], keys[0], keys[2], keys[3]]
+
+
+def test_ids_of_questions_are_shown_as_any_text(widget):
+    widget.rows = [{"key": "k", "id": "a\u202eb"}]
+    assert widget.get_state(["rows"])["rows"] == [{"key": "k", "id": "a\\u202eb"}]

@@ -3,7 +3,9 @@
 import math
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,6 +26,7 @@ from workbench.label.store import (
     agreement,
     final,
 )
+from workbench.types import StoredResult
 
 HOSTILE = "=1+1\t'\"\r\n<b>\x00\u202e, \ud800"
 
@@ -298,6 +301,26 @@ def test_a_prediction_that_is_right_too_becomes_a_further_answer(opened, store):
     revised = with_golds(study.benchmark, store.path.with_suffix(".golds.json"))
     assert revised.golds["1"].queries == (first.gold, first.predicted)
     assert revised.golds["2"] == study.benchmark.golds["2"]
+
+
+@pytest.mark.parametrize("sql", ["", "SELECT 1"])
+def test_stored_results_stay_alone_until_gold_is_corrected(opened, store, sql):
+    study, run = opened
+    first, second, *_ = cases(study, run, open_taxonomy("CHESS"))
+    golds = dict(study.benchmark.golds)
+    for key in ("1", "2"):
+        results = (StoredResult("a\n5\n"),)
+        golds[key] = replace(golds[key], sql=sql, results=results)
+    study = SimpleNamespace(benchmark=replace(study.benchmark, golds=golds))
+    for one in (first, second):
+        store.add([Label.of(one, "ann", GOLD, [BOTH_RIGHT])])
+    store.add([Label.of(second, "ben", GOLD, [CORRECTED], "SELECT 7")])
+    said = write_golds(study)
+    assert "1 gold queries changed" in said
+    assert said.endswith("right beside stored results, which stay alone: 1")
+    revised = with_golds(study.benchmark, store.path.with_suffix(".golds.json"))
+    assert revised.golds["1"] == golds["1"]
+    assert revised.golds["2"].queries == ("SELECT 7", second.predicted)
 
 
 def test_a_taxonomys_systems_are_the_experiments(tmp_path, tiny, monkeypatch):

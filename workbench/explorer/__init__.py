@@ -1,6 +1,7 @@
 """The prompt explorer: a question's calls, to be edited, priced, run, and kept as variants."""
 
 import sys
+import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -18,6 +19,7 @@ from workbench.explorer.compare import (
     missing_calls,
     prompt_changes,
     summary,
+    system_of,
     unused,
     with_prompts,
 )
@@ -40,7 +42,7 @@ from workbench.explorer.variants import (
     save_prompts,
 )
 from workbench.llm.calls import runs_here
-from workbench.prompts import BadTemplateError, Prompt, names, sections
+from workbench.prompts import BadTemplateError, Prompt, sections
 from workbench.replies import answer as without_thought
 from workbench.study.run import Run, run_tables
 from workbench.study.solve import cached_records, keys_of, model_names
@@ -75,13 +77,13 @@ class Explorer(Grid):
         self._systems: dict[str, System] = {}
         for each in systems:
             name = unused(shown(each.name), self._systems)
-            self._systems[name] = each.system if isinstance(each, Run) else each
+            self._systems[name] = system_of(each, study)
         self._questions = {
             question.id: question for question in study.benchmark.questions
         }
         self._compared: list[str] = []  # the systems in the comparison
         # Variants that another program keeps from now on are not run here unasked.
-        self._known = {variant.name for variant in self.store.variants()}
+        self._known = {variant.at for variant in self.store.variants()}
         # Of the call that is shown: the next question opens at the same one.
         self._prompt = ""
         super().__init__()
@@ -97,14 +99,14 @@ class Explorer(Grid):
         columns = {name: Column(self._systems[name]) for name in self._compared}
         for variant in self.store.variants():
             system = self._systems.get(variant.system)
-            if system is None or variant.name not in self._known:
+            if system is None or variant.at not in self._known:
                 continue
             try:
                 column = variant.built(system, self.study.lab)
             # A prompt or a step that the system has no more.
             except BadInputError as error:
-                told = f"variant {variant.name} is left out: {error}"
-                print(told, file=sys.stderr)
+                print(f"variant {variant.name} is left out: {error}", file=sys.stderr)
+                self._known.discard(variant.at)  # so this is told once
                 continue
             columns.setdefault(variant.system, Column(system))
             columns[variant.name] = column
@@ -121,14 +123,16 @@ class Explorer(Grid):
         golds = self.study.benchmark.golds
         rows = []
         for key, question in self._questions.items():
-            row = {
-                "id": key,
-                "db": question.db_id,
-                "difficulty": golds[key].difficulty,
-                "question": question.text,
-                "status": outcomes.get(key, "none"),
-            }
-            rows.append(row)
+            rows.append(
+                {
+                    "key": key,
+                    "id": key,
+                    "db": question.db_id,
+                    "difficulty": golds[key].difficulty,
+                    "question": question.text,
+                    "status": outcomes.get(key, "none"),
+                }
+            )
         self.rows = rows
         models = model_names(self.system) | {*self.study.models.values()}
         self.setup = {
@@ -150,6 +154,7 @@ class Explorer(Grid):
         is_answered = recording.selection is not None
         gold = self.study.benchmark.golds[key]
         self.detail = {
+            "key": key,
             "id": key,
             "db": question.db_id,
             "difficulty": gold.difficulty,
@@ -191,8 +196,7 @@ class Explorer(Grid):
         parts = []
         for role, title, body in changed_call.parts:
             tokens = round(len(body) * call.rate)
-            part = {"role": role, "title": title, "text": body, "tokens": tokens}
-            parts.append(part)
+            parts.append({"role": role, "title": title, "text": body, "tokens": tokens})
         return {
             "parts": parts,
             "model": changed_call.request.model,
@@ -218,9 +222,8 @@ class Explorer(Grid):
         if call.has_query and not replied_without_query:
             sql = sql_in(reply.text)
         self._verdicts |= self._judged({sql})
-        edited_answer = self._answer(sql, missing_is_wrong=bool(before["sql"]))
         return {
-            **edited_answer,
+            **self._answer(sql, missing_is_wrong=bool(before["sql"])),
             **_reply(reply),
             **self._beside(before["sql"], sql),
             "was": before["status"],
@@ -236,10 +239,9 @@ class Explorer(Grid):
         if not before or not sql:
             return {"pairBefore": [], "differingBefore": None}
         question, lab = self._recorded.question, self.study.lab
-        rows = pair(before, sql, lab.schema(question.db_id))
         result_before, result_now = lab.run_many(question, [before, sql])
         return {
-            "pairBefore": rows,
+            "pairBefore": pair(before, sql, lab.schema(question.db_id)),
             "differingBefore": differing(result_now, result_before),
         }
 
@@ -250,29 +252,36 @@ class Explorer(Grid):
 
     def do_keep(self, edits: Edits) -> str:
         """Keep edits, by their prompts' names, as a variant of the system; return its name."""
-        taken = {*self._systems, *(variant.name for variant in self.store.variants())}
+        taken = self._shown_names() | self.store.names()
         number = 1
         while f"v{number}" in taken:
             number += 1
-        variant = Variant(f"v{number}", self.system_name, edits)
+        variant = Variant(f"v{number}", self.system_name, edits, time.time_ns())
         # A fault of the edits is said before they are kept.
         variant.built(self._systems[self.system_name], self.study.lab)
         self.store.keep(variant)
-        self._known.add(variant.name)
+        self._known.add(variant.at)
         self._read_variants()
         self._draw_grid()
         return variant.name
 
     def do_rename(self, name: str, to: str) -> None:
-        if to in self._systems:
-            raise BadInputError(f"{to!r} is a system: give another name")
+        if to in self._shown_names() - {name}:
+            raise BadInputError(f"there is a column {to!r}: give another name")
         self.store.rename(name, to)
-        self._known.add(to)
         self._redraw(name, to)
 
     def do_remove(self, name: str) -> None:
         self.store.remove(name)
         self._redraw(name)
+
+    def _shown_names(self) -> set[str]:
+        """The names of systems and of the runs that are shown, which no new variant can have.
+
+        A run is shown until the next comparison, also of a variant that was removed elsewhere.
+        """
+        runs = self.comparison.runs if self.comparison else {}
+        return {*self._systems, *runs}
 
     def _redraw(self, name: str, to: str = "") -> None:
         """Show the run of a variant under its new name, or without one no more."""
@@ -280,11 +289,9 @@ class Explorer(Grid):
         if self.comparison:
             runs = {}
             for title, run in self.comparison.runs.items():
-                if title != name:
-                    runs[title] = run
-                elif to:
-                    runs[to] = run
-            folders = self._folders()
+                runs[to if title == name else title] = run
+            runs.pop("", None)
+            folders = {**self.comparison.prompts, **self._folders()}
             self.comparison = replace(self.comparison, runs=runs, prompts=folders)
         self._draw_grid()
 
@@ -303,8 +310,7 @@ class Explorer(Grid):
         few = self.study.sample(min(count, len(self._questions)))
         runs = {}
         for name, column in self._columns.items():
-            its_study = with_prompts(few, column.prompts)
-            runs[name] = its_study.run(column.system, name)
+            runs[name] = with_prompts(few, column.prompts).run(column.system, name)
         self.comparison = Comparison(few, runs, self._folders())
         self._draw_grid()
 
@@ -319,14 +325,24 @@ class Explorer(Grid):
         return cost(study.lab.client, calls, is_least=True)
 
     def do_save(self, name: str, variant: str = "") -> str:
-        """Copy the prompts of a variant, or of all, into a folder of the home; say which."""
-        folders = self._folders()
-        if variant:
-            folders = {variant: folders[variant]}
-        folders = {title: folder for title, folder in folders.items() if names(folder)}
-        if not folders:
-            raise BadInputError("no prompt is edited: there is nothing to save")
-        return f"{save_prompts(name, folders)}: {', '.join(folders)}"
+        """Copy the prompts of a variant, or of all, into a folder of the home; say which.
+
+        The answer names the models and temperatures, which are no part of such a folder.
+        """
+        saved = {}
+        left = []
+        for title, folder in self._folders().items():
+            if variant not in {"", title}:
+                continue
+            for change in self._changes_in_base(self._columns[title]):
+                if change["before"] != change["after"]:
+                    saved[title] = folder
+                if change["fields"]:
+                    left.append(f"{title}'s {change['fields']}")
+        told = f"; not saved: {', '.join(left)}" if left else ""
+        if not saved:
+            raise BadInputError(f"no prompt is edited: there is nothing to save{told}")
+        return f"{save_prompts(name, saved)}: {', '.join(saved)}{told}"
 
     def do_changes(self, name: str) -> list[dict[str, str]]:
         """The prompts that a variant changes in its system, and another column in the first one."""
@@ -427,13 +443,14 @@ class Explorer(Grid):
                 turns[-1]["seen"] = dict(sections(text)).get("Result", text)
             if turn.reply:
                 said = without_thought(turn.reply.text)
-                row = {
-                    "n": n,
-                    "said": said.partition("```")[0].strip(),
-                    "sql": sql_in(said),
-                    "seen": "",
-                }
-                turns.append(row)
+                turns.append(
+                    {
+                        "n": n,
+                        "said": said.partition("```")[0].strip(),
+                        "sql": sql_in(said),
+                        "seen": "",
+                    }
+                )
         return turns if len(turns) > 1 else []
 
     def _template(self, call: Call) -> Prompt:
@@ -477,14 +494,17 @@ class Explorer(Grid):
             calls = [call for call in self._recorded.calls if call.verb == verb]
             missing = [call for call in self._recorded.missing if call.verb == verb]
             if calls or getattr(self.system, verb):
-                step = {
-                    "name": verb,
-                    "calls": len(calls),
-                    "missing": len(missing),
-                    "price": cost(self.study.lab.client, missing) if missing else "",
-                    "reached": is_reached,
-                }
-                steps.append(step)
+                steps.append(
+                    {
+                        "name": verb,
+                        "calls": len(calls),
+                        "missing": len(missing),
+                        "price": cost(self.study.lab.client, missing)
+                        if missing
+                        else "",
+                        "reached": is_reached,
+                    }
+                )
             if missing:
                 is_reached = False
         return steps
@@ -501,7 +521,7 @@ class Explorer(Grid):
             count[prompt] += 1
             label = str(count[prompt])
             if prompt == "prune/filter_column":
-                first_line = str(call.data["column"]).partition("\n")[0]
+                first_line = str(call.data.get("column", label)).partition("\n")[0]
                 label = first_line.removeprefix("Column: ")
             sql = self._query(call)
             status = self._verdicts[sql]
@@ -545,14 +565,15 @@ class Explorer(Grid):
             rows = None
             if execution and fingerprint:
                 rows = many(execution.row_count, "row")
-            group = {
-                "size": len(trials),
-                "status": self._verdicts[trials[0].candidate.sql],
-                "rows": rows,
-                "chosen": any(trial is selection.trial for trial in trials),
-                "queries": list(queries),
-            }
-            pool.append(group)
+            pool.append(
+                {
+                    "size": len(trials),
+                    "status": self._verdicts[trials[0].candidate.sql],
+                    "rows": rows,
+                    "chosen": any(trial is selection.trial for trial in trials),
+                    "queries": list(queries),
+                }
+            )
         return pool
 
     def _cached_outcomes(self) -> dict[str, str]:
@@ -564,9 +585,8 @@ class Explorer(Grid):
         if not solved:
             return {}
         _, table = run_tables(benchmark.of(solved), records, lab.executor)
-        are_right = table["correct"]
-        could_be = table["oracle"]
-        outcomes = np.select([are_right, could_be], ["right", "lost"], "wrong")
+        verdicts = [table["correct"], table["oracle"]]
+        outcomes = np.select(verdicts, ["right", "lost"], "wrong")
         return dict(zip(table["question_id"], outcomes.tolist(), strict=True))
 
 

@@ -100,7 +100,14 @@ class Comparison:
         rows = []
         for question in self.study.benchmark.questions:
             cells = [answers[name][question.id] for name in self.runs]
-            rows.append({"id": question.id, "question": question.text, "cells": cells})
+            rows.append(
+                {
+                    "key": question.id,
+                    "id": question.id,
+                    "question": question.text,
+                    "cells": cells,
+                }
+            )
         return {"heads": list(heads.values()), "rows": rows, "by": by}
 
     def _head(self, name: str, run: Run) -> dict[str, Any]:
@@ -120,9 +127,7 @@ class Comparison:
     def changes(self, name: str) -> list[dict[str, str]]:
         """The prompts in which a run differs from the first one, with model and temperature."""
         base = next(iter(self.runs))
-        before = self._asked(base)
-        after = self._asked(name)
-        return prompt_changes(before, after)
+        return prompt_changes(self._asked(base), self._asked(name))
 
     def _asked(self, name: str) -> dict[str, dict[str, Any]]:
         folder = self.prompts.get(name, self.study.lab.prompts)
@@ -140,8 +145,11 @@ class Comparison:
             cell = beside_gold(lab, question, gold, selection.sql)
             cell["reply"] = trial.candidate.reasoning if trial else ""
             cells.append(cell)
-        gold_result = result(lab.run(question, gold))
-        return {"gold": gold, "goldResult": gold_result, "cells": cells}
+        return {
+            "gold": gold,
+            "goldResult": result(lab.run(question, gold)),
+            "cells": cells,
+        }
 
     def price(self, count: int) -> str:
         """The price of all variants on `count` questions: at most what answers have cost so far.
@@ -230,13 +238,14 @@ def prompt_changes(
         if temperature is not None and temperature != was.get("T"):
             fields.append(f"T {temperature}")
         if fields or now["source"] != was["source"]:
-            change = {
-                "prompt": name,
-                "before": was["source"],
-                "after": now["source"],
-                "fields": ", ".join(fields),
-            }
-            changes.append(change)
+            changes.append(
+                {
+                    "prompt": name,
+                    "before": was["source"],
+                    "after": now["source"],
+                    "fields": ", ".join(fields),
+                }
+            )
     return changes
 
 
@@ -288,11 +297,11 @@ def compare(*variants: Compared, study: Study) -> Comparison:
     base = direct(study.model)
     for variant in reversed(variants):  # so that the first one is the base
         if isinstance(variant, System | Run):
-            base = _system_of(variant)
+            base = system_of(variant, study)
     runs: dict[str, Run] = {}
     folders: dict[str, Path] = {}
     for variant in variants:
-        name, system, prompts = _made(variant, base, study.model)
+        name, system, prompts = _made(variant, base, study)
         name = unused(name, runs)
         its_study = with_prompts(study, prompts)
         if not costs_nothing(system):
@@ -303,21 +312,29 @@ def compare(*variants: Compared, study: Study) -> Comparison:
     return Comparison(study, runs, folders)
 
 
-def _system_of(given: System | Run) -> System:
-    return given.system if isinstance(given, Run) else given
+def system_of(given: System | Run, study: Study) -> System:
+    """The system, or that of a run of the study, whose settings gave its answers."""
+    if isinstance(given, System):
+        return given
+    if given.id not in study.runs:
+        raise BadInputError(
+            f"{given.name} is a run of another study, whose settings may differ: give that study,"
+            " or the run's `system`, which is run anew"
+        )
+    return given.system
 
 
 def _made(
-    variant: Compared, base: System, model: str
+    variant: Compared, base: System, study: Study
 ) -> tuple[str, System, Path | None]:
     """The name of a variant, its system, and its folder of prompts.
 
     A prompt that no step of the base asks becomes its generator, of any of its models.
     """
-    models = sorted(model_names(base)) or [model]
+    models = sorted(model_names(base)) or [study.model]
     match variant:
         case System() | Run():
-            return variant.name, _system_of(variant), None
+            return variant.name, system_of(variant, study), None
         case Prompt():
             system = changed(base, variant.name, {"prompt": variant})
             if system == base:

@@ -1,11 +1,12 @@
 """Variants of systems: edits of their prompts under a name, kept until they are removed."""
 
+import os
 import re
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -15,7 +16,7 @@ from workbench.canonical import content_hash, folder_hash
 from workbench.errors import BadInputError, naming
 from workbench.explorer.recording import Edit, changed
 from workbench.lab import Lab
-from workbench.prompts import Prompt
+from workbench.prompts import Prompt, check_folder
 from workbench.store import home
 from workbench.systems.system import System
 
@@ -32,11 +33,15 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Edits of the prompts of the system of that name."""
+    """Edits of the prompts of the system of that name, and the time `at` which they were kept.
+
+    No two variants were kept at the same time, so it tells which is which under any name.
+    """
 
     name: str
     system: str
     edits: Edits
+    at: int = 0
 
     def built(self, system: System, lab: Lab) -> Column:
         """The system with the edits, and a folder of its prompts that is named by their texts.
@@ -74,8 +79,8 @@ class Variant:
 class VariantStore:
     """The variants on a benchmark and each system's last edits, a JSON file each.
 
-    Several programs may write at once: a file is written elsewhere and moved to its name. A name
-    is taken by an empty file, so two variants never have the same.
+    Several programs may write at once: a file is written elsewhere and then linked to its name,
+    which fails if there is one. So two variants never have the same name.
     """
 
     folder: Path
@@ -86,24 +91,32 @@ class VariantStore:
 
     def variants(self) -> list[Variant]:
         """All variants, in the order in which they were kept."""
-        order = []
+        variants = []
         for file in self.folder.glob("*.json"):
-            status = file.stat()
-            if status.st_size:  # else a name that is just being taken
-                order.append((status.st_mtime_ns, file.stem))
-        return [self.variant(name) for _, name in sorted(order)]
+            # Others put files here, too, and one may be gone by now.
+            with suppress(BadInputError):
+                variants.append(self.variant(file.stem))
+        return sorted(variants, key=lambda variant: (variant.at, variant.name))
+
+    def names(self) -> set[str]:
+        """The names that are taken, without capitals; also those of files that are no variant."""
+        return {file.stem.casefold() for file in self.folder.glob("*.json")}
 
     def variant(self, name: str) -> Variant:
         file = self._file(name)
-        if not file.exists():
+        try:
+            return Variant(name, **orjson.loads(file.read_bytes()))
+        except (OSError, ValueError, TypeError):
             raise BadInputError(
-                f"there is no variant {name!r}: it was removed or renamed elsewhere"
-            )
-        return Variant(name, **orjson.loads(file.read_bytes()))
+                f"there is no variant {name!r}: it was removed or renamed elsewhere, or {file} is"
+                " damaged"
+            ) from None
 
     def keep(self, variant: Variant) -> None:
-        with self._written({"system": variant.system, "edits": variant.edits}) as file:
-            self._move(file, variant.name)
+        fields = asdict(variant)
+        name = fields.pop("name")
+        with self._written(fields) as file:
+            self._move(file, name)
 
     def rename(self, before: str, name: str) -> None:
         self.variant(before)
@@ -125,16 +138,18 @@ class VariantStore:
             file.replace(self._draft_file(system))
 
     def _move(self, file: Path, name: str) -> None:
-        """Move a file to the name, unless a variant has it."""
+        """Move a file to the name, unless another file has it."""
         kept = self._file(name)
         with naming(kept):
             try:
-                kept.touch(exist_ok=False)
+                os.link(file, kept)
+                file.unlink()
             except FileExistsError:
-                raise BadInputError(
-                    f"there is a variant {name!r} already: give another name"
-                ) from None
-            file.replace(kept)
+                if not kept.samefile(file):
+                    raise BadInputError(
+                        f"there is a variant {name!r} already: give another name"
+                    ) from None
+                file.replace(kept)  # v1 becomes V1 where capitals do not count
 
     @contextmanager
     def _written(self, value: Any) -> Iterator[Path]:
@@ -167,6 +182,8 @@ def _checked(name: str) -> str:
 
 def save_prompts(name: str, folders: Mapping[str, Path]) -> Path:
     """Copy folders of prompts under their names into a new folder of the home; return it."""
+    for folder in folders.values():
+        check_folder(folder)
     saved = home() / "variants" / _checked(name)
     if saved.exists():
         raise BadInputError(f"{name!r} is taken: give another name")

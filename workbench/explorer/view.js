@@ -130,7 +130,7 @@ function render({ model, el }) {
     clearTimeout(drafting);
     drafting = setTimeout(() => ask({ do: "draft", edits: state.edits }).catch(fail), wait);
   }
-  const asked = () => ({ key: detail.id, n: call().n, edit: edit() });
+  const asked = () => ({ key: detail.key, n: call().n, edit: edit() });
   /** Ask the kernel how the prompt reads and what it costs, once nobody has typed for a moment. */
   function later(wait = 140) {
     clearTimeout(timer);
@@ -184,7 +184,7 @@ function render({ model, el }) {
     if (call() && !state.fault && priced()) {
       const at = asked();
       work("run", { do: "run", ...at }, (found) => {
-        if (call() && at.key === detail.id && at.n === call().n) {
+        if (call() && at.key === detail.key && at.n === call().n) {
           Object.assign(state, { ran: found, stale: true });
           later(0);
         }
@@ -242,12 +242,12 @@ function render({ model, el }) {
     }
     clearTimeout(picking);
     picking = setTimeout(() => {
-      if (detail.id !== id) ask({ do: "choose", key: id }).catch(fail);
+      if (detail.key !== id) ask({ do: "choose", key: id }).catch(fail);
     }, 40);
   }
   function show(n) {
     state.pop = null;
-    ask({ do: "call", key: detail.id, n })
+    ask({ do: "call", key: detail.key, n })
       .then((found) => {
         Object.assign(state, { call: found, ran: null, error: "" });
         draw();
@@ -324,7 +324,7 @@ function render({ model, el }) {
         if (!/^(Enter|ArrowDown|ArrowUp)$/.test(event.key)) return;
         event.preventDefault();
         focus(box.list);
-        if (hits.length && !hits.some((row) => row.id === state.id)) choose(hits[0].id);
+        if (hits.length && !hits.some((row) => row.key === state.id)) choose(hits[0].key);
         else if (event.key !== "Enter") move(event.key === "ArrowDown" ? 1 : -1);
         reveal();
       },
@@ -412,11 +412,11 @@ function render({ model, el }) {
     drawRows();
   }
   /** The place of the chosen question in the list; -1 if the list lacks it. */
-  const place = () => hits.findIndex((row) => row.id === state.id);
+  const place = () => hits.findIndex((row) => row.key === state.id);
   function move(by) {
     if (state.view !== "prompt" || !hits.length) return;
     const to = Math.min(hits.length - 1, Math.max(0, place() + by));
-    choose(hits[to].id);
+    choose(hits[to].key);
     reveal();
   }
   /** Scroll the list so far that the chosen question is in sight. */
@@ -494,10 +494,10 @@ function render({ model, el }) {
           {
             class: "row",
             role: "option",
-            id: `q${row.id}`,
+            id: `q${row.key}`,
             style: `top:${(from + k) * HIGH}px`,
             title: `${row.db}, ${row.difficulty}`,
-            onclick: () => choose(row.id),
+            onclick: () => choose(row.key),
           },
           span("dim", mark(row.status), row.id),
           span("two", row.question),
@@ -1026,7 +1026,7 @@ function render({ model, el }) {
           "name",
           "mine",
           save,
-          "A folder in the workbench’s home, with a folder of prompts for each variant: wb.compare and --prompts take it.",
+          "A folder in the workbench’s home, with a folder of prompts for each variant that edits one: wb.compare and --prompts take each.",
         ),
       );
     if (what === "model")
@@ -1390,16 +1390,16 @@ function render({ model, el }) {
             h("tr", {}, h("td", { colspan: all, class: "nothing" }, nothingDiffers(rows))),
           (isOneLine ? [] : sorted.slice(0, state.most)).flatMap((row) => {
             const toggle = () => {
-              open(row.id);
-              focus(box.grid.querySelector(`[data-id="${CSS.escape(row.id)}"]`));
+              open(row.key);
+              focus(box.grid.querySelector(`[data-id="${CSS.escape(row.key)}"]`));
             };
             const head = h(
               "tr",
               {
                 class: "line",
                 tabindex: "0",
-                "aria-expanded": String(state.open === row.id),
-                "data-id": row.id,
+                "aria-expanded": String(state.open === row.key),
+                "data-id": row.key,
                 onclick: toggle,
                 onkeydown: (event) => {
                   if (/^(Enter| )$/.test(event.key)) {
@@ -1432,7 +1432,7 @@ function render({ model, el }) {
                 );
               }),
             );
-            return state.open === row.id
+            return state.open === row.key
               ? [head, h("tr", { class: "open" }, opened(row, all))]
               : [head];
           }),
@@ -1478,7 +1478,7 @@ function render({ model, el }) {
     );
   }
   function opened(row, all) {
-    const found = state.opened[row.id];
+    const found = state.opened[row.key];
     if (!found || found.error)
       return h(
         "td",
@@ -1540,7 +1540,7 @@ function render({ model, el }) {
   function onDetail() {
     detail = model.get("detail");
     Object.assign(state, {
-      id: detail.id,
+      id: detail.key,
       call: detail.call,
       ran: null,
       error: "",
@@ -1550,7 +1550,7 @@ function render({ model, el }) {
       against: "gold",
       pop: null,
     });
-    const row = all.find((one) => one.id === detail.id);
+    const row = all.find((one) => one.key === detail.key);
     const { status } = detail.answer;
     const isKnown = row?.status === "lost" && status === "wrong"; // and says more
     if (row && status !== "none" && status !== row.status && !isKnown) {

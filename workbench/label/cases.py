@@ -220,21 +220,22 @@ def cases(study: Study, run: Run, taxonomy: Taxonomy) -> tuple[Case, ...]:
         agreeing = 1
         if row["group"] >= 0:  # a query without a result is in no group
             agreeing = int((groups == row["group"]).sum())
-        case = Case(
-            question=question,
-            difficulty=row["difficulty"],
-            gold=gold,
-            predicted=row["sql"],
-            system=run.system,
-            generator=row["generator"],
-            gold_execution=_cut(gold_execution),
-            execution=_cut(execution),
-            schema=study.lab.schema(question.db_id),
-            results=compare_results(gold_execution, execution),
-            agreeing=agreeing,
-            candidates=len(groups),
+        shown_cases.append(
+            Case(
+                question=question,
+                difficulty=row["difficulty"],
+                gold=gold,
+                predicted=row["sql"],
+                system=run.system,
+                generator=row["generator"],
+                gold_execution=_cut(gold_execution),
+                execution=_cut(execution),
+                schema=study.lab.schema(question.db_id),
+                results=compare_results(gold_execution, execution),
+                agreeing=agreeing,
+                candidates=len(groups),
+            )
         )
-        shown_cases.append(case)
     return tuple(shown_cases)
 
 

@@ -86,15 +86,14 @@ class Labeller(Desk):
                 include={"name", "several", "categories"}, mode="json"
             ),
             rows=[
-                {"key": key, "id": shown(case.question.id)}
-                for key, case in self.cases.items()
+                {"key": key, "id": case.question.id} for key, case in self.cases.items()
             ],
         )
         self.do_annotator(annotator)
         labelled = {key for key, label in self.mine.items() if label["is"]}
-        unlabelled = [key for key in self.cases if key not in labelled]
         # The page begins at the first unlabelled case, and asks for what lies further ahead.
-        self.detail = self.do_need([*unlabelled, *labelled][:_SENT_AHEAD])
+        unlabelled_first = sorted(self.cases, key=labelled.__contains__)
+        self.detail = self.do_need(unlabelled_first[:_SENT_AHEAD])
 
     def do_annotator(self, name: str) -> None:
         name = name.strip()
@@ -224,7 +223,7 @@ class Labeller(Desk):
         label = suggested(case, self.kinds)
         suggestion = {"label": label.name, "why": label.why} if label else None
         return {
-            "id": shown(question.id),
+            "id": question.id,
             "db": question.db_id,
             "difficulty": case.difficulty,
             "question": question.text,

@@ -68,20 +68,21 @@ def errors(study: Study, runs: Mapping[str, Run], taxonomy: str) -> pd.DataFrame
             flaw = flaws.get(case.question.id)
             for counted in _counted(case, kinds, by_hand, flaw):
                 error, _, detail = counted.name.partition(" / ")
-                row = {
-                    "question_id": case.question.id,
-                    "db_id": case.question.db_id,
-                    "generator": case.generator,
-                    "error": error,
-                    "detail": detail,
-                    "automatic": counted.automatic,
-                    "apart": error in apart,
-                    "note": counted.note,
-                    "system": system,
-                    "run": run.id,
-                    "counted": "chosen",
-                }
-                rows.append(row)
+                rows.append(
+                    {
+                        "question_id": case.question.id,
+                        "db_id": case.question.db_id,
+                        "generator": case.generator,
+                        "error": error,
+                        "detail": detail,
+                        "automatic": counted.automatic,
+                        "apart": error in apart,
+                        "note": counted.note,
+                        "system": system,
+                        "run": run.id,
+                        "counted": "chosen",
+                    }
+                )
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
@@ -147,8 +148,7 @@ def shares(study: Study, labels: pd.DataFrame) -> Table:
         share = 100 * len(part) / len(labels)
         row = {"system": error, "n": len(labels), "share": share}
         rows.append(row | _origin(part))
-    columns = ["system", "n", "share", *_ORIGIN]
-    return study.table(pd.DataFrame(rows, columns=columns))
+    return study.table(pd.DataFrame(rows, columns=["system", "n", "share", *_ORIGIN]))
 
 
 def shares_by_system(
@@ -164,8 +164,7 @@ def shares_by_system(
         for kind, is_of_kind in kinds.items():
             row[kind] = 100 * is_of_kind[part.index].mean()
         rows.append(row | _origin(part))
-    columns = ["system", "n", *kinds, *_ORIGIN]
-    return study.table(pd.DataFrame(rows, columns=columns))
+    return study.table(pd.DataFrame(rows, columns=["system", "n", *kinds, *_ORIGIN]))
 
 
 _ORIGIN = ("run", "question_ids")  # the columns that say what a row was counted from
@@ -181,8 +180,9 @@ def write_golds(study: Study) -> str:
 
     A corrected query takes the place of gold; one that is right beside gold is a further answer.
     A question without a verdict stays as it is, and so does one that annotators correct in
-    different ways, until the adjudicator corrects it. `workbench evaluate --gold NAME=FILE` judges
-    by the file.
+    different ways, until the adjudicator corrects it. Stored results stay, too, unless a corrected
+    query takes their place: no query stands beside them. `workbench evaluate --gold NAME=FILE`
+    judges by the file.
     """
     store = LabelStore.named(study.benchmark.name)
     verdicts_on = defaultdict[tuple[str, str], list[Label]](list)
@@ -191,6 +191,7 @@ def write_golds(study: Study) -> str:
     items = []
     changed = []
     undecided = []
+    stored = []
     for question in study.benchmark.questions:
         corrections: dict[
             str, str
@@ -203,14 +204,17 @@ def write_golds(study: Study) -> str:
                 further.append(verdict.sql)
         gold = study.benchmark.golds[question.id]
         queries = [gold.sql, *gold.others]
-        if len(corrections) == 1:
+        is_corrected = len(corrections) == 1
+        if is_corrected:
             queries = list(corrections.values())
         elif corrections:
             undecided.append(question.id)
         item: dict[str, Any] = {"question_id": question.id, "db_id": question.db_id}
-        if further or len(corrections) == 1:
+        if is_corrected or (further and not gold.results):
             item["SQL"] = list(dict.fromkeys([*queries, *further]))
             changed.append(question.id)
+        elif further:
+            stored.append(question.id)
         items.append(item)
     file = store.path.with_suffix(".golds.json")
     with naming(file):
@@ -218,5 +222,6 @@ def write_golds(study: Study) -> str:
         file.write_bytes(indented(items))
     return (
         f"{file}: {len(changed)} gold queries changed;"
-        f" corrected in several ways and left: {', '.join(undecided) or 'none'}"
+        f" corrected in several ways and left: {', '.join(undecided) or 'none'};"
+        f" right beside stored results, which stay alone: {', '.join(stored) or 'none'}"
     )

@@ -21,7 +21,7 @@ _HELPERS = (_HERE / "desk.js").read_text(encoding="utf-8")
 ROWS = 30  # of a result, that are sent
 _EXACT = 2**53  # JavaScript's numbers are exact below
 _LONGEST = 200_000  # characters of a text that are sent
-_SENT_BACK = {"id", "source", "draft"}  # by the page, or as a part of what it sends
+_SENT_BACK = {"key", "source", "draft"}  # by the page, or as a part of what it sends
 
 
 def script(view: Path) -> str:
