@@ -84,3 +84,21 @@ def test_an_exact_text_comes_first(texts, data):
     assert len(set(spelling)) == len(spelling)
     assert texts.index(asked) in lsh
     assert texts.index(asked) == spelling[0]
+
+
+@pytest.mark.parametrize("asked", ["CA", "Ca", "cA", "ca"])
+@pytest.mark.parametrize("limit", [1, 2, 4])
+def test_an_equal_text_comes_first_and_others_in_the_order_of_the_texts(asked, limit):
+    texts = ["CA", "Ca", "cA", "ca"]
+    others = [number for number, text in enumerate(texts) if text != asked]
+    numbers = [texts.index(asked), *others]
+    assert finder(Spelling(), texts)(asked, limit) == numbers[:limit]
+
+
+def test_texts_that_are_equally_like_it_stay_in_their_order():
+    texts = [f"Bad Em{letter}" for letter in "zaybxcwdve"] * 9
+    assert finder(Spelling(), texts)("Bad Em!", 7) == list(range(7))
+
+
+def test_a_text_without_a_common_letter_is_not_found():
+    assert finder(Spelling(), ["xyz", "ab"])("a", 10) == [1]

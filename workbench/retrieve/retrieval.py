@@ -85,8 +85,7 @@ class Lexical:
         if collection:
             for feature in squares:
                 rarity = len(texts) / max(1, len(columns_with[feature]))
-                weight = round(1000 * math.log1p(rarity))
-                squares[feature] = weight**2
+                squares[feature] = round(1000 * math.log1p(rarity)) ** 2
 
         products = np.zeros((len(queries), len(texts)))
         for row, features in enumerate(query_features):
@@ -179,8 +178,9 @@ class Embedding:
         for text in texts:
             messages = [{"role": "user", "content": text}]
             # The client sends it as an embedding; the reply's text is its numbers in base64.
-            request = Request("retrieve/embed", self.model, messages, {EMBEDDING: True})
-            requests.append(request)
+            requests.append(
+                Request("retrieve/embed", self.model, messages, {EMBEDDING: True})
+            )
         vectors = {}
         for text, reply in zip(texts, lab.client.complete_many(requests), strict=True):
             if not reply.fault:
@@ -390,9 +390,8 @@ class Descriptions:
         scores = np.nan_to_num(similarity(lab, queries, texts, collection=True))
         last = min(self.top, len(texts))  # of each query's top descriptions
         least = np.sort(scores, axis=1)[:, [-last]]
-        retrieved = np.where(scores >= least, scores, 0.0)
-        best_of_queries = retrieved.max(axis=0).tolist()
-        pairs = zip(catalog, best_of_queries, strict=True)
+        best_of_queries = np.where(scores >= least, scores, 0.0).max(axis=0)
+        pairs = zip(catalog, best_of_queries.tolist(), strict=True)
         scored = [replace(match, score=score) for match, score in pairs if score > 0]
         scored.sort(key=lambda match: (-match.score, match.table, match.column))
         return tuple(scored)

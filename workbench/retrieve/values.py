@@ -44,9 +44,8 @@ from workbench.sql.schema import read_schema
 # Columns, texts and places as JSON (`_built`), and what the search builds, by name.
 Arrays = Mapping[str, NDArray[Any]]
 LONGEST = 200
-_FORM = (
-    2  # of the file; raised where `_built` or a search's `build` returns something else
-)
+# Of the file; raised where `_built` or a search's `build` returns something else.
+_FORM = 2
 _locks = defaultdict[Path, threading.Lock](threading.Lock)
 
 
@@ -87,9 +86,7 @@ class LSH:
         signature = self._signature(self._grams(text))
         is_equal = values.arrays["signatures"] == signature
         equal_hashes = is_equal.sum(axis=1, dtype=np.int16)
-        best = np.argsort(-equal_hashes, kind="stable")[:limit]
-        numbers: list[int] = best[equal_hashes[best] > 0].tolist()
-        return numbers
+        return _highest(equal_hashes, limit)
 
     def _grams(self, text: str) -> Iterable[str]:
         number = max(1, len(text) - self.ngram + 1)
@@ -118,16 +115,22 @@ class Spelling:
         return {}
 
     def find(self, values: "Values", text: str, limit: int) -> Sequence[int]:
-        """Return the numbers of the texts that are most like the text, an equal text first."""
-        best = process.extract(
-            folded(text),
-            values.folded_texts,
-            scorer=fuzz.ratio,
-            limit=limit,
-            score_cutoff=1,
+        """Return the numbers of the texts that are most like the text, an equal text first.
+
+        Those that are equally like it stay in the order of the texts.
+        """
+        (ratios,) = process.cdist(
+            [folded(text)], values.folded_texts, scorer=fuzz.ratio
         )
-        numbers = [number for _, _, number in best]
-        return sorted(numbers, key=lambda number: values.texts[number] != text)
+        if text in values.texts:
+            ratios[values.texts.index(text)] = 101  # a ratio is at most 100
+        return _highest(ratios, limit)
+
+
+def _highest(scores: NDArray[Any], limit: int) -> list[int]:
+    """Return the places of the highest scores from 1 on; equals stay in their order."""
+    best = np.argsort(-scores, kind="stable")[:limit]
+    return list(best[scores[best] >= 1])
 
 
 def folded(text: str) -> str:
