@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -186,6 +187,17 @@ def test_spiders_test_split_has_databases_of_its_own(tmp_path, tiny, tables):
         lambda entry: entry.pop("foreign_keys"),
         lambda entry: entry.update(foreign_keys=[[1, 99]]),
         lambda entry: entry.update(foreign_keys=[[1, 0]]),  # column 0 is `*`
+        lambda entry: entry.update(foreign_keys=[[0, 1]]),
+        lambda entry: entry.update(foreign_keys=[[1, -1]]),
+        lambda entry: entry.update(foreign_keys=[[-1, 1]]),
+        lambda entry: entry.update(
+            column_names_original=[*entry["column_names_original"], [-1, "z"]],
+            foreign_keys=[[1, len(entry["column_names_original"])]],
+        ),
+        lambda entry: entry.update(
+            column_names_original=[*entry["column_names_original"], [-1, "z"]],
+            foreign_keys=[[len(entry["column_names_original"]), 1]],
+        ),
         lambda entry: entry["column_names_original"].append([7, "of no table"]),
         lambda entry: entry.update(column_names_original=5),
     ],
@@ -227,7 +239,7 @@ def test_a_file_of_ones_own_is_in_birds_or_in_spiders_form(tmp_path, tiny):
     ):
         own = open_benchmark(str(path), tmp_path / "data" / "databases")
     assert (own.sense, len(own.questions), len(own.every)) == ("spider", 12, 13)
-    with pytest.raises(BadInputError, match=r"no database of its .* give --root"):
+    with pytest.raises(BadInputError, match=r"no database moon, pond.* give --root"):
         open_benchmark(str(path), tmp_path / "data" / "databases" / "zoo")
 
 
@@ -364,16 +376,79 @@ def test_what_a_folder_lacks_of_a_benchmark_is_named(tmp_path, tiny):
     assert "no train.json with databases" in missing("bird-train", tmp_path)[0]
 
 
-@pytest.mark.parametrize("folder", [".", "dev_databases", "data/of_mine"])
+@pytest.mark.parametrize("folder", [".", "of_mine", "dev_databases/dev_databases"])
 def test_the_databases_beside_a_file_of_ones_own_are_found(tiny, tmp_path, folder):
     root = tmp_path / "mine"
     tiny.write_bird(root, file="mine.json", databases=folder)
-    tiny.write_databases(root / "a_copy/of/others")  # too far below
+    tiny.write_databases(root / "a_copy/of_others")  # too far below
     (root / "a/moon").mkdir(parents=True)
     (root / "a/moon/moon.sqlite").touch()  # of no question
     own = open_benchmark(str(root / "mine.json"))
     assert (len(own.questions), own.databases) == (12, root / folder)
     for db_id in ("zoo", "shop", "pond"):
         (root / folder / db_id).rename(tmp_path / db_id)
-    with pytest.raises(BadInputError, match=r"no database of its .* give --root"):
+    with pytest.raises(BadInputError, match=r"no database pond, shop.* give --root"):
         open_benchmark(str(root / "mine.json"))
+
+
+@pytest.fixture
+def mine(tmp_path, tiny):
+    """A file of one's own, with all its databases beside it, in the later of two folders."""
+    root = tiny.write_bird(tmp_path / "mine", file="mine.json")
+    tiny.write_databases(root / "backup")
+    for db_id in ("shop", "pond"):
+        shutil.rmtree(root / "backup" / db_id)
+    return root / "mine.json"
+
+
+def test_the_folder_with_all_databases_is_taken_and_not_the_first(mine):
+    own = open_benchmark(str(mine))
+    assert (len(own.questions), own.databases.name) == (12, "dev_databases")
+
+
+def test_of_two_folders_with_all_databases_none_is_taken(mine, tiny):
+    shutil.rmtree(mine.parent / "backup")
+    tiny.write_databases(mine.parent / "backup")
+    both = r"mine/backup and .*mine/dev_databases have 3 .* give --root"
+    with pytest.raises(BadInputError, match=both):
+        open_benchmark(str(mine))
+    with pytest.raises(BadInputError, match=both):
+        open_benchmark(str(mine), mine.parent)
+    for folder in ("backup", "dev_databases"):
+        own = open_benchmark(str(mine), mine.parent / folder)
+        assert (len(own.questions), own.databases.name) == (12, folder)
+
+
+def test_without_a_folder_with_all_databases_the_one_with_most_is_taken(mine):
+    folder = mine.parent / "dev_databases"
+    shutil.rmtree(folder / "pond")
+    with pytest.warns(UserWarning, match="4 of 12 .* is no database pond"):
+        assert open_benchmark(str(mine)).databases == folder
+    shutil.rmtree(folder / "zoo")
+    with pytest.raises(BadInputError, match=r"backup and .*dev_databases have 1 "):
+        open_benchmark(str(mine))
+
+
+def test_a_folder_given_is_taken_if_none_in_it_has_more(mine):
+    folder = mine.parent / "dev_databases"
+    shutil.copytree(folder / "zoo", folder / "old/zoo")
+    shutil.copytree(folder / "shop", folder / "old/shop")
+    assert open_benchmark(str(mine), folder).databases == folder
+    shutil.rmtree(folder / "pond")
+    with pytest.warns(UserWarning, match="is no database pond"):
+        assert open_benchmark(str(mine), folder).databases == folder
+    shutil.rmtree(folder / "zoo")
+    with pytest.warns(UserWarning, match="is no database pond"):
+        assert open_benchmark(str(mine), folder).databases == folder / "old"
+
+
+def test_a_folder_that_may_not_be_read_has_no_databases(mine, monkeypatch):
+    stat = Path.stat
+
+    def refusing(path, **options):
+        if "backup" in path.parts:
+            raise PermissionError(13, "Permission denied", str(path))
+        return stat(path, **options)
+
+    monkeypatch.setattr(Path, "stat", refusing)
+    assert open_benchmark(str(mine)).databases.name == "dev_databases"

@@ -119,6 +119,27 @@ def test_an_answer_under_an_id_of_two_questions_is_refused_with_both(doubled, re
     assert by_id(read(doubled, told)) == {"3": "SELECT 1"}
 
 
+@pytest.mark.parametrize("form", ["lines", "positions"])
+def test_a_position_that_is_also_an_id_of_two_questions_is_a_position(
+    tmp_path, tiny, read, form
+):
+    items = [
+        item | {"question_id": key}
+        for item, key in zip(tiny.bird_items()[:4], (2, 7, 2, 9), strict=True)
+    ]
+    root = tiny.write_bird(tmp_path / "mini", "mini_dev_sqlite.json", items=items)
+    with pytest.warns(UserWarning, match="2 became 2 and 2-2"):
+        benchmark = open_benchmark("mini-dev", root)
+    queries = [f"SELECT {number}" for number in range(4)]
+    if form == "lines":
+        found = read(benchmark, "\n".join(queries), "theirs.sql")
+    else:
+        found = read(benchmark, dict(enumerate(queries)))
+    assert by_id(found) == dict(zip(["2", "7", "2-2", "9"], queries, strict=True))
+    with pytest.raises(BadInputError, match=r"question_id '2' is 2 .* or 2-2 .*"):
+        read(benchmark, {"2": "SELECT 1"})
+
+
 def test_the_csv_of_din_sql_is_read(spider, read):
     lines = ["NLQ,PREDICTED SQL,GOLD SQL,DATABASE"]
     lines += [
@@ -169,8 +190,21 @@ def test_a_dropped_line_is_refused_where_it_first_shows(spider, read, db_ids):
 
 
 def test_a_line_too_many_is_refused(spider, read):
-    with pytest.raises(BadInputError, match="entry 13: "):
-        read(spider, "\n".join([*spider_form(spider), "SELECT 1"]), "theirs.sql")
+    counts = "theirs.sql: 13 entries for the 12 questions of spider-dev; without ids"
+    for db_ids in (True, False):
+        lines = [*spider_form(spider, db_ids=db_ids), "SELECT 1"]
+        with pytest.raises(BadInputError, match=counts):
+            read(spider, "\n".join(lines), "theirs.sql")
+    with pytest.raises(BadInputError, match="14 entries for the 12 questions"):
+        read(spider, "SELECT 1\n" * 14, "theirs.sql")
+
+
+def test_a_position_is_not_called_an_id(mini, read):
+    lines = spider_form(mini)
+    lines[1] = "SELECT 1\tpond"
+    said = "entry 2: it has database 'pond' and text '', but question 7 is on 'zoo'"
+    with pytest.raises(BadInputError, match=said):
+        read(mini, "\n".join(lines), "theirs.sql")
 
 
 def records(benchmark):

@@ -79,6 +79,44 @@ def test_questions_hints_and_stored_results_are_read(root):
     assert [result.columns for result in second.results] == [(0,), ()]
 
 
+def rule(root, columns):
+    """Writes the rules, with these columns of local002, which has two results."""
+    items = [
+        {"instance_id": key, "condition_cols": value, "ignore_order": True}
+        for key, value in {"local001": [], "local002": columns}.items()
+    ]
+    lines(root / "evaluation_suite/gold/spider2lite_eval.jsonl", *items)
+
+
+@pytest.mark.parametrize(
+    ("columns", "of_files"),
+    [
+        ([0, 1], [(0, 1), (0, 1)]),
+        ([], [(), ()]),
+        ([[0, 1]], [(0, 1), ()]),  # a further result counts by all its columns
+        ([[0], [1], [2]], [(0,), (1,)]),
+    ],
+)
+def test_columns_are_those_of_all_results_or_of_each(root, columns, of_files):
+    rule(root, columns)
+    stored = open_benchmark("spider2", root).golds["local002"].results
+    assert [result.columns for result in stored] == of_files
+
+
+@pytest.mark.parametrize("columns", [[1, [2, 3]], [[2, 3], 1], ["x"], None])
+def test_columns_of_another_form_are_refused_in_one_line(root, columns):
+    rule(root, columns)
+    place = r"spider2lite_eval\.jsonl, line 2: condition_cols.*: Input should be a "
+    with pytest.raises(BadInputError, match=place) as caught:
+        open_benchmark("spider2", root)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_is_the_repository_only_if_it_has_the_questions(root):
+    (root / "spider2-lite").mkdir()
+    assert len(open_benchmark("spider2", root).questions) == 2
+
+
 def test_an_answer_is_right_if_it_meets_one_stored_result(root, sandbox):
     benchmark = open_benchmark("spider2", root)
     answers = {

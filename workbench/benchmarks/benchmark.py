@@ -8,6 +8,7 @@ id. An id that a file gives twice, as the first release of BIRD's mini-dev does,
 """
 
 import json
+import os
 import re
 import warnings
 from collections import defaultdict
@@ -85,7 +86,8 @@ class Benchmark:
 
     def has(self, db_id: str) -> bool:
         """Whether the SQLite file of a database is there."""
-        return self._file(db_id).is_file()
+        # `Path.is_file` fails in a folder that may not be read.
+        return os.path.isfile(self._file(db_id))  # noqa: PTH113
 
     def _file(self, db_id: str) -> Path:
         folder = self.databases if self.flat else self.databases / db_id
@@ -120,8 +122,7 @@ class Benchmark:
 
 def named(questions: Sequence[Question]) -> str:
     """Return the ids and texts of questions among which an error asks to choose."""
-    texts = [f"{question.id} ({question.text})" for question in questions]
-    return " or ".join(texts)
+    return " or ".join(f"{question.id} ({question.text})" for question in questions)
 
 
 @lru_cache(maxsize=1000)  # every query and every schema of a run asks for it
@@ -254,18 +255,18 @@ def open_benchmark(name: str, root: str | Path | None = None) -> Benchmark:
 
 def _with_databases(opened: Benchmark) -> Benchmark:
     """The benchmark with the questions whose databases are there."""
-    there = [question for question in opened.questions if opened.has(question.db_id)]
-    total = len(opened.questions)
-    if len(there) == total:
+    db_ids = {question.db_id for question in opened.questions}
+    missing = [db_id for db_id in sorted(db_ids) if not opened.has(db_id)]
+    if not missing:
         return opened
-    used = {question.db_id for question in opened.questions}
-    missing = used - {question.db_id for question in there}
+    there = [question for question in opened.questions if question.db_id not in missing]
+    total = len(opened.questions)
     told = (
         f"{opened.name}: {total - len(there):,} of {total:,} questions are left out:"
-        f" in {opened.databases} is no database {', '.join(sorted(missing))}"
+        f" in {opened.databases} is no database {', '.join(missing)}"
     )
     if not there:
-        raise BadInputError(told)
+        raise BadInputError(f"{told}; give --root, the folder of its databases")
     warnings.warn(told, stacklevel=3)  # the line that opens the benchmark
     return opened.of(there)
 
@@ -324,9 +325,8 @@ def _users(path: Path, root: Path | None) -> Benchmark:
     sense: Sense = "spider" if is_spiders else "bird"
     root = root or path.parent
     opened = _read(path.stem, sense, root, [path])
-    databases = _folder_of_databases(opened, path)
-    opened = replace(opened, databases=databases)
-    folders = (path.parent, root, databases.parent)
+    opened = _with_most_databases(opened, path)
+    folders = (path.parent, root, opened.databases.parent)
     tables = [folder / "tables.json" for folder in folders]
     if not is_spiders or not any(file.is_file() for file in tables):
         return opened
@@ -337,18 +337,25 @@ def _users(path: Path, root: Path | None) -> Benchmark:
         return opened
 
 
-def _folder_of_databases(opened: Benchmark, path: Path) -> Path:
-    """The folder with DB/DB.sqlite of one of its databases: `opened.databases`, or below it."""
-    db_ids = {question.db_id for question in opened.questions}
+def _with_most_databases(opened: Benchmark, path: Path) -> Benchmark:
+    """The benchmark with its folder of databases: its own one, or that in it that has more.
+
+    A folder of databases may lie in one of its own name, as some tools unpack it.
+    """
     root = opened.databases
-    for depth in ("", "*/", "*/*/"):
-        for file in sorted(root.glob(f"{depth}*/*.sqlite")):
-            if file.stem in db_ids and file.parent.name == file.stem:
-                return file.parents[1]
-    raise BadInputError(
-        f"{path}: no database of its questions is in {root} or up to two folders below;"
-        " give --root, the folder of its databases"
-    )
+    db_ids = {question.db_id for question in opened.questions}
+    with_count = defaultdict[int, list[Benchmark]](list)
+    for folder in (root, *root.glob("*/"), *root.glob("*database*/*database*/")):
+        there = replace(opened, databases=folder)
+        with_count[sum(map(there.has, db_ids))].append(there)
+    count, best = max(with_count.items())
+    if len(best) > 1 and best[0].databases != root:
+        several = " and ".join(sorted(str(there.databases) for there in best))
+        raise BadInputError(
+            f"{path}: {several} have {count} of its databases each;"
+            " give --root, the folder of its databases"
+        )
+    return best[0]
 
 
 # Names of the fields in BIRD's files, Spider's and those of Spider's variants.
@@ -458,8 +465,7 @@ def bundled_splits() -> dict[str, str]:
     """Return the split of each bundled database, dev or train, by the name of the database."""
     splits = {}
     for file in sorted(_DATA.glob("*/*_databases/*/*.sqlite")):
-        split, *_ = file.relative_to(_DATA).parts
-        splits[file.stem] = split
+        splits[file.stem] = file.relative_to(_DATA).parts[0]
     return splits
 
 

@@ -75,8 +75,7 @@ def _value(path: Path, text: str, line: int) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_each_key_once)
     except json.JSONDecodeError as error:
-        lines_before = line - 1
-        place = f"line {lines_before + error.lineno}, column {error.colno}"
+        place = f"line {line - 1 + error.lineno}, column {error.colno}"
         raise BadInputError(f"{path}, {place}: not JSON: {error.msg}") from error
     except (ValueError, RecursionError) as error:
         raise BadInputError(f"{path}, from line {line}: not JSON: {error}") from error
@@ -128,9 +127,6 @@ def _place(text: str, item: int) -> str:
     return f"line {numbers[item]}" if numbers else f"item {item}"
 
 
-_ColumnNumber = Annotated[int, Field(ge=1)]  # 0 is `*`
-
-
 class _Entry(BaseModel):
     """A database in Spider's tables.json, with what exact match reads: no types, no primary keys.
 
@@ -140,7 +136,7 @@ class _Entry(BaseModel):
     db_id: str
     tables: list[str] = Field(alias="table_names_original")
     columns: list[tuple[int, str]] = Field(alias="column_names_original")
-    foreign_keys: list[tuple[_ColumnNumber, _ColumnNumber]]
+    foreign_keys: list[tuple[int, int]]
 
     def as_schema(self) -> Schema:
         """Return the schema; an IndexError says that a number is that of no table or column."""
@@ -152,13 +148,15 @@ class _Entry(BaseModel):
         for number, ref_number in self.foreign_keys:
             table, name = self.columns[number]
             ref_table, ref_name = self.columns[ref_number]
+            if min(number, ref_number, table, ref_table) < 0:
+                raise IndexError  # of `*`, or of another column that is in no table
             key = ForeignKey((name,), self.tables[ref_table], (ref_name,))
             keys[table].append(key)
         tables = []
-        for number, name in enumerate(self.tables):
-            table_columns = tuple(columns[number])
-            table_keys = tuple(keys[number])
-            tables.append(Table(name, table_columns, foreign_keys=table_keys))
+        parts = zip(self.tables, columns, keys, strict=True)
+        for name, its_columns, its_keys in parts:
+            described = Table(name, tuple(its_columns), foreign_keys=tuple(its_keys))
+            tables.append(described)
         return Schema(self.db_id, tuple(tables))
 
 

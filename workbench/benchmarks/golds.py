@@ -89,10 +89,7 @@ def _keys(
     Either all items state an id, or items are found by database and text.
     """
     if all(item.question_id is not None for item in items):
-        keys: dict[int, str] = {}
-        for number, item in enumerate(items):
-            keys[number] = _stated(path, item, benchmark)
-        return keys
+        return {n: _stated(path, item, benchmark) for n, item in enumerate(items)}
     databases = {question.db_id for question in benchmark.whole}
     numbers = [n for n, item in enumerate(items) if item.db_id in databases]
     matched = _matched(path, [items[number] for number in numbers], benchmark)
@@ -110,8 +107,7 @@ def _matched(path: Path, items: Sequence[_Revised], benchmark: Benchmark) -> lis
     if [item.db_id for item in items] == databases:
         pairs = zip(texts, benchmark.whole, strict=True)
         same = sum(text == one_line(question.text) for text, question in pairs)
-        most = len(items) / 2
-        if same > most:
+        if same > len(items) / 2:
             return [question.id for question in benchmark.whole]
 
     by_text = benchmark.by_text()

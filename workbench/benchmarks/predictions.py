@@ -74,8 +74,7 @@ def read_predictions(benchmark: Benchmark, *paths: str | Path) -> pd.DataFrame:
         raise BadInputError("a prediction file is given twice: give each file once")
     frames = [_read(benchmark, file).assign(file=f"{file}: ") for file in files]
     predictions = pd.concat(frames, ignore_index=True)
-    files_of_generators = predictions.groupby("generator")["file"]
-    is_shared = files_of_generators.transform("nunique") > 1
+    is_shared = predictions.groupby("generator")["file"].transform("nunique") > 1
     with_file = predictions["file"] + predictions["generator"]
     predictions.loc[is_shared, "generator"] = with_file
     return predictions[COLUMNS]
@@ -184,8 +183,7 @@ class _Entry(BaseModel):
         """In BIRD's form the database follows a mark in the SQL."""
         marked = _MARK.search(self.sql)
         if marked:
-            database = self.sql[marked.end() :]
-            self.db_id = self.db_id or database
+            self.db_id = self.db_id or self.sql[marked.end() :]
             self.sql = self.sql[: marked.start()]
         return self
 
@@ -198,14 +196,11 @@ def _read(benchmark: Benchmark, path: Path) -> pd.DataFrame:
     records, are_lines = _records(benchmark, path)
     entries = validated(records, _Entry, lambda item: f"{path}, entry {item + 1}")
     ids = {entry.question_id for entry in entries}
-    questions: Sequence[Question] = benchmark.whole
-    by_id = {question.id: question for question in questions}
-    positions = {str(n) for n in range(len(questions))}
+    by_id = {question.id: question for question in benchmark.whole}
+    positions = {str(n) for n in range(len(by_id))}
     are_positions = ids == positions and positions != by_id.keys()
     if are_lines or are_positions:
-        if len(entries) == len(benchmark.questions):
-            questions = benchmark.questions
-        return _by_position(benchmark, path, entries, questions)
+        return _by_position(benchmark, path, entries)
     if ids == {""} and all(entry.question for entry in entries):
         asked = _by_text(benchmark, entries)
     else:
@@ -247,7 +242,7 @@ def _frame(
             several = named(benchmark.sharing(entry.question_id))
             raise BadInputError(
                 f"{where}: question_id {entry.question_id!r} is {several};"
-                " give one of these ids, or the question"
+                " give one of these ids"
             )
         row = (question.id, entry.generator or file_name, entry.sample)
         if row in sql_of:
@@ -271,10 +266,11 @@ def _fits(entry: _Entry, question: Question) -> bool:
 
 def _misfit(benchmark: Benchmark, entry: _Entry, question: Question | None) -> str:
     """Why an entry is no answer to the question of its id, its text or its position."""
-    text = one_line(entry.question)
-    stated = f"id {entry.question_id!r}, database {entry.db_id!r} and text {text!r}"
+    stated = f"database {entry.db_id!r} and text {one_line(entry.question)!r}"
     if question is None:
-        return f"{benchmark.name} has no question with {stated}"
+        return (
+            f"{benchmark.name} has no question with id {entry.question_id!r}, {stated}"
+        )
     wanted = f"question {question.id} is on {question.db_id!r}: {question.text}"
     return f"it has {stated}, but {wanted}"
 
@@ -296,21 +292,25 @@ def _by_text(benchmark: Benchmark, entries: Sequence[_Entry]) -> list[Question |
 
 
 def _by_position(
-    benchmark: Benchmark,
-    path: Path,
-    entries: Sequence[_Entry],
-    questions: Sequence[Question],
+    benchmark: Benchmark, path: Path, entries: Sequence[_Entry]
 ) -> pd.DataFrame:
-    """The frame of entries that answer the questions at their positions."""
+    """The frame of entries that answer the questions at their positions.
+
+    If lines are missing, the error names the first that does not fit its question.
+    """
+    questions: Sequence[Question] = benchmark.whole
+    if len(entries) == len(benchmark.questions):
+        questions = benchmark.questions
+    placed = entries[: len(questions)]
     asked = []
-    for entry in entries:
-        place = int(entry.question_id)
-        asked.append(questions[place] if place < len(questions) else None)
-    frame = _frame(benchmark, path, entries, asked)
-    if len(frame) != len(questions):
-        counts = f"{len(frame)} entries for the {len(questions)} questions"
+    for entry in placed:
+        asked.append(questions[int(entry.question_id)])
+        entry.question_id = ""  # a position is no id
+    frame = _frame(benchmark, path, placed, asked)
+    if len(entries) != len(questions):
         raise BadInputError(
-            f"{path}: {counts} of {benchmark.name}; without ids there must be one for each"
+            f"{path}: {len(entries)} entries for the {len(questions)} questions of"
+            f" {benchmark.name}; without ids there must be one for each"
         )
     return frame
 
@@ -349,14 +349,12 @@ def _lines(text: str, known: set[str]) -> list[dict[str, str]]:
     if not text.strip():
         return []
     lines = text.removesuffix("\n").split("\n")
-    ends = [line.rpartition("\t")[2].strip() for line in lines]
-    all_end_in_names = all(_NAME.fullmatch(end) for end in ends)
+    parts = [line.rpartition("\t") for line in lines]
+    all_end_in_names = all(_NAME.fullmatch(end.strip()) for _, _, end in parts)
     records = []
-    for number, (line, end) in enumerate(zip(lines, ends, strict=True)):
-        sql, tab, _ = line.rpartition("\t")
-        record = {"question_id": str(number), "sql": line}
-        if tab and (all_end_in_names or end in known):
-            record["sql"] = sql
-            record["db_id"] = end
+    for number, (sql, tab, end) in enumerate(parts):
+        record = {"question_id": str(number), "sql": lines[number]}
+        if tab and (all_end_in_names or end.strip() in known):
+            record |= {"sql": sql, "db_id": end}
         records.append(record)
     return records

@@ -35,7 +35,7 @@ class _Rule(BaseModel):
     """How a question is judged."""
 
     key: Filled = Field(alias="instance_id")
-    # Those that count, from 0: of all files of the question, or a list for each.
+    # Those that count, from 0, all where there are none: of every file, or a list for each.
     columns: tuple[int, ...] | list[tuple[int, ...]] = Field(
         alias="condition_cols", union_mode="left_to_right"
     )
@@ -45,13 +45,13 @@ class _Rule(BaseModel):
         """Return the columns that count of a question's file."""
         if isinstance(self.columns, tuple):
             return self.columns
-        return self.columns[number]
+        return self.columns[number] if number < len(self.columns) else ()
 
 
 def read_spider2(root: Path) -> tuple[Path, tuple[Question, ...], dict[str, Gold]]:
     """Return the folder of databases, the questions on SQLite, and their golds by id."""
     folder = root / "spider2-lite"
-    if not folder.is_dir():
+    if not (folder / _QUESTIONS).is_file():
         folder = root
     gold = _folder(folder, _GOLD)
     documents = _folder(folder, _DOCUMENTS)
