@@ -311,7 +311,8 @@ def _title_of(x: str, sizes: "pd.Series[int]", changes: list[float]) -> str:
     least, most = sizes.min(), sizes.max()
     if least == most:
         return f"EX with {least:,} {x}"
-    lowest, highest = f"{min(changes):+.0f}", f"{max(changes):+.0f}"
+    lowest = f"{min(changes):+.0f}"
+    highest = f"{max(changes):+.0f}"
     by = lowest if lowest == highest else f"{lowest} to {highest}"
     title = f"From {least:,} to {most:,} {x} EX changes by {by} points"
     return title.replace("-", "\N{MINUS SIGN}")

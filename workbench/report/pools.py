@@ -356,16 +356,19 @@ def agreement(
     _draw_heat_map(axes, shares, annotated=has_room)
     axes.tick_params(length=0, grid_alpha=0, labelsize=8 if has_room else SMALL)
 
+    by_share = data.sort_values("percent", kind="stable")
     if measure == "row alone":
-        row = data.sort_values("percent", kind="stable").iloc[-1]
-        name, other = shown(row["generator"]), shown(row["other"])
+        name, other, share = _pair(by_share.iloc[-1])
         title = f"None adds more than {name} to {other}: right where that is wrong in"
     else:
-        row = data.sort_values("percent", kind="stable").iloc[0]
-        name, other = shown(row["generator"]), shown(row["other"])
+        name, other, share = _pair(by_share.iloc[0])
         title = f"No two agree less than {name} and {other}: on"
-    title += f" {row['percent']:.0f}% of the questions"
+    title += f" {share:.0f}% of the questions"
     return finish(figure, data, stamp, title, f"Each cell: {_MEASURES[measure]}.")
+
+
+def _pair(row: "pd.Series[Any]") -> tuple[str, str, float]:
+    return shown(row["generator"]), shown(row["other"]), row["percent"]
 
 
 def _shares_of_pairs(wide: DataFrame, measure: str) -> DataFrame:
