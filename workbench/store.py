@@ -209,20 +209,25 @@ class Store:
             )
         if self.read_only:
             return
-        ours = _ours()[0]
-        outdated = [name for name in ours if _is_outdated(name, theirs)]
-        if outdated or not theirs.keys() >= ours.keys():
-            self._make_tables(outdated)
+        if _to_make(theirs):
+            self._make_tables()
         # Last, so that no file is without tables.
         self._reader.execute("PRAGMA journal_mode=WAL")
 
-    def _make_tables(self, outdated: list[str]) -> None:
-        """Make the tables that are missing, and these anew."""
+    def _make_tables(self) -> None:
+        """Make the tables that are missing, and those of another form anew."""
         connection = self._reader
         connection.execute("PRAGMA page_size=16384")
-        drops = "".join(f"DROP TABLE IF EXISTS {name};" for name in outdated)
         try:
-            connection.executescript(f"BEGIN IMMEDIATE; {drops} {_SCHEMA}; COMMIT")
+            connection.execute("BEGIN IMMEDIATE")
+            # Another process may have made them before this one could write.
+            theirs = tables_of(connection)
+            for name in _to_make(theirs) & theirs.keys():
+                connection.execute(f"DROP TABLE {name}")
+            # Not by `executescript`, which would commit first.
+            for statement in re.sub(r"--.*", "", _SCHEMA).split(";"):
+                connection.execute(statement)
+            connection.execute("COMMIT")
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -245,7 +250,10 @@ class Store:
             raise StoreError(f"cache file {self.path} {told}") from error
 
 
-def _is_outdated(name: str, theirs: dict[str, str]) -> bool:
-    """Whether a table of ours is in another form there, and can be computed again."""
-    ours = _ours()[0][name]
-    return name not in _KEPT and theirs.get(name, ours) != ours
+def _to_make(theirs: dict[str, str]) -> set[str]:
+    """Return the names of our tables that a file lacks, or has in another form."""
+    names = set()
+    for name, definition in _ours()[0].items():
+        if name not in theirs or (name not in _KEPT and theirs[name] != definition):
+            names.add(name)
+    return names

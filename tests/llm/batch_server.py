@@ -2,7 +2,8 @@
 
 A batch is answered when it has been looked at `looks` times, its last request first. `bodies` lists the requests of all
 batches, and `paid` counts how often each was answered. `plan` holds what becomes of the next batches: in one that is
-"expired" or has "errors" every third request has no answer, and an "invalid" one never begins.
+"expired" or has "errors" every third request has no answer, and an "invalid" one never begins. The list of batches is the
+whole account's, the newest first, in pages; `pages` counts those that were asked for.
 """
 
 import json
@@ -11,6 +12,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import parse_qsl
 
 from tests.llm.server import Server, reply_to
 
@@ -22,6 +24,7 @@ class Files:
         self.looks, self.loses = looks, 0  # replies to `create` that get lost
         self.late = 0.0  # seconds until a batch is in the list
         self.damage = 0  # lines of outputs that get damaged
+        self.pages = 0
         self.plan: deque[str] = deque()
         self.paid: Counter[str] = Counter()
         self.files: dict[str, bytes] = {}
@@ -34,7 +37,7 @@ class Files:
     def __call__(self, method: str, path: str, raw: bytes) -> tuple[int, bytes] | None:
         """The status and body for a request; None to end its connection."""
         with self._lock:
-            path = path.partition("?")[0]
+            path, _, query = path.partition("?")
             path = path.partition("/v1")[2] or path
             match method, path.removeprefix("/openai").strip("/").split("/"):
                 case "POST", ["files"]:
@@ -44,15 +47,35 @@ class Files:
                 case "POST", ["batches"]:
                     return self._create(json.loads(raw))
                 case "GET", ["batches"]:
-                    shown = [
-                        b for b in self.batches.values() if time.time() >= b["shown_at"]
-                    ]
-                    listed = {"object": "list", "data": shown}
-                    return 200, json.dumps(listed | {"has_more": False}).encode()
+                    return 200, json.dumps(
+                        self._page(**dict(parse_qsl(query)))
+                    ).encode()
                 case "GET", ["batches", name] if name in self.batches:
                     self._look(name)
                     return 200, json.dumps(self.batches[name]).encode()
         return 404, b'{"error": {"message": "there is none", "code": "not_found"}}'
+
+    def _page(self, limit: str = "20", after: str = "") -> dict[str, Any]:
+        self.pages += 1
+        shown = [b for b in self.batches.values() if time.time() >= b["shown_at"]]
+        shown.reverse()
+        names = [batch["id"] for batch in shown]
+        rest = shown[names.index(after) + 1 :] if after else shown
+        size = int(limit)
+        return {"object": "list", "data": rest[:size], "has_more": len(rest) > size}
+
+    def add_batches_of_others(self, number: int, created_at: float) -> None:
+        for _ in range(number):
+            name = f"batch-{len(self.batches)}"
+            parts = {
+                "id": name,
+                "object": "batch",
+                "input_file_id": "",
+                "status": "completed",
+            }
+            parts |= {"endpoint": "/v1/chat/completions", "completion_window": "24h"}
+            times = {"created_at": int(created_at), "shown_at": 0}
+            self.batches[name] = parts | times
 
     def _upload(self, raw: bytes) -> tuple[int, bytes]:
         edge = raw.split(b"\r\n", 1)[0]

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -87,6 +88,59 @@ def test_a_batch_that_is_late_in_the_list_is_waited_for(cache, server, ask):
     answers = wb.Client(cache, api_base=server.url, batch=True).complete_many(ask(4))
     assert all(answer.text for answer in answers)
     assert (len(files.batches), set(files.paid.values())) == (1, {1})
+
+
+def test_a_batch_is_found_behind_many_of_others(cache, server, ask, tmp_path):
+    files = Files(server)
+    wb.Client(cache, api_base=server.url, batch=True).complete_many(ask(4))
+    files.add_batches_of_others(250, time.time())
+    # As if the run had been killed before it kept an answer.
+    client = wb.Client(
+        wb.Cache(tmp_path / "new.sqlite"), api_base=server.url, batch=True
+    )
+    assert all(answer.text for answer in client.complete_many(ask(4)))
+    assert (len(files.batches), set(files.paid.values())) == (251, {1})
+
+
+def test_the_list_is_read_as_far_as_batches_are_recent(cache, server, ask):
+    files = Files(server)
+    files.add_batches_of_others(250, time.time() - 4 * 86_400)
+    files.add_batches_of_others(120, time.time())
+    wb.Client(cache, api_base=server.url, batch=True).complete_many(ask(1))
+    assert files.pages == 2
+
+
+BODY = {"error": {"message": "something broke"}}
+
+
+@pytest.mark.parametrize(
+    ("line", "fault", "error", "made"),
+    [
+        ({"response": {"status_code": 500, "body": "upstream broke"}}, "server", "upstream broke", 0),
+        ({"response": "upstream broke"}, "server", "upstream broke", 0),
+        ({"response": ["a"], "error": {"message": "late"}}, "server", "late", 0),
+        ({"response": {"status_code": "500", "body": BODY}}, "server", "something broke", 0),
+        ({"response": {"status_code": 200, "body": ["a"]}}, "malformed", "cannot be read: ", 1),
+        ({"response": {"status_code": 200, "body": None}}, "malformed", "cannot be read: ", 1),
+    ],
+)  # fmt: skip
+def test_a_result_of_a_wrong_kind_keeps_its_error_and_what_is_perhaps_paid_counts(
+    cache, server, ask, monkeypatch, line, fault, error, made
+):
+    files = Files(server)
+    lines = batch._lines
+
+    def changed(content):
+        for whole in lines(content):
+            yield {**whole, **line} if "response" in whole else whole
+
+    monkeypatch.setattr(batch, "_lines", changed)
+    budget = wb.Budget(calls=9)
+    client = wb.Client(cache, api_base=server.url, batch=True, budget=budget, retries=0)
+    answer = client.complete(ask(1)[0])
+    assert (answer.fault, budget.made) == (fault, made)
+    assert error in answer.error
+    assert len(files.batches) == 1
 
 
 def test_a_damaged_line_of_results_loses_its_own_answer_alone(cache, server, ask):

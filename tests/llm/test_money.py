@@ -1,13 +1,17 @@
 """A limit of money limits: what is unknown is never zero, and what a person gives is checked."""
 
+import asyncio
 import math
+import sqlite3
+from contextlib import closing, suppress
 
 import pytest
 
 import workbench as wb
 from tests.llm.server import Server, reply_to
 from workbench.errors import BadInputError, BudgetError
-from workbench.llm.money import litellm, price
+from workbench.llm import calls
+from workbench.llm.money import Budget, litellm, price
 
 
 def test_no_model_of_litellms_table_is_free():
@@ -129,3 +133,43 @@ def test_a_limit_of_calls_holds_for_models_of_this_process(cache, ask):
         client.complete_many(ask(5, "counted/m"))
     assert (client.budget.made, len(cache.read("SELECT key FROM calls"))) == (3, 3)
     assert wb.Client(cache, offline=True).complete_many(ask(3, "counted/m"))
+
+
+def test_an_error_names_the_limit_that_is_set_whatever_other_processes_do(
+    cache, ask, monkeypatch
+):
+    asyncio.run(wb.Budget(calls=1, name="shared").reserve(cache, ask(1)[0]))
+    reached = Budget._reached
+
+    def after_anothers_end(budget, needed):
+        with (
+            closing(sqlite3.connect(cache.path, timeout=0)) as other,
+            suppress(sqlite3.OperationalError),  # locked
+            other,
+        ):
+            other.execute("UPDATE budgets SET under_way = 0")
+        return reached(budget, needed)
+
+    monkeypatch.setattr(Budget, "_reached", after_anothers_end)
+    mine = wb.Budget(calls=1, name="shared")
+    with pytest.raises(BudgetError, match="the budget of 1 calls is used up"):
+        asyncio.run(mine.reserve(cache, ask(1)[0]))
+
+
+def test_the_longest_reply_is_what_the_price_list_says():
+    def longest(model, **parameters):
+        return calls.longest(wb.Request("p", model, [], parameters))
+
+    limits = calls._limits()
+    unlisted = []
+    for name, entry in litellm().model_cost.items():
+        most = entry.get("max_output_tokens")
+        is_chat = entry.get("mode") == "chat" and isinstance(most, int)
+        model = f"{entry.get('litellm_provider')}/{name}"
+        if is_chat and "/" not in name and model not in limits:
+            unlisted.append((model, most))
+    assert unlisted
+    assert [(model, longest(model)) for model, _ in unlisted] == unlisted
+    assert longest("openai/gpt-4o", max_tokens=7) == 7
+    assert longest("openai/gpt-4o", max_completion_tokens=8) == 8
+    assert longest("mistral/gpt-4o") == 128_000  # another provider's model of that name

@@ -15,6 +15,7 @@ import pytest
 import workbench as wb
 from tests.llm.conftest import CANARY
 from tests.llm.server import Server
+from workbench import store
 from workbench.errors import BadInputError, CacheMissError, StoreError
 from workbench.llm import calls
 from workbench.llm.cache import this_machine
@@ -199,6 +200,26 @@ def test_calls_stay_when_the_form_of_tables_changes(tmp_path, ask):
         )
 
 
+def test_rows_stay_that_another_process_stores_in_tables_made_meanwhile(
+    tmp_path, monkeypatch
+):
+    path = tmp_path / "lab.sqlite"
+    wb.Cache(path).close()
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript("DROP TABLE runs; CREATE TABLE runs(id)")
+    make = store.Store._make_tables
+
+    def make_after_another(opened, *given):
+        monkeypatch.setattr(store.Store, "_make_tables", make)
+        with store.Store(path) as other, other.write() as db:
+            db.execute("INSERT INTO runs VALUES ('a', '', '', '', '', 0)")
+        make(opened, *given)
+
+    monkeypatch.setattr(store.Store, "_make_tables", make_after_another)
+    with store.Store(path) as opened:
+        assert opened.read("SELECT id FROM runs") == [("a",)]
+
+
 def test_a_file_that_lost_its_end_is_refused(cache, ask):
     wb.Client(cache, send=wb.scripted(otherwise="x" * 5000)).complete_many(ask(20))
     cache.close()
@@ -226,12 +247,15 @@ def test_a_statement_that_is_refused_blocks_no_other(cache):
 
 
 @pytest.mark.parametrize(
-    ("field", "value"),
-    [("input_tokens", "abc"), ("output_tokens", -1), ("cost", "1"), ("text", 5), ("sample", 1.0),
-     ("cost", -1.0), ("created", None)],
+    ("field", "value", "allowed"),
+    [("input_tokens", "abc", "a whole number, 0 or more"), ("output_tokens", -1, "a whole number, 0 or more"),
+     ("input_tokens", True, "a whole number, 0 or more"), ("cached_tokens", 2**63, "a whole number, 0 or more"),
+     ("cost", "1", "a number, 0 or more, or null"), ("cost", -1.0, "a number, 0 or more, or null"),
+     ("cost", False, "a number, 0 or more, or null"), ("text", 5, "a text"), ("sample", 1.0, "a whole number, 0 or more"),
+     ("created", None, "a number"), ("seconds", True, "a number")],
 )  # fmt: skip
 def test_a_pack_with_a_field_of_a_wrong_type_is_refused(
-    cache, tmp_path, ask, field, value
+    cache, tmp_path, ask, field, value, allowed
 ):
     wb.Client(cache, send=wb.scripted(["SELECT 1"])).complete(ask(1)[0])
     cache.export(tmp_path / "a.jsonl")
@@ -240,15 +264,34 @@ def test_a_pack_with_a_field_of_a_wrong_type_is_refused(
     }
     (tmp_path / "a.jsonl").write_text(json.dumps(line))
     with wb.Cache(tmp_path / "new.sqlite") as new:
-        words = "its key is wrong" if field == "sample" else f"its {field} is"
+        words = f"line 1: .*its {field} is {value!r}: it must be {allowed}\\b"
         with pytest.raises(BadInputError, match=f"{words}.*nothing was merged"):
             new.merge(tmp_path / "a.jsonl")
-        if field == "input_tokens":
+        if value == "abc":
             with cache.write() as db:
                 db.execute("UPDATE calls SET input_tokens = 'abc'")
             with pytest.raises(BadInputError, match="wrong type"):
                 new.merge(cache.path)
         assert not new.read("SELECT key FROM calls")
+
+
+def test_a_full_disk_in_a_merge_is_no_fault_of_the_export(
+    cache, tmp_path, ask, monkeypatch
+):
+    wb.Client(cache, send=wb.scripted(["SELECT 1"])).complete(ask(1)[0])
+    cache.export(tmp_path / "a.jsonl")
+
+    def full(connection, sql, *values):
+        if sql.startswith("INSERT"):
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL
+            raise error
+        return sqlite3.Connection.execute(connection, sql, *values)
+
+    with wb.Cache(tmp_path / "new.sqlite") as new:
+        monkeypatch.setattr(store._Connection, "execute", full, raising=False)
+        with pytest.raises(StoreError, match="has no room on its disk"):
+            new.merge(tmp_path / "a.jsonl")
 
 
 def test_keys_are_the_same_under_every_version_of_litellm(monkeypatch):

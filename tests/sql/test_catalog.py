@@ -1,5 +1,7 @@
 """BIRD's catalogs, dirty as they are, are read into the schema, and what does not fit is said and never guessed."""
 
+import codecs
+import csv
 from pathlib import Path
 
 import pytest
@@ -67,11 +69,14 @@ def test_a_description_joins_the_expanded_name_and_the_text(
     [
         lambda text: text.encode("utf-8-sig"),
         lambda text: text.encode("cp1252"),
+        lambda text: text.encode("utf-16"),
+        lambda text: codecs.BOM_UTF16_BE + text.encode("utf-16-be"),
         lambda text: text.replace("\n", "\r\n").encode(),
         lambda text: text.replace("\n", "\r").encode(),
+        lambda text: text.replace("o", "o\0").encode(),
     ],
 )
-def test_a_file_is_read_in_the_encodings_that_bird_has(tmp_path, encode):
+def test_a_file_is_read_in_any_encoding(tmp_path, encode):
     column, notes = described(
         tmp_path, encode(f"{HEADER}County,,the “café” region,text,")
     )
@@ -105,6 +110,21 @@ def test_a_file_that_describes_no_column_adds_one_line(tmp_path, name, text):
     column, notes = described(tmp_path, text, name)
     assert (column.description, len(notes)) == ("", 1)
     assert notes[0].startswith(f"{name}: ")
+
+
+def test_a_long_cell_leaves_the_rows_after_it_and_pythons_limit(tmp_path):
+    limit = csv.field_size_limit()
+    text = f'{HEADER}Gone,,"{"x" * 200_000}",text,\nCounty,,name of the county,text,'
+    assert described(tmp_path, text)[0].description == "name of the county"
+    assert csv.field_size_limit() == limit
+
+
+@pytest.mark.parametrize("other", ["schools.csv", "SCHOOLS.csv"])
+def test_of_two_files_the_one_that_is_spelt_as_the_table_counts(tmp_path, other):
+    (tmp_path / other).write_text(COUNTY.replace("name of", "another name of"))
+    if (tmp_path / "Schools.csv").exists():
+        pytest.skip("the file system does not tell the two names apart")
+    assert described(tmp_path, COUNTY)[0].description == "name of the county"
 
 
 def test_a_cell_without_an_end_leaves_the_rows_before_it(tmp_path):

@@ -324,6 +324,14 @@ def test_a_file_cut_off_in_its_last_page_gives_no_rows(shared, database):
     assert "cut off" in execution.error
 
 
+@pytest.mark.parametrize("size", [1, 1000, 4096])
+def test_bytes_after_the_last_page_do_not_count(shared, database, size):
+    with database.open("ab") as file:
+        file.write(b"x" * size)
+    assert shared.execute(database, "SELECT max(id) FROM t").rows == ((1000,),)
+    assert read_schema(database).table("t")
+
+
 def test_reading_leaves_the_callers_own_lock_in_place(shared, database):
     with closing(sqlite3.connect(database, isolation_level=None)) as mine:
         mine.execute("BEGIN IMMEDIATE")
@@ -413,6 +421,17 @@ def test_a_second_run_asks_no_worker_and_equal_jobs_run_once(
         assert first[-1].status == "timeout"
         executor.execute(database, ENDLESS, Limits(seconds=0.6))  # a limit of its own
         assert requests[-1]["sql"] == ENDLESS
+
+
+def test_the_cache_has_one_row_for_a_database_that_changes(store, database):
+    with Executor(store, 1) as executor:
+        first = executor.fingerprints([database])
+        with closing(sqlite3.connect(database)) as connection, connection:
+            connection.execute("DELETE FROM t")
+        second = executor.fingerprints([database])
+        assert executor.fingerprints([database]) == second != first
+    rows = store.read("SELECT state, fingerprint FROM databases")
+    assert rows == [(module.file_state(database), second[database])]
 
 
 def test_an_execution_by_another_version_of_sqlite_is_not_taken(

@@ -303,6 +303,7 @@ def test_comparisons_with_literals_have_their_columns():
     "sql",
     [
         "SELECT 1 FROM t" + "".join(f" NATURAL JOIN t{n}" for n in range(200)),
+        "SELECT 1 FROM t" + "".join(f", t{n}" for n in range(64)),
         "SELECT " + " || ".join(["'a'"] * 6_500),
         "SELECT " + " + ".join(["a"] * 4_000) + " FROM t",
         "SELECT a FROM t WHERE " + " AND ".join(["a = 1"] * 1_500),
@@ -313,6 +314,26 @@ def test_a_query_that_would_take_long_is_not_read(sql):
     assert parse(sql) is None
     assert resolved(sql, SCHEMA) is None
     assert normal_form(sql) == " ".join(sql.split())
+    assert time.thread_time() - began < 2.0
+
+
+TWO_JOINS = "SELECT t.a FROM t JOIN u ON t.a = u.a JOIN v ON t.a = v.a"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT a FROM t WHERE a IN ({', '.join(map(str, range(1_300)))})",
+        "VALUES " + ", ".join(f"({n}, {n})" for n in range(600)),
+        " UNION ALL ".join([TWO_JOINS] * 33),
+        "SELECT 1 FROM t" + "".join(f", t{n}" for n in range(63)),
+    ],
+)
+def test_a_long_query_that_is_read_at_once_is_read(sql):
+    began = time.thread_time()
+    assert parse(sql)
+    resolved(sql, SCHEMA)
+    assert normal_form(normal_form(sql)) == normal_form(sql)
     assert time.thread_time() - began < 2.0
 
 

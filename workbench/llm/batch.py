@@ -119,16 +119,25 @@ class Batches:
                 self._sent[f"call:{line.get('custom_id')}"] = task
 
     async def _listed(self, group: _Group) -> list[dict[str, Any]]:
-        """Return our recent batches in the provider's list of the last 100, the newest first."""
-        page = await _call("alist_batches", group, limit=100)
-        page = page if isinstance(page, dict) else page.model_dump()
+        """Return our recent batches in the provider's list, the newest first.
+
+        The list has the whole account's, so ours may stand on any of its pages.
+        """
         oldest = time.time() - _RECENT
         ours = []
-        for batch in page.get("data") or []:
-            metadata = batch.get("metadata") or {}
-            if metadata.get("workbench") and batch["created_at"] > oldest:
-                ours.append(batch)
-        return ours
+        last = None
+        while True:
+            page = await _call("alist_batches", group, after=last, limit=100)
+            page = page if isinstance(page, dict) else page.model_dump()
+            batches = page.get("data") or []
+            recent = [batch for batch in batches if batch["created_at"] > oldest]
+            for batch in recent:
+                metadata = batch.get("metadata") or {}
+                if metadata.get("workbench"):
+                    ours.append(batch)
+            if not page.get("has_more") or not batches or recent != batches:
+                return ours
+            last = batches[-1]["id"]
 
     def _noted(self, group: _Group) -> set[str]:
         """Return the files of batches that are perhaps made and may not be in the list yet."""
@@ -195,8 +204,7 @@ class Batches:
         for file in filter(None, files):
             content = await _call("afile_content", group, file_id=file)
             for line in _lines(content):
-                with suppress(AttributeError, TypeError, ValueError):  # damaged, too
-                    self._answers[f"call:{line.get('custom_id')}"] = _result(line)
+                self._answers[f"call:{line.get('custom_id')}"] = _result(line)
 
 
 def _lines(content: Any) -> Iterator[dict[str, Any]]:
@@ -209,14 +217,24 @@ def _lines(content: Any) -> Iterator[dict[str, Any]]:
 
 
 def _result(line: dict[str, Any]) -> Reply | Refusal:
-    """Return what became of one call of a batch."""
-    response = line.get("response") or {}
-    body = response.get("body") or {}
-    status = response.get("status_code") or 500
+    """Return what became of one call of a batch; its parts may be of any kind."""
+    response = _object(line.get("response"))
+    body = _object(response.get("body"))
+    status = response.get("status_code")
     if status == 200 and body:
-        return {**body}
-    text = str(line.get("error") or body.get("error"))
-    return Refusal(sort("", status, text).fault, text)  # of this call alone
+        return body
+    error = line.get("error") or body.get("error")
+    if status == 200 and not error:
+        text = f"the reply cannot be read: {response.get('body')}"
+        return Refusal("malformed", text, paid=True)
+    text = str(error or response.get("body") or line.get("response"))
+    code = status if isinstance(status, int) else 500
+    return Refusal(sort("", code, text).fault, text)  # of this call alone
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """Return a value of JSON if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
 
 
 def _line(key: str, request: Request) -> bytes:

@@ -6,6 +6,7 @@ replaces none.
 """
 
 import asyncio
+import math
 import os
 import platform
 import sqlite3
@@ -52,6 +53,12 @@ _IS_VALID = {  # of a value {0} of each kind, in SQL, where 9e999 is infinity
     "number": "typeof({0}) IN ('integer', 'real')",
     "cost": "{0} IS NULL OR typeof({0}) IN ('integer', 'real') AND {0} >= 0 AND {0} < 9e999",
 }
+_ALLOWED = {  # said of a value that is of another kind; JSON may be any
+    "text": "a text",
+    "count": "a whole number, 0 or more",
+    "number": "a number",
+    "cost": "a number, 0 or more, or null",
+}
 _ANSWER = ", ".join(list(_COLUMNS)[:8])
 _CALL = ", ".join(_COLUMNS)
 _VALUES = ", ".join(f":{name}" for name in _COLUMNS)
@@ -67,14 +74,7 @@ _OF_A_STATEMENT = (
     UnicodeEncodeError,
 )
 # Why a line of a file is no exported call.
-_NO_CALL = (
-    AttributeError,
-    KeyError,
-    OverflowError,
-    TypeError,
-    ValueError,
-    sqlite3.Error,
-)
+_NO_CALL = (AttributeError, KeyError, TypeError, ValueError)
 
 
 @dataclass
@@ -211,15 +211,13 @@ class Cache(Store):
             raise BadInputError(f"{other} is {what or 'missing'}: {allowed}")
         if not other.stat().st_size:
             return 0, 0
-        is_database = _is_database(other)
+        if not _is_database(other):
+            with self.write() as db:
+                return _merge_export(other, db)
         new = total = 0
         # A connection of its own, since it ends with what is attached.
         with Store(self.path) as ours, ours.write() as db:
-            if is_database:
-                uri = f"{other.absolute().as_uri()}?mode=ro"
-                db.execute("ATTACH ? AS theirs", [uri])
-            else:
-                _read_export(other, db)
+            db.execute("ATTACH ? AS theirs", [f"{other.absolute().as_uri()}?mode=ro"])
             _check_types(other, db)
             tables = {"calls": _CALL}
             # Executions in another form are left out, as they can be made again.
@@ -248,26 +246,33 @@ def _is_database(path: Path) -> bool:
     return True
 
 
-def _read_export(path: Path, db: sqlite3.Connection) -> None:
-    """Attach the calls of an export as a database `theirs`, whose columns take any type."""
-    db.execute("ATTACH '' AS theirs")  # a file that SQLite deletes
-    db.execute(f"CREATE TABLE theirs.calls({_CALL})")
+def _merge_export(path: Path, db: sqlite3.Connection) -> tuple[int, int]:
+    """Add the calls of an export; returns the number of new ones, and that of the others."""
+    insert_new = f"INSERT OR IGNORE INTO calls({_CALL}) VALUES ({_VALUES})"
+    new = total = 0
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             try:
                 call = orjson.loads(line)
                 if number == 1 and call.keys() == {_MADE_ON}:
                     continue
-                db.execute(f"INSERT INTO theirs.calls VALUES ({_VALUES})", _row(call))
+                row = _row(call)
             except _NO_CALL as error:
                 raise BadInputError(
                     f"{path}, line {number}: no exported call ({fault(error)}), so nothing was "
                     "merged; export the calls again, by `workbench cache export FILE.jsonl`"
                 ) from error
+            new += db.execute(insert_new, row).rowcount
+            total += 1
+    return new, total - new
 
 
 def _row(call: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of an exported call; ValueError or KeyError say what is wrong."""
+    """Return the columns of an exported call; one of `_NO_CALL` says what is wrong."""
+    for name, kind_ in _COLUMNS.items():
+        if not _is_valid(call[name], kind_):
+            value = repr(call[name])[:100]
+            raise ValueError(f"its {name} is {value}: it must be {_ALLOWED[kind_]}")
     parts = (call["model"], call["messages"], call["parameters"], call["sample"])
     key = request_key(Request("", *parts), call["endpoint"])
     if key != call["key"]:
@@ -276,6 +281,22 @@ def _row(call: Mapping[str, Any]) -> dict[str, Any]:
     for name in _JSON:
         row[name] = canonical(row[name]).decode()
     return row
+
+
+def _is_valid(value: Any, kind_: str) -> bool:
+    """Whether a column may have the value, as `_IS_VALID` says in SQL; a boolean is no number."""
+    is_whole = type(value) is int and abs(value) < 2**63  # as SQLite has them
+    is_number = is_whole or type(value) is float
+    match kind_:
+        case "text":
+            return isinstance(value, str)
+        case "count":
+            return is_whole and value >= 0
+        case "number":
+            return is_number
+        case "cost":
+            return value is None or (is_number and 0 <= value < math.inf)
+    return True
 
 
 def _check_types(path: Path, db: sqlite3.Connection) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from importlib import import_module, metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
@@ -182,13 +183,32 @@ def listed(model: str) -> Mapping[str, Any]:
     return _limits().get(model, {})
 
 
+@functools.cache
+def _price_list() -> Mapping[str, Mapping[str, Any]]:
+    """Return LiteLLM's list of models, without importing LiteLLM."""
+    package = Path(find_spec("litellm").origin)  # type: ignore[union-attr, arg-type]
+    path = package.with_name("model_prices_and_context_window_backup.json")
+    entries: Mapping[str, Mapping[str, Any]] = orjson.loads(path.read_bytes())
+    return entries
+
+
 def longest(request: Request) -> int:
-    """Return the most tokens of a reply: the request's limit, else the model's."""
-    for name in LIMITS:
-        if request.parameters.get(name):
-            return int(request.parameters[name])
-    known: int = listed(request.model).get("max_output_tokens", _LONGEST)
-    return known
+    """Return the most tokens of a reply: the request's limit, else the model's.
+
+    The model's is in LiteLLM's list, which has every model with a price, else in `limits.json`.
+    """
+    provider, _, name = request.model.partition("/")
+    prices = _price_list()
+    entry = prices.get(request.model) or prices.get(name, {})
+    if not str(entry.get("litellm_provider", "")).startswith(provider):
+        entry = {}  # another provider's model of that name
+    limits = [request.parameters.get(limit) for limit in LIMITS]
+    limits += [entry.get("max_output_tokens"), entry.get("max_tokens")]
+    limits.append(listed(request.model).get("max_output_tokens"))
+    for limit in limits:
+        if limit:
+            return int(limit)
+    return _LONGEST
 
 
 def given_for(

@@ -307,8 +307,9 @@ class Budget:
             return
         with self._lock:
             self._store = store
-            if not self._took(store, "made", 0.0):
-                raise self._reached(0.0)
+            refused = self._take(store, "made", 0.0)
+            if refused:
+                raise refused
 
     async def reserve(
         self, store: Store, request: Request, *, batch: bool = False
@@ -343,13 +344,14 @@ class Budget:
             reservation = self._reservation(request, batch=batch)
             if reservation.is_guess and self._guesses[request.model] >= _FIRST:
                 return None
-            if self._took(store, "under_way", reservation.dollars):
+            refused = self._take(store, "under_way", reservation.dollars)
+            if not refused:
                 self._under_way += 1
                 if reservation.is_guess:
                     self._guesses[request.model] += 1
                 return reservation
             if not self._under_way:
-                raise self._reached(reservation.dollars)
+                raise refused
             return None
 
     def _reservation(self, request: Request, *, batch: bool) -> Reservation:
@@ -365,8 +367,8 @@ class Budget:
         most = max(most, self._dearest[request.model])
         return Reservation(request, most, is_guess=most > 0)
 
-    def _took(self, store: Store, counter: str, dollars: float) -> bool:
-        """Whether a call still fits into the row, which then counts it."""
+    def _take(self, store: Store, counter: str, dollars: float) -> BudgetError | None:
+        """Count a call in the row if it fits; else return the error that says why it does not."""
         with store.write(durable=False) as db:
             db.execute(
                 "INSERT OR IGNORE INTO budgets VALUES (?, 0, 0, 0, 0)", [self.name]
@@ -382,7 +384,10 @@ class Budget:
                 "most_dollars": self._most_dollars,
                 "most_calls": self._most_calls,
             }
-            return db.execute(update, values).rowcount == 1
+            if db.execute(update, values).rowcount == 1:
+                return None
+            # Within the transaction, so that no other process changes the row meanwhile.
+            return self._reached(dollars)
 
     def _reached(self, needed: float) -> BudgetError:
         row = self._row  # other processes' calls count too

@@ -167,22 +167,25 @@ class Executor:
     def _contents(self, states: dict[Path, str]) -> dict[Path, str]:
         """Return the fingerprints of database files in these states."""
         places: dict[Path, str] = {}
-        for path, state in states.items():
-            places[path] = content_hash("place", [os.path.realpath(path), state])
-        cached: dict[str, str] = {}
+        for path in states:
+            places[path] = content_hash("place", os.path.realpath(path))
+        cached: dict[tuple[str, str], str] = {}
         if self.store:
-            select = "SELECT place, fingerprint FROM databases WHERE place IN"
-            cached.update(self.store.read_keys(select, list(places.values())))
+            select = "SELECT place, state, fingerprint FROM databases WHERE place IN"
+            for row in self.store.read_keys(select, list(places.values())):
+                place, state, fingerprint = row
+                cached[place, state] = fingerprint
         contents = {}
-        for path, place in places.items():
-            if place in cached:
-                contents[path] = cached[place]
+        for path, state in states.items():
+            key = (places[path], state)
+            if key in cached:
+                contents[path] = cached[key]
                 continue
             contents[path] = self._hash(path)
             # Asked after hashing: a file that is younger now may have changed meanwhile.
             if path.stat().st_ctime_ns < time.time_ns() - SETTLED:
                 insert = "INSERT OR REPLACE INTO databases VALUES (?, ?, ?)"
-                self._write(insert, [(place, states[path], contents[path])])
+                self._write(insert, [(*key, contents[path])])
         return contents
 
     def _hash(self, database: Path) -> str:

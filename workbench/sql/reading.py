@@ -2,7 +2,7 @@
 
 import re
 from functools import lru_cache
-from itertools import pairwise, starmap
+from itertools import chain, pairwise, starmap
 from typing import NamedTuple
 
 import sqlglot
@@ -19,8 +19,8 @@ _SQLITE = sqlglot.Dialect.get_or_raise("sqlite")
 ColumnName = tuple[str, str]  # a table and its column, spelt as in the schema
 
 _LONGEST = 20_000  # characters; parsing more takes seconds
-_TOKENS = 2_500  # sqlglot's time may grow with their square
-_JOINS = 64  # SQLite joins as many tables at most
+_TABLES = 64  # in a join, which is also SQLite's limit
+_WORK = 1_000_000  # the depths of all nodes together: for each, sqlglot may climb to the root
 # Other texts are refused before sqlglot, which would log warnings about many of them, and so are
 # commands in a query.
 _COMMANDS = {
@@ -68,16 +68,14 @@ def parse(sql: str) -> exp.Expr | None:
     """Return the tree of one query, None for other text; it is cached, so copy it to change it.
 
     The parser is a little more lenient than SQLite, and does not read everything that SQLite runs.
-    A query that would take sqlglot seconds is not read, and nearly all of those exceed a limit of
-    SQLite, too.
+    A query that would take sqlglot seconds is not read: a long one, one that joins more tables than
+    SQLite does, and one of many nested parts.
     """
     if len(sql) > _LONGEST or not _OPENING.match(sql):
         return None
     try:
         tokens = sqlglot.tokenize(sql, read="sqlite")
         kinds = [token.token_type for token in tokens]
-        if len(tokens) > _TOKENS or kinds.count(TokenType.JOIN) >= _JOINS:
-            return None
         if any(starmap(_begins_another, pairwise(kinds))):
             return None
         trees = _SQLITE.parser().parse(tokens, sql)
@@ -90,7 +88,7 @@ def parse(sql: str) -> exp.Expr | None:
     if not isinstance(query, exp.Query | exp.Values):
         return None
     is_bare = isinstance(query, exp.Select) and not query.expressions
-    return None if is_bare else query
+    return None if is_bare or _takes_long(query) else query
 
 
 def _begins_another(before: TokenType, kind: TokenType) -> bool:
@@ -99,6 +97,19 @@ def _begins_another(before: TokenType, kind: TokenType) -> bool:
         return kind != TokenType.SEMICOLON
     # After a bracket: "(CREATE ...", or "WITH a AS (SELECT 1) CREATE ...".
     return kind in _COMMANDS and before in {TokenType.L_PAREN, TokenType.R_PAREN}
+
+
+def _takes_long(tree: exp.Expr) -> bool:
+    """Whether sqlglot would take seconds to look up the names of a query."""
+    level = [tree]
+    depth = work = 0
+    while level:
+        depth += 1
+        work += depth * len(level)
+        if any(len(node.args.get("joins") or ()) >= _TABLES for node in level):
+            return True
+        level = list(chain.from_iterable(node.iter_expressions() for node in level))
+    return work > _WORK
 
 
 @lru_cache(maxsize=4096)  # many candidates of a question are equal

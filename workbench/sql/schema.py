@@ -8,9 +8,9 @@ line to `Schema.skipped`; only a file that cannot be read at all raises an error
 import csv
 import io
 import re
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby, zip_longest
 from operator import itemgetter
@@ -27,6 +27,7 @@ _SECONDS = 10.0  # for all of a schema
 # Of the rows that give examples.
 _SAMPLE = Limits(seconds=5.0, rows=1_000, bytes=64_000_000)
 _LONGEST = 50  # characters of an example value
+_reading_cells = threading.Lock()
 
 
 def read_schema(path: Path) -> Schema:
@@ -197,12 +198,13 @@ def describe(schema: Schema, folder: Path) -> Schema:
 
     The files differ in encoding, in the case of names, in their headers and in whether commas are
     quoted. A `description` joins the expanded column name and the column description, unless one
-    repeats the other. A file that describes no column adds a line to `skipped`.
+    repeats the other. Of two files for one table, the file that spells its name as the table does
+    counts. A file that describes no column adds a line to `skipped`.
     """
     tables = {table.name: table for table in schema.tables}
     skipped = list(schema.skipped)
     files = [file for file in folder.glob("[!.]*") if file.suffix.lower() == ".csv"]
-    for path in sorted(files):
+    for path in sorted(files, key=lambda file: (file.stem in tables, file.name)):
         name = _find(path.stem, tables)
         columns = tables[name].columns if name else ()
         by_name = {column.name: column for column in columns}
@@ -235,17 +237,29 @@ def _described(column: Column, row: dict[str, str]) -> Column:
 
 def _rows(path: Path) -> Iterator[dict[str, str]]:
     """Yield the rows as dicts with normalised header names; blank rows are left out."""
-    text = _decoded(content_of(path))
     names: list[str] = []
-    with suppress(csv.Error):  # a cell of more than 128 KB ends the file
-        for cells in csv.reader(io.StringIO(text, newline="")):
-            is_blank = not any(map(str.strip, cells))
-            if is_blank:
-                continue
-            if names:
-                yield _row(names, cells)
-            else:
-                names = [re.sub(r"\W+", "_", name.strip().lower()) for name in cells]
+    for cells in _cells(_decoded(content_of(path)).replace("\0", "")):
+        is_blank = not any(map(str.strip, cells))
+        if is_blank:
+            continue
+        if names:
+            yield _row(names, cells)
+        else:
+            names = [re.sub(r"\W+", "_", name.strip().lower()) for name in cells]
+
+
+def _cells(text: str) -> list[list[str]]:
+    """Return the cells of each row, which may be as long as the text.
+
+    Python limits their length for the whole process, so that limit is raised for this text alone.
+    """
+    with _reading_cells:
+        limit = csv.field_size_limit()
+        csv.field_size_limit(max(limit, len(text)))
+        try:
+            return list(csv.reader(io.StringIO(text, newline="")))
+        finally:
+            csv.field_size_limit(limit)
 
 
 def _row(names: list[str], cells: list[str]) -> dict[str, str]:
@@ -259,8 +273,9 @@ def _row(names: list[str], cells: list[str]) -> dict[str, str]:
 
 
 def _decoded(raw: bytes) -> str:
+    is_utf_16 = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
     try:
-        return raw.decode("utf-8-sig")
+        return raw.decode("utf-16" if is_utf_16 else "utf-8-sig")
     except UnicodeDecodeError:
         return raw.decode("cp1252", "replace")
 

@@ -22,6 +22,7 @@ import json
 import os
 import resource
 import sqlite3
+import struct
 import sys
 import threading
 import time
@@ -103,21 +104,23 @@ def connect(path: str) -> sqlite3.Connection:
     No file is created or changed: a database in WAL mode is opened as immutable.
     """
     with open(path, "rb") as file:
-        header = file.read(20)
+        header = file.read(100).ljust(100, b"\0")
         size = os.fstat(file.fileno()).st_size
+    # At 16 the size of a page, at 24 a counter of changes, at 28 the number of pages, which is
+    # valid if the counter at 92 is the same.
+    page, changes, pages, counted = struct.unpack(">16xH6xII60xI4x", header)
+    whole = pages * (65_536 if page == 1 else page)
+    is_counted = header.startswith(b"SQLite format 3\0") and changes == counted
+    if is_counted and size < whole:  # SQLite would read NULLs from half a page
+        raise sqlite3.DatabaseError(
+            f"the file is cut off: {size:,} of {whole:,} bytes are here"
+        )
     # Byte 18 is 1 with a rollback journal, and 2 in WAL mode, for which SQLite would create files.
     options = "mode=ro" if header[18:19] == b"\1" else "mode=ro&immutable=1"
     uri = f"file:{quote(path)}?{options}"
-    connection = sqlite3.connect(
+    return sqlite3.connect(
         uri, lock_wait, isolation_level=None, uri=True, cached_statements=0
     )
-    page = connection.execute("PRAGMA page_size").fetchone()[0]
-    # SQLite itself refuses a file that lacks whole pages, and would read NULLs from half a page.
-    if header.startswith(b"SQLite format 3\0") and size % page:
-        raise sqlite3.DatabaseError(
-            f"the file is cut off: {size:,} bytes are no whole pages"
-        )
-    return connection
 
 
 def guarded(connection: sqlite3.Connection) -> sqlite3.Connection:
