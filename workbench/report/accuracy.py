@@ -308,12 +308,14 @@ def _draw_lines(axes: Axes, parts: dict[str, DataFrame], x: str) -> None:
 
 
 def _title_of(x: str, sizes: "pd.Series[int]", changes: list[float]) -> str:
-    least, most = sizes.min(), sizes.max()
+    least = sizes.min()
+    most = sizes.max()
     if least == most:
         return f"EX with {least:,} {x}"
-    lowest = f"{min(changes):+.0f}"
+    by = f"{min(changes):+.0f}"
     highest = f"{max(changes):+.0f}"
-    by = lowest if lowest == highest else f"{lowest} to {highest}"
+    if by != highest:
+        by = f"{by} to {highest}"
     title = f"From {least:,} to {most:,} {x} EX changes by {by} points"
     return title.replace("-", "\N{MINUS SIGN}")
 
