@@ -13,7 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
-from contextlib import contextmanager, nullcontext
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from weakref import WeakSet
@@ -77,8 +77,9 @@ class Client:
     `send` replaces LiteLLM. `api_base` is an address, or one for each model; by default the
     environment's PROVIDER_API_BASE. `offline` refuses what is not cached, and `batch` sends calls
     in batches at half the price, where the provider has batches in OpenAI's form. `at_once` limits
-    the calls of a model under way, `retries` the tries after the first one, and `timeout` the
-    seconds until a reply. `request_log` is a file to which the keys of all requests are added.
+    the calls of a model under way, and the replies that are not on disk yet. `retries` are the
+    tries after the first one, and `timeout` the seconds until a reply. `request_log` is a file to
+    which the keys of all requests are added.
 
     >>> client = wb.Client(wb.Cache(), budget=wb.Budget(dollars=5))
     >>> ask = [{"role": "user", "content": "How many rows has t?"}]
@@ -367,13 +368,14 @@ class Client:
         self, call: Call, key: str, request: Request, *, batch: bool
     ) -> Completion | None:
         """Return the answer of one attempt; None while another run or process makes the call."""
-        # A batch is one request, however many calls it has.
-        place = nullcontext() if batch else self._limiters[request.model].place()
-        async with place:
+        async with AsyncExitStack() as place:
+            if not batch:  # a batch is one request, however many calls it has
+                limiter = self._limiters[request.model]
+                await place.enter_async_context(limiter.place())
             if not self._locks.acquire(key):
                 return None
             try:
-                return await self._answer(call, key, request, batch=batch)
+                return await self._answer(call, key, request, place, batch=batch)
             finally:
                 self._locks.release(key)
 
@@ -392,10 +394,17 @@ class Client:
             print(f"{refused}; trying again", file=sys.stderr)
 
     async def _answer(
-        self, call: Call, key: str, request: Request, *, batch: bool
+        self,
+        call: Call,
+        key: str,
+        request: Request,
+        place: AsyncExitStack,
+        *,
+        batch: bool,
     ) -> Completion:
         """Return the answer that another run has stored meanwhile, else ask for it and pay."""
-        while self.cache.waits:  # a full disk: nothing is paid until there is room
+        # On a full disk or a slow one, nothing more is paid until there is room.
+        while self.cache.waits or self.cache.unsaved >= self.at_once:
             await self.cache.put()
         cached = self.cache.get_many([key]).get(key)
         if cached:
@@ -404,6 +413,7 @@ class Client:
         bill = _Bill()
         try:
             answer = await self._pay(call, key, request, bill, batch=batch)
+            await place.aclose()  # the next call is sent while this reply is stored
         finally:  # what was paid is stored with the end of its reservation
             settled = self.budget.settled(reservation, bill.cost, paid=bill.is_paid)
             try:
