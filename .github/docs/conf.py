@@ -40,7 +40,8 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
 html_theme = "furo"
 nb_execution_mode = "off"  # the notebooks are those that `make reproduce` has executed
 myst_heading_anchors = 4
-myst_enable_extensions = ["html_image"]  # the gallery's figures have a width
+myst_enable_extensions = ["html_image"]  # figures have a width
+nb_render_markdown_format = "myst"  # those of notebooks, too
 suppress_warnings = [
     "myst.xref_missing"
 ]  # the gallery's anchors are HTML; tests check links

@@ -98,7 +98,7 @@ def test_every_row_of_ours_leads_to_the_questions_that_it_counts(jobs):
             )
             for number, row in enumerate(rows):
                 if row.get("run"):
-                    _, found = trace(path, number, store)
+                    found = trace(path, number, store)
                     asked = set(found["question_id"])
                     assert asked or row.get("question_ids") == "", (path.name, row)
                     if "n" in row and path.stem not in NO_QUESTIONS:

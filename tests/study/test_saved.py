@@ -1,19 +1,22 @@
 """What is saved says what it is of, can be made again byte for byte, and leads back to SQL and calls."""
 
 import multiprocessing
+import re
 import subprocess
 import sys
 from dataclasses import replace
 
+import nbformat
 import pandas as pd
 import pytest
+from PIL import Image
 
 from workbench.errors import BadInputError
 from workbench.report.figures import unique_solves
 from workbench.report.tables import ResultTable, alone
 from workbench.study.experiment import Session
 from workbench.study.run import costs
-from workbench.study.saved import Saved, read_index
+from workbench.study.saved import Saved, read_index, write_executed
 from workbench.study.study import open_study
 from workbench.systems.baselines import direct
 from workbench.systems.chess import chess_ir_ss_cg
@@ -137,3 +140,31 @@ assert html[0] == html[1]
 def test_a_name_never_becomes_a_path(study, table, name):
     with pytest.raises(BadInputError, match="use lower-case ASCII letters, digits"):
         study.save(name, table[1])
+
+
+def test_figures_of_an_executed_notebook_have_their_natural_size(tmp_path):
+    """One is half as wide as the other, and its text is as large."""
+    image = {"image/png": "iVBORw0KGgo="}
+    cells = []
+    for name, width in [("wide", 1280), ("narrow", 640), ("", 0)]:
+        if name:
+            Image.new("RGB", (width, 480)).save(tmp_path / f"{name}.png")
+        cell = nbformat.v4.new_code_cell(
+            f"study.save('{name}', figure)" if name else "figure"
+        )
+        cell.outputs = [nbformat.v4.new_output("display_data", image)]
+        cells.append(cell)
+    kernel = {"kernelspec": {"name": "python3", "display_name": ""}}
+    notebook = nbformat.v4.new_notebook(
+        cells=cells, metadata=kernel | {"language_info": {"name": "python"}}
+    )
+    (tmp_path / "run").mkdir()
+    executed = tmp_path / "run" / "a.ipynb"
+    nbformat.write(notebook, executed)
+    write_executed(executed, tmp_path, tmp_path / "embedded.yaml")
+    written = nbformat.read(tmp_path / "a.ipynb", 4)
+    shown = [cell.outputs[0].data["text/markdown"] for cell in written.cells]
+    wide, narrow = (int(re.search(r'width="(\d+)"', text)[1]) for text in shown[:2])
+    assert wide == 2 * narrow
+    assert shown[0].startswith('<img src="wide.png"')
+    assert shown[2] == "a figure that was not saved"

@@ -69,12 +69,16 @@ def behind(study, run, other, monkeypatch):
     def found(shown, data=None):
         study.save("it", shown, data)
         path = study.saved.folder / "it.csv"
-        for number in range(len(pd.read_csv(path))):
-            row, candidates = trace(path, number, study.lab.client.cache)
+        for number, row in enumerate(rows_of(path)):
+            candidates = trace(path, number, study.lab.client.cache)
             keys = zip(*(candidates[name] for name in KEY), strict=True)
             yield row, candidates.assign(correct=[right[key] for key in keys])
 
     return found
+
+
+def rows_of(path):
+    return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
 
 
 def table(study, *rows):
@@ -199,10 +203,9 @@ def test_a_question_without_an_answer_is_among_those_counted(study):
     silent = study.run(replace(SYSTEM, generate=()), "silent")
     rows = costs(silent.questions, silent.name), accuracy(silent.oracle)
     study.save("few", table(study, *rows))
-    for number in range(2):
-        row, found = trace(
-            study.saved.folder / "few.csv", number, study.lab.client.cache
-        )
+    path = study.saved.folder / "few.csv"
+    for number, row in enumerate(rows_of(path)):
+        found = trace(path, number, study.lab.client.cache)
         assert found["question_id"].tolist() == silent.questions["question_id"].tolist()
         assert set(found["sql"] + found["status"]) == {"missing"}
         assert len(found) == int(row["n"])
@@ -255,7 +258,7 @@ def test_names_may_hold_what_stands_between_them(study):
     )
     study.save("odd", counted)
     for number, name in enumerate(names):
-        _, found = trace(study.saved.folder / "odd.csv", number, study.lab.client.cache)
+        found = trace(study.saved.folder / "odd.csv", number, study.lab.client.cache)
         assert {name} <= set(found["generator"]) <= {name, "B"}
 
 
@@ -289,7 +292,7 @@ def traced(study, run, tmp_path, monkeypatch):
 def test_each_question_has_its_verdict_and_the_sizes_of_both_results(
     study, run, traced
 ):
-    _, chosen = trace(written(run, study), 0, study.lab.client.cache)
+    chosen = trace(written(run, study), 0, study.lab.client.cache)
     table = questions_of(chosen, study.lab.client.cache)
     assert table["question"].tolist() == run.questions["question_id"].tolist()
     expected = run.questions["correct"].map({True: "right", False: "wrong"})

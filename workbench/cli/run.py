@@ -243,7 +243,7 @@ def trace(data: Path, row: int, ids: tuple[str, ...]) -> None:
     pruning are not listed.
     """
     with Cache() as store:
-        _, trials = back.trace(data, row, store)
+        trials = back.trace(data, row, store)
         if ids:
             print(back.full_text(_of_questions(trials, ids), store))
             return

@@ -247,7 +247,8 @@ def _number(value: Any) -> str:
 def write_executed(executed: Path, figures: Path, experiment: Path) -> None:
     """Write an executed notebook beside its figures, without times, ids and what a process printed.
 
-    A figure becomes a link to the PNG that the notebook saved, and the experiment's path its name.
+    A figure becomes the PNG that the notebook saved, in its natural size, so that text is as large
+    in all, and the experiment's path its name.
     """
     text = executed.read_text("utf-8")
     # The path stands in a cell, and in what a cell shows of its study.
@@ -261,27 +262,35 @@ def write_executed(executed: Path, figures: Path, experiment: Path) -> None:
         cell["metadata"] = {"tags": tags} if tags else {}
         if cell["cell_type"] == "code":
             names = SAVED.findall("".join(cell["source"]))
-            last_picture = ""  # which the cell shows
+            last_picture = None  # which the cell shows
             for name in names:
-                if (figures / f"{name}.png").is_file():
-                    last_picture = name
+                png = figures / f"{name}.png"
+                if png.is_file():
+                    last_picture = png
             shown = [output for output in cell["outputs"] if "data" in output]
             cell["outputs"] = [_linked(output, last_picture) for output in shown]
     text = json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True)
     (figures / executed.name).write_text(f"{text}\n", "utf-8")
 
 
-def _linked(output: dict[str, Any], png: str) -> dict[str, Any]:
+def _linked(output: dict[str, Any], png: Path | None) -> dict[str, Any]:
     """Return the output with a link in place of its image, and without style sheets."""
     data = output["data"]
     if data.keys() & {"image/png", "image/svg+xml"}:
-        link = f"![{png}]({png}.png)" if png else "a figure that was not saved"
-        data = {"text/markdown": link}
+        image = _image(png) if png else "a figure that was not saved"
+        data = {"text/markdown": image}
     elif "text/html" in data:
         html = "".join(data["text/html"])
         html = re.sub(r"<style\b.*?</style>\s*", "", html, flags=re.DOTALL)
         data = {"text/html": html}
     return output | {"data": data, "metadata": {}}
+
+
+def _image(png: Path) -> str:
+    """Return the HTML of a figure in its natural size."""
+    from workbench.report.style import page_width  # noqa: PLC0415  draws
+
+    return f'<img src="{png.name}" width="{page_width(png)}" alt="{png.stem}">'
 
 
 def write_gallery(figures: Path) -> Path:
@@ -342,7 +351,7 @@ def _page(folder: Path, index: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
 def _piece(folder: Path, name: str, record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the record of a figure or table, with its heading and the place that links lead to."""
     _, *words = name.split("_")
-    label = (" ".join(words) or name).capitalize()
+    label = re.sub(r"(?<=\d) (?=\d)", ".", " ".join(words) or name).capitalize()
     title = record["title"] or _published_title(_paper(name), words)
     piece = {
         **record,

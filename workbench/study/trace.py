@@ -116,16 +116,18 @@ def store_run(
         )
 
 
-def trace(data: Path, number: int, store: Store) -> tuple[dict[str, str], pd.DataFrame]:
-    """Return a row of a figure's data, numbered from 0, and every candidate that the row counts.
+def trace(data: Path, number: int, store: Store) -> pd.DataFrame:
+    """Return every candidate that a row of a figure's data counts; rows are numbered from 0.
 
     A question without an answer has one candidate without SQL, whose status is `missing`.
     """
     row = _row(data, number)
     runs = row.get("run", "").split()
     if not runs:
-        other = "its numbers are the paper's, or about the benchmark or a step before any SQL"
-        raise BadInputError(f"{data}, row {number} names no run: {other}")
+        raise BadInputError(
+            f"{data}, row {number} names no run: its numbers are the paper's, or about the "
+            "benchmark or a step before any SQL"
+        )
     trials = pd.concat([candidates(run, store) for run in runs], ignore_index=True)
     missing = trials["status"] == "missing"
     counts = trials["chosen"]
@@ -149,7 +151,7 @@ def trace(data: Path, number: int, store: Store) -> tuple[dict[str, str], pd.Dat
             lambda name: f"{SEVERAL}{name}{SEVERAL}" in listed
         )
         counts &= missing | is_listed
-    return row, trials[counts]
+    return trials[counts]
 
 
 def _row(data: Path, number: int) -> dict[str, str]:
