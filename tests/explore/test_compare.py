@@ -53,6 +53,11 @@ def test_runs_prompts_folders_and_models_are_variants(zoo, tmp_path):
         1,
     ]
     assert {one.model for one in zoo.asked} == {"openai/gpt-4o-mini", "openai/gpt-4o"}
+    # Its answers are of other prompts than the study's.
+    with pytest.raises(BadInputError, match="with other prompts"):
+        wb.compare(found.runs["mine"], study=zoo.study)
+    with pytest.raises(BadInputError, match="with other prompts"):
+        wb.explore(zoo.study, found.runs["mine"])
     calls = len(zoo.asked)
     few = wb.compare(run, OWN, study=zoo.study.sample(3))
     assert few.table.frame["n"].tolist() == [3, 3]

@@ -291,8 +291,7 @@ class Explorer(Grid):
             for title, run in self.comparison.runs.items():
                 runs[to if title == name else title] = run
             runs.pop("", None)
-            folders = {**self.comparison.prompts, **self._folders()}
-            self.comparison = replace(self.comparison, runs=runs, prompts=folders)
+            self.comparison = replace(self.comparison, runs=runs)
         self._draw_grid()
 
     def do_reopen(self, name: str) -> dict[str, Any]:
@@ -311,7 +310,7 @@ class Explorer(Grid):
         runs = {}
         for name, column in self._columns.items():
             runs[name] = with_prompts(few, column.prompts).run(column.system, name)
-        self.comparison = Comparison(few, runs, self._folders())
+        self.comparison = Comparison(few, runs)
         self._draw_grid()
 
     def do_price(self) -> str:

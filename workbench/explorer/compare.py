@@ -3,7 +3,7 @@
 import difflib
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -45,8 +45,6 @@ class Comparison:
 
     study: Study
     runs: Mapping[str, Run]
-    # The folders of the runs that have their own.
-    prompts: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def table(self) -> ResultTable:
@@ -130,8 +128,8 @@ class Comparison:
         return prompt_changes(self._asked(base), self._asked(name))
 
     def _asked(self, name: str) -> dict[str, dict[str, Any]]:
-        folder = self.prompts.get(name, self.study.lab.prompts)
-        return asked_prompts(self.runs[name].system, folder)
+        run = self.runs[name]
+        return asked_prompts(run.system, run.prompts)
 
     def opened(self, key: str) -> dict[str, Any]:
         """A question's gold, and each variant's query, result and reply."""
@@ -299,7 +297,6 @@ def compare(*variants: Compared, study: Study) -> Comparison:
         if isinstance(variant, System | Run):
             base = system_of(variant, study)
     runs: dict[str, Run] = {}
-    folders: dict[str, Path] = {}
     for variant in variants:
         name, system, prompts = _made(variant, base, study)
         name = unused(name, runs)
@@ -307,19 +304,17 @@ def compare(*variants: Compared, study: Study) -> Comparison:
         if not costs_nothing(system):
             print(f"{name}: {asked_anew(its_study, system)}", file=sys.stderr)
         runs[name] = its_study.run(system, name)
-        if prompts:
-            folders[name] = prompts
-    return Comparison(study, runs, folders)
+    return Comparison(study, runs)
 
 
 def system_of(given: System | Run, study: Study) -> System:
     """The system, or that of a run of the study, whose settings gave its answers."""
     if isinstance(given, System):
         return given
-    if given.id not in study.runs:
+    if given.id not in study.runs or given.prompts != study.lab.prompts:
         raise BadInputError(
-            f"{given.name} is a run of another study, whose settings may differ: give that study,"
-            " or the run's `system`, which is run anew"
+            f"{given.name} is a run of another study or with other prompts: give that study or the"
+            " folder of the prompts, or the run's `system`, which is run anew"
         )
     return given.system
 

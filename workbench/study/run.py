@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import pandas as pd
@@ -47,7 +48,7 @@ class Run:
     `correct_first`, `first_sql` and `first_status` are of a candidate before it was fixed. Costs
     are those of all calls that a question needs, paid now or cached; `paid` has those that this run
     made. `queries` counts those that an agent ran to look at the database. `metrics` names the
-    columns of `questions` that are of one's own.
+    columns of `questions` that are of one's own, and `prompts` the folder that replaced ours.
     """
 
     id: str
@@ -59,6 +60,7 @@ class Run:
     case: Callable[[str], Case] = field(repr=False)
     stamp: Stamp = field(repr=False)
     metrics: tuple[str, ...] = field(default=(), repr=False)
+    prompts: Path | None = field(default=None, repr=False)
     paid: Tally = field(default_factory=Tally, repr=False)
 
     @property

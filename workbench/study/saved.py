@@ -274,7 +274,7 @@ def write_executed(executed: Path, figures: Path, experiment: Path) -> None:
 
 
 def _linked(output: dict[str, Any], png: Path | None) -> dict[str, Any]:
-    """Return the output with a link in place of its image, and without style sheets."""
+    """Return the output with the saved figure in place of its image, and without style sheets."""
     data = output["data"]
     if data.keys() & {"image/png", "image/svg+xml"}:
         image = _image(png) if png else "a figure that was not saved"
@@ -351,6 +351,7 @@ def _page(folder: Path, index: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
 def _piece(folder: Path, name: str, record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the record of a figure or table, with its heading and the place that links lead to."""
     _, *words = name.split("_")
+    # A section's number has points.
     label = re.sub(r"(?<=\d) (?=\d)", ".", " ".join(words) or name).capitalize()
     title = record["title"] or _published_title(_paper(name), words)
     piece = {

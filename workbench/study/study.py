@@ -310,6 +310,7 @@ class Study:
             case=case,
             stamp=self.stamp,
             metrics=tuple(metrics),
+            prompts=lab.prompts,
             paid=lab.client.ledger.total(),
         )
         store_run(run, self.benchmark, records, lab.executor)
