@@ -15,6 +15,7 @@ import pytest
 import workbench as wb
 from tests.llm.server import Server
 from workbench.errors import BudgetError, ProviderError, StoppedError, StoreError
+from workbench.llm.turns import Limiter
 
 ASKER = Path(__file__).with_name("asker.py")
 
@@ -136,6 +137,22 @@ def test_calls_go_on_while_replies_are_stored_but_not_far(
             disk.set()
         assert all(answer.text for answer in run.result())
     assert (server.calls, len(stored(cache.path))) == (60, 60)
+
+
+def test_a_call_that_is_cancelled_hands_on_the_place_it_was_told_of():
+    async def use(limiter):
+        async with limiter.place():
+            pass
+
+    async def run():
+        limiter = Limiter(1)
+        async with limiter.place():
+            first, second = (asyncio.create_task(use(limiter)) for _ in range(2))
+            await asyncio.sleep(0.01)
+        first.cancel()
+        await asyncio.wait_for(second, 5)
+
+    asyncio.run(run())
 
 
 @pytest.fixture

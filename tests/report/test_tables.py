@@ -310,3 +310,11 @@ def test_rows_of_different_questions_have_no_stamp_and_are_not_saved():
             table.alone("t")
         with pytest.raises(BadInputError, match=r"study\.table"):
             table.beside("CHASE-SQL", "table 1")
+
+
+@pytest.mark.extras
+def test_words_are_not_shown_as_html_where_pandas_keeps_texts_in_arrow():
+    """Any package may bring Arrow, as the extra `train` does."""
+    pytest.importorskip("pyarrow", reason="needs the extra `train`: make test-extras")
+    table = alone(pd.DataFrame({"system": ["a"], "n": [1]}), STAMP, "Rows")
+    assert cells(table.to_html()) == [["a", "1"]]

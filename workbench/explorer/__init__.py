@@ -5,7 +5,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -330,12 +329,12 @@ class Explorer(Grid):
         """
         saved = {}
         left = []
-        for title, folder in self._folders().items():
-            if variant not in {"", title}:
+        for title, column in self._columns.items():
+            if not column.prompts or variant not in {"", title}:
                 continue
-            for change in self._changes_in_base(self._columns[title]):
+            for change in self._changes_in_base(column):
                 if change["before"] != change["after"]:
-                    saved[title] = folder
+                    saved[title] = column.prompts
                 if change["fields"]:
                     left.append(f"{title}'s {change['fields']}")
         told = f"; not saved: {', '.join(left)}" if left else ""
@@ -356,14 +355,6 @@ class Explorer(Grid):
 
     def _first_count(self) -> int:
         return min(COUNTS[0], len(self._questions))
-
-    def _folders(self) -> dict[str, Path]:
-        """The folders of prompts of the variants."""
-        folders = {}
-        for name, column in self._columns.items():
-            if column.prompts:
-                folders[name] = column.prompts
-        return folders
 
     def _draw_grid(self) -> None:
         """Show the comparison, if there is one, and the variants that are kept."""

@@ -313,8 +313,8 @@ def system_of(given: System | Run, study: Study) -> System:
         return given
     if given.id not in study.runs or given.prompts != study.lab.prompts:
         raise BadInputError(
-            f"{given.name} is a run of another study or with other prompts: give that study or the"
-            " folder of the prompts, or the run's `system`, which is run anew"
+            f"{given.name} is a run of another study or with other prompts: give that study, or the"
+            " run's `system`, which is run anew, and after it the folder of its prompts"
         )
     return given.system
 
@@ -337,8 +337,9 @@ def _made(
                 system = replace(base, generate=(generator,))
             return variant.name.rpartition("/")[2], system, None
         case Path():
-            check_folder(variant.expanduser())
-            return variant.name, base, variant.expanduser()
+            folder = variant.expanduser().resolve()
+            check_folder(folder)
+            return variant.name, base, folder
         case str() if "/" in variant:
             check_model(variant)
             if len(models) > 1:

@@ -132,14 +132,11 @@ class Cache(Store):
         return sorted({name for (names,) in rows for name in names.split(", ")})
 
     @property
-    def unsaved(self) -> int:
-        """The number of paid replies that are not on disk yet."""
-        return sum(sql.startswith("INSERT") for sql, _ in self._unsaved.statements)
-
-    @property
     def waits(self) -> int:
         """The number of paid replies that wait in memory, since a full disk has refused them."""
-        return self.unsaved if self._unsaved.refused else 0
+        if not self._unsaved.refused:
+            return 0
+        return sum(sql.startswith("INSERT") for sql, _ in self._unsaved.statements)
 
     async def put(self, *statements: Statement) -> None:
         """Store what was paid: it is on disk when this returns, in one commit with what else waits.

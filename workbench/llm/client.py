@@ -77,9 +77,9 @@ class Client:
     `send` replaces LiteLLM. `api_base` is an address, or one for each model; by default the
     environment's PROVIDER_API_BASE. `offline` refuses what is not cached, and `batch` sends calls
     in batches at half the price, where the provider has batches in OpenAI's form. `at_once` limits
-    the calls of a model under way, and the replies that are not on disk yet. `retries` are the
-    tries after the first one, and `timeout` the seconds until a reply. `request_log` is a file to
-    which the keys of all requests are added.
+    the calls of a model under way: none is sent, either, while as many replies wait for the disk.
+    `retries` are the tries after the first one, and `timeout` the seconds until a reply.
+    `request_log` is a file to which the keys of all requests are added.
 
     >>> client = wb.Client(wb.Cache(), budget=wb.Budget(dollars=5))
     >>> ask = [{"role": "user", "content": "How many rows has t?"}]
@@ -129,7 +129,9 @@ class Client:
         self._checking = asyncio.Lock()
         # Hosts that could not be reached, which is said once.
         self._unreached: set[str] = set()
-        self._calls: set[Call] = set()  # under way; only the loop's thread uses it
+        # Only the loop's thread uses these two.
+        self._calls: set[Call] = set()  # under way
+        self._storing = 0  # replies on their way to the disk
         self._halted: WeakSet[threading.Thread] = WeakSet()
 
     def endpoint(self, model: str) -> str:
@@ -403,8 +405,8 @@ class Client:
         batch: bool,
     ) -> Completion:
         """Return the answer that another run has stored meanwhile, else ask for it and pay."""
-        # On a full disk or a slow one, nothing more is paid until there is room.
-        while self.cache.waits or self.cache.unsaved >= self.at_once:
+        # On a full disk or a slow one nothing more is paid: this waits for the next commit.
+        while self.cache.waits or self._storing >= self.at_once:
             await self.cache.put()
         cached = self.cache.get_many([key]).get(key)
         if cached:
@@ -413,13 +415,16 @@ class Client:
         bill = _Bill()
         try:
             answer = await self._pay(call, key, request, bill, batch=batch)
-            await place.aclose()  # the next call is sent while this reply is stored
+            # The next call is sent while this reply is stored. A refusal has to reach the limiter.
+            await place.aclose()
         finally:  # what was paid is stored with the end of its reservation
             settled = self.budget.settled(reservation, bill.cost, paid=bill.is_paid)
+            self._storing += 1
             try:
                 if bill.replies or settled:
                     await self.cache.put(*bill.replies, *settled)
             finally:
+                self._storing -= 1
                 self.budget.ended(reservation)
                 call.posted = False
         self.ledger.add(request, answer)

@@ -40,7 +40,11 @@ class Limiter:
     async def place(self) -> AsyncIterator[None]:
         """Wait for a place for one attempt; a 429 raised in the block cuts the limit."""
         async with self._turn:
-            await self._turn.wait_for(lambda: self.running < int(self.limit))
+            try:
+                await self._turn.wait_for(lambda: self.running < int(self.limit))
+            except asyncio.CancelledError:
+                self._turn.notify()  # it may have been told of a place, which is the next one's
+                raise
             self.running += 1
         sent_at = 0.0
         throttled = None

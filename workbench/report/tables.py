@@ -48,9 +48,12 @@ class ResultTable:
 
     def to_html(self) -> Html:
         texts, places_of_words = _texts(self.frame)
-        for name in texts.columns[places_of_words]:
-            texts[name] = texts[name].map(_left)
-        table = table_html([*texts.columns], texts.to_numpy())
+        # Not in a frame: with Arrow, pandas makes plain texts of these.
+        rows = texts.to_numpy().tolist()
+        for row in rows:
+            for place in places_of_words:
+                row[place] = _left(row[place])
+        table = table_html([*texts.columns], rows)
         lines = join(paragraph(said) for said in self.caption)
         return view(_bold(self.title) + table + lines)
 
